@@ -3,9 +3,9 @@ package queue
 import "github.com/mayflydb/mayfly/queue/entity"
 import "strings"
 
-// AccessRules returns the path and the shared access rules of the queue or topic that a path, in any case,
-// names or is below of. The rules are XML, as the client sent them. It returns none if there is no such
-// entity.
+// AccessRules returns the path and the shared access rules of the queue or topic that path names, or of the
+// queue or topic that contains path. Case is ignored. The rules are XML, as the client sent them.
+// AccessRules returns "" and nil if there is no such entity.
 func (q *Queues) AccessRules(path string) (owner string, rules []byte) {
 	m, err := q.dataset()
 	if err != nil {
@@ -19,7 +19,7 @@ func (q *Queues) AccessRules(path string) (owner string, rules []byte) {
 	return "", nil
 }
 
-// cutLast splits a path before its last segment.
+// cutLast splits a path at its last slash.
 func cutLast(path string) (before, last string) {
 	at := strings.LastIndexByte(path, '/')
 	return path[:max(at, 0)], path[at+1:]

@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// alarm calls a function whenever a moment of the dataset's clock has come that the function itself has named
-// before. One goroutine does it, from start to stop.
+// alarm calls ring at moments of the dataset's clock. Each call of ring returns the millisecond of the next
+// call. One goroutine makes all calls, from start to stop.
 type alarm struct {
 	m    *dataset
 	ring func(ctx context.Context, now int64) (next int64)
-	wake chan struct{} // one slot: the next moment is another one, or the clock was moved
+	wake chan struct{} // one slot: the next moment has changed, or the clock was moved
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -31,7 +31,7 @@ func (a *alarm) start() {
 	a.done.Go(func() { a.run(ctx) })
 }
 
-// stop ends the goroutine and waits for it. Without a start it does nothing.
+// stop ends the goroutine and waits for it. It does nothing if start was not called.
 func (a *alarm) stop() {
 	if a.end != nil {
 		a.end()
@@ -39,7 +39,7 @@ func (a *alarm) stop() {
 	}
 }
 
-// wakeUp makes the goroutine look at the clock.
+// wakeUp makes the goroutine call ring now.
 func (a *alarm) wakeUp() {
 	select {
 	case a.wake <- struct{}{}:

@@ -3,7 +3,7 @@ package queue
 import "github.com/mayflydb/mayfly/queue/entity"
 import "context"
 
-// hasEnded reports why the store takes no receivers any more; nil: it does.
+// hasEnded returns the reason for which the store accepts no receivers any more, or nil if it accepts them.
 func (s *messageStore) hasEnded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -13,9 +13,9 @@ func (s *messageStore) hasEnded() error {
 	return s.ended
 }
 
-// Await waits until an entity is as until wants it, and returns how it is. It is no activity of the entity.
-// Errors: CodeEntityNotFound, also where it is deleted meanwhile, and CodeTimeout where ctx ends before,
-// CodeCancelled where the server stops or is put back to a snapshot.
+// Await waits until the predicate until returns true for an entity, and returns the entity. It does not
+// count as activity of the entity. Errors: CodeEntityNotFound, also if the entity is deleted meanwhile;
+// CodeTimeout if ctx ends first; CodeCancelled if the server stops or restores a snapshot.
 func (q *Queues) Await(ctx context.Context, path string,
 	until func(entity.Entity) bool) (entity.Entity, error) {
 	for {
@@ -27,7 +27,7 @@ func (q *Queues) Await(ctx context.Context, path string,
 		if err != nil {
 			return entity.Entity{}, err
 		}
-		changed := e.changes.Changed() // before the look, so that nothing comes between
+		changed := e.changes.Changed() // before Get, so that no change between the two is missed
 		if ended := e.stores[entity.Main].hasEnded(); ended != nil {
 			return entity.Entity{}, ended
 		}

@@ -17,21 +17,22 @@ import (
 //	00 · q · topic · name   a subscription of it
 //	00 · y · subscription · name   a rule of it
 //
-// topic and subscription are the catalog's numbers. Names are in lower case, escaped and ended.
+// topic and subscription are the catalog's numbers of these entities. Names are in lower case, escaped and
+// terminated.
 const (
 	kindEntity = 'q'
 	kindRule   = 'y'
 )
 
-// entityRecord is an entity as the catalog keeps it. Moments are milliseconds since 1970.
+// entityRecord is the stored form of an entity in the catalog. Times are milliseconds since 1970.
 type entityRecord struct {
 	Number     uint32            `json:"number"`
 	Kind       entity.Kind       `json:"kind"`
-	Path       string            `json:"path"` // as its owner has spelled it
+	Path       string            `json:"path"` // in the spelling of the client that created it
 	Topic      uint32            `json:"topic,omitempty"`
 	Created    int64             `json:"created"`
 	Updated    int64             `json:"updated"`
-	Accessed   int64             `json:"accessed,omitempty"` // as far as a stop in order has told
+	Accessed   int64             `json:"accessed,omitempty"` // as of the last orderly shutdown
 	Properties entity.Properties `json:"properties"`
 }
 
@@ -39,7 +40,7 @@ func recordKey(kind byte, parent uint32, name string) []byte {
 	return jsondoc.AppendEscaped(host.AppendCatalogHead(nil, kind, parent), []byte(strings.ToLower(name)))
 }
 
-// key is the record's: of a subscription by the last segment of its path.
+// key returns the record's key. A subscription is keyed by the last segment of its path.
 func (r *entityRecord) key() []byte {
 	name := r.Path
 	if r.Topic != 0 {
@@ -48,7 +49,7 @@ func (r *entityRecord) key() []byte {
 	return recordKey(kindEntity, r.Topic, name)
 }
 
-// scopeOf is the scope of an entity: a subscription lies in that of its topic.
+// scope returns the engine scope of the entity: a subscription lies in the scope of its topic.
 func (r *entityRecord) scope() []byte {
 	if r.Topic != 0 {
 		return layout.EntityPrefix(r.Topic)
@@ -56,7 +57,7 @@ func (r *entityRecord) scope() []byte {
 	return layout.EntityPrefix(r.Number)
 }
 
-// tenant is what the host knows of the queues.
+// tenant implements host.Tenant for queues.
 type tenant struct{ q *Queues }
 
 // KeySpace implements host.Tenant.

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Update sets the properties of an entity; see Change.
+// Update replaces the properties of an entity; see Change.
 func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (entity.Entity, error) {
 	return q.Change(ctx, path, func(now *entity.Properties) error {
 		*now = p
@@ -15,9 +15,10 @@ func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (
 	})
 }
 
-// Change changes properties of an entity: fn is given those that it has, and no other change comes between.
-// Locks on its messages are lost, unless no property has changed. Errors:
-// CodeEntityNotFound, CodeArgument for what cannot be changed, CodeArgumentOutOfRange, those of fn.
+// Change changes properties of an entity: fn receives the current ones and modifies them. No other change
+// can happen in between. All locks on the entity's messages are lost, unless the properties remain equal.
+// Errors: CodeEntityNotFound, CodeArgument for an immutable property, CodeArgumentOutOfRange, and errors of
+// fn.
 func (q *Queues) Change(ctx context.Context, path string,
 	fn func(p *entity.Properties) error) (entity.Entity, error) {
 	m, leave, err := q.manage(ctx)
@@ -35,7 +36,7 @@ func (q *Queues) Change(ctx context.Context, path string,
 	}
 	for _, s := range e.stores {
 		if s != nil {
-			if err := s.catchUp(ctx); err != nil { // what is due is judged by the properties of its moment
+			if err := s.catchUp(ctx); err != nil { // messages due until now follow the old properties
 				return entity.Entity{}, err
 			}
 		}
@@ -70,7 +71,7 @@ func (q *Queues) Change(ctx context.Context, path string,
 	return m.entity(ctx, e)
 }
 
-// changed are the properties that an entity is to have.
+// changed returns the properties of e after fn, completed and validated.
 func (m *dataset) changed(e *entityState, fn func(p *entity.Properties) error) (entity.Properties, error) {
 	p := *e.properties.Load()
 	err := fn(&p)

@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// Check reads all that queues and topics have stored and calls report for each violation of what must
-// always hold; it stops early where report returns false. No entity is made or deleted meanwhile. The error
-// returned is that of reading.
+// Check reads everything that queues and topics have stored and calls report for each violated invariant.
+// It stops as soon as report returns false. No entity is created or deleted meanwhile. The error returned
+// is a read error.
 func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 	m, err := q.dataset()
 	if err != nil {
@@ -25,8 +25,8 @@ func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 	return m.checkMessages(ctx, report)
 }
 
-// Totals reports how many entities there are, and how many messages in all of them. It changes nothing: what
-// has expired and is not purged yet counts.
+// Totals returns the number of entities and of messages in all of them. It changes nothing. Expired
+// messages that have not been purged yet are counted.
 func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err error) {
 	m, err := q.dataset()
 	if err != nil {
@@ -44,16 +44,16 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 	return entities, messages, nil
 }
 
-// checkMessages reports each violation of what must always hold of messages; it stops early where report
-// returns false. It proves, for one snapshot, that the keys of each store are one to one:
+// checkMessages reports each violated invariant of stored messages. It stops as soon as report returns
+// false. It verifies, in one snapshot, that the keys of each store correspond one to one:
 //
 //	message (m) <-> body (b)
 //	active message <-> an entry for receivers (r, or q), one for the reaper (w or x; no dead letter)
-//	scheduled message <-> an entry by its moment (t)
-//	session's first active message <-> its head (h); message id (i) <-> its moment (j)
+//	scheduled message <-> an entry by its due time (t)
+//	session's first active message <-> its head (h); message id (i) <-> the time it was seen (j)
 //
-// that the counters are those of what is there, and that no key belongs to no store. The error returned is
-// that of reading; a violation is no error of it.
+// It also verifies that the counters equal the messages counted, and that each key belongs to a store. The
+// error returned is a read error; violations go to report only.
 func (m *dataset) checkMessages(ctx context.Context, report func(error) bool) error {
 	if err := m.in.Catalog().Lock(ctx); err != nil { // so that the entities are those of the snapshot
 		return wrap(err)
@@ -73,7 +73,7 @@ func (m *dataset) checkMessages(ctx context.Context, report func(error) bool) er
 	return wrap(err)
 }
 
-// checkStrays reports keys of messages that belong to no store.
+// checkStrays reports message keys that belong to no store.
 func (m *dataset) checkStrays(ctx context.Context, r engine.Reader, known map[string]*messageStore,
 	report func(error) bool) error {
 	it := r.Scan(engine.Range{Start: []byte{0x40}, End: []byte{0x80}}, false)
@@ -85,7 +85,7 @@ func (m *dataset) checkStrays(ctx context.Context, r engine.Reader, known map[st
 			continue
 		case len(key) == layout.StorePrefixLen &&
 			bytes.Equal(key, engine.CeilingKey(key[:layout.StorePrefixLen-1])):
-			// the engine's, of a scope that may be gone
+			// A ceiling key of the engine. Its scope may have been deleted.
 		default:
 			if !report(fmt.Errorf("key %x belongs to no message store", key)) {
 				return it.Close()
@@ -104,8 +104,8 @@ type messageChecker struct {
 	report  func(error) bool
 	stopped bool
 
-	n       layout.Counters // of what is there
-	entries map[byte]int64  // how many keys there must be in a family
+	n       layout.Counters // counted from the messages
+	entries map[byte]int64  // the expected number of keys per family
 }
 
 func (k *messageChecker) fault(format string, args ...any) {
@@ -139,7 +139,7 @@ func (k *messageChecker) run() error {
 	return k.families()
 }
 
-// message checks one message, and counts what it must have.
+// message checks one message and adds to the expected counts.
 func (k *messageChecker) message(seq int64, h *layout.Header, want layout.Counters) error {
 	if seq < 1 || seq > want.Last {
 		k.fault("message %d, and the last number is %d", seq, want.Last)
@@ -172,7 +172,7 @@ func (k *messageChecker) message(seq int64, h *layout.Header, want layout.Counte
 	return nil
 }
 
-// keysOf are the entries that a message must have.
+// keysOf returns the index entries that a message must have.
 func (k *messageChecker) keysOf(seq int64, h *layout.Header) [][]byte {
 	switch {
 	case h.State == layout.Scheduled:
@@ -185,7 +185,7 @@ func (k *messageChecker) keysOf(seq int64, h *layout.Header) [][]byte {
 	return nil
 }
 
-// heads checks that each session's first active message is its head.
+// heads checks that the head entry of each session names the session's first active message.
 func (k *messageChecker) heads() error {
 	prefix := k.keys.Family(layout.FamilySession)
 	it := k.r.Scan(engine.Prefix(prefix), false)
@@ -205,7 +205,7 @@ func (k *messageChecker) heads() error {
 	return it.Close()
 }
 
-// ids checks that message ids and their moments are one to one.
+// ids checks that message ids and the times they were seen correspond one to one.
 func (k *messageChecker) ids(want layout.Counters) error {
 	prefix := k.keys.Family(layout.FamilySeenAt)
 	it := k.r.Scan(engine.Prefix(prefix), false)
@@ -229,8 +229,8 @@ func (k *messageChecker) ids(want layout.Counters) error {
 	return it.Close()
 }
 
-// families checks that there are no more keys than there must be: then each is one of those that have been
-// looked up.
+// families checks the number of keys in each family. If it is the expected number, there are no keys except
+// the expected ones, which have been looked up before.
 func (k *messageChecker) families() error {
 	there := make(map[byte]int64)
 	it := k.r.Scan(engine.Prefix(k.keys), false)
@@ -241,7 +241,7 @@ func (k *messageChecker) families() error {
 		return err
 	}
 	if k.bySession() {
-		delete(there, layout.FamilyState) // a session's state stands by itself
+		delete(there, layout.FamilyState) // a session state belongs to no message
 	}
 	for f, n := range there {
 		if n != k.entries[f] {

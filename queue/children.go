@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// changeChildren adds a subscription to a topic, or takes it away. Who goes through the subscriptions has a
-// list that does not change. The dataset's mutex is held.
+// changeChildren adds a subscription to its topic, or removes it. It replaces the list and never modifies
+// it, so that readers can iterate over the old one. The caller holds the dataset's mutex.
 func (e *entityState) changeChildren(child *entityState, add bool) {
 	list := slices.DeleteFunc(
 		slices.Clone(*e.children.Load()),
@@ -19,7 +19,7 @@ func (e *entityState) changeChildren(child *entityState, add bool) {
 	e.children.Store(&list)
 }
 
-// sortByPath puts entities in the order of their names, without case.
+// sortByPath sorts entities by path, ignoring case.
 func sortByPath(list []*entityState) {
 	slices.SortFunc(list, func(a, b *entityState) int {
 		return strings.Compare(strings.ToLower(a.path), strings.ToLower(b.path))

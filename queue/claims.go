@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// The methods of this file need the store's mutex held.
+// Callers of the methods in this file hold the store's mutex.
 
-// claim makes a claim on a message; nil where somebody has one.
+// claim claims a message. It returns nil if the message is claimed already.
 func (s *messageStore) claim(seq int64, r *Receiver) *claim {
 	if s.claims[seq] != nil {
 		return nil
@@ -23,7 +23,7 @@ func (s *messageStore) claim(seq int64, r *Receiver) *claim {
 	return c
 }
 
-// forget ends a claim on a message that is gone, or that nobody is to receive.
+// forget ends the claim on a message that does not exist any more, or that must not be received.
 func (s *messageStore) forget(c *claim) {
 	s.due.forget(&c.deadline)
 	if c.locked {
@@ -37,13 +37,13 @@ func (s *messageStore) forget(c *claim) {
 	}
 }
 
-// unclaim ends a claim on a message that can be received again.
+// unclaim ends the claim on a message that can be received again.
 func (s *messageStore) unclaim(c *claim) {
 	s.forget(c)
 	if c.deferred {
 		return
 	}
-	if p := s.cursorOf(c.group); p != nil { // else who takes the session next begins at its first message
+	if p := s.cursorOf(c.group); p != nil { // a free session is read from its first message
 		p.free(c.seq)
 		p.waiters.wake(1)
 	}
@@ -52,7 +52,7 @@ func (s *messageStore) unclaim(c *claim) {
 	}
 }
 
-// lock makes a claim a lock, and hands it out.
+// lock turns a claim into a lock and issues its token.
 func (s *messageStore) lock(c *claim, until int64) {
 	c.token, c.locked, c.busy = newToken(), true, false
 	s.tokens[c.token] = c
@@ -64,13 +64,13 @@ func (s *messageStore) lock(c *claim, until int64) {
 	}
 }
 
-// rearm lets a lock end at a moment.
+// rearm sets the time at which a lock lapses.
 func (s *messageStore) rearm(d *deadline, until int64) {
 	s.due.set(d, until)
 	s.e.m.timers.arm(s, until)
 }
 
-// lapses is the millisecond in which a lock lapses.
+// lapses returns the millisecond in which the claim's lock lapses.
 func (c *claim) lapses() int64 {
 	if c.session != nil {
 		return c.session.deadline.until
@@ -78,7 +78,8 @@ func (c *claim) lapses() int64 {
 	return c.deadline.until
 }
 
-// held finds a lock that is alive, by its token; nil: it has lapsed, or is being settled, or never was.
+// held returns the live lock with a token, or nil if the lock has lapsed, is being settled, or never
+// existed.
 func (s *messageStore) held(token message.UUID, now int64) *claim {
 	c := s.tokens[token]
 	if c == nil || c.busy || c.session != nil && c.session.lost || c.lapses() <= now {
@@ -87,8 +88,8 @@ func (s *messageStore) held(token message.UUID, now int64) *claim {
 	return c
 }
 
-// endSession ends the lock of a session: the messages that it covers are there again, without a count, but
-// for those that are being settled.
+// endSession ends the lock of a session. The messages that it covers become available again without
+// counting a delivery, except those that are being settled.
 func (s *messageStore) endSession(l *sessionLock) {
 	l.lost = true
 	for _, c := range l.holder.held {
@@ -99,7 +100,7 @@ func (s *messageStore) endSession(l *sessionLock) {
 	s.dropSession(l)
 }
 
-// dropSession lets others have a session, whose lock has ended.
+// dropSession frees a session whose lock has ended.
 func (s *messageStore) dropSession(l *sessionLock) {
 	s.due.forget(&l.deadline)
 	if s.sessions[l.id] == l {
@@ -109,7 +110,7 @@ func (s *messageStore) dropSession(l *sessionLock) {
 	s.free.wake(1)
 }
 
-// popReturned claims up to n messages that have come back to where receivers have been.
+// popReturned claims up to n of the messages that have become available below the cursor.
 func (s *messageStore) popReturned(p *receiveCursor, r *Receiver, n int) (list []*claim) {
 	for len(list) < n && len(p.returned) > 0 {
 		if c := s.claim(heap.Pop(&p.returned).(int64), r); c != nil {
@@ -119,8 +120,8 @@ func (s *messageStore) popReturned(p *receiveCursor, r *Receiver, n int) (list [
 	return list
 }
 
-// newToken draws the token of a lock.
+// newToken returns a random lock token.
 func newToken() (t message.UUID) {
-	_, _ = rand.Read(t[:]) // it never fails
+	_, _ = rand.Read(t[:]) // crypto/rand.Read never fails
 	return t
 }

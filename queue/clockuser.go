@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// clockUser implements host.Dated: all messages are dated by the server's clock.
+// clockUser implements host.ClockUser: all messages are dated by the server's clock.
 type clockUser struct{ m *dataset }
 
-// Clocks implements host.ClockUser: there are none but the server's.
+// Clocks implements host.ClockUser: the queues have no clock of their own.
 func (d clockUser) Clocks() []*host.Clock { return nil }
 
 func (d clockUser) concerns(clocks []*host.Clock) bool {
@@ -66,8 +66,8 @@ func (d clockUser) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, nil
 }
 
-// lastDeath is the latest moment in which a message expired that is not purged yet; 0: none did. The
-// families are in the order of these moments, so that it is the last that is due.
+// lastDeath returns the latest time at which a message expired that has not been purged yet, or 0 if there
+// is none. The index families are ordered by time, so it reads the last entry that is due.
 func (s *messageStore) lastDeath(ctx context.Context) (at int64, err error) {
 	now, def := s.now(), millis(s.e.properties.Load().DefaultTTL)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
@@ -84,7 +84,7 @@ func (s *messageStore) lastDeath(ctx context.Context) (at int64, err error) {
 	return at, err
 }
 
-// lastBefore is the moment of the last entry up to a moment; 0: there is none.
+// lastBefore returns the time of the last entry at or before upto, or 0 if there is none.
 func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error) {
 	if upto < 0 {
 		return 0, nil
@@ -115,7 +115,7 @@ func (d clockUser) Moved(clocks []*host.Clock) {
 	d.m.idler.wakeUp()
 }
 
-// allStores are the stores of all entities.
+// allStores returns the message stores of all entities.
 func (m *dataset) allStores() (list []*messageStore) {
 	for _, e := range m.list() {
 		for _, s := range e.stores {

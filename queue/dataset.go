@@ -14,41 +14,41 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// dataset is what the queues have in one instance: all entities, as the catalog has them.
+// dataset is the state of the queues in one host.Instance: all entities of the catalog.
 type dataset struct {
 	q       *Queues
 	in      *host.Instance
 	opts    *Options
-	gate    host.Gate // shared by who stores a moment; a clock is set back by one who is alone
+	gate    host.Gate // shared by transactions that store times; exclusive while a clock is set back
 	timers  *timers
 	idler   *idler
-	started int64        // the millisecond in which it began
-	latest  atomic.Int64 // the last millisecond in which an entity was made or changed
+	started int64        // the millisecond at which the dataset started
+	latest  atomic.Int64 // the latest millisecond in which an entity was created or changed
 
-	mu      sync.RWMutex // guards what follows
+	mu      sync.RWMutex // guards the following fields
 	paths   map[string]*entityState
 	numbers map[uint32]*entityState
 }
 
-// entityState is one entity in memory. What is not atomic does not change.
+// entityState is the state in memory of one entity. Fields that are not atomic do not change.
 type entityState struct {
 	number  uint32
 	kind    entity.Kind
-	path    string // as its owner has spelled it
-	scope   []byte // a subscription's is its topic's
+	path    string // in the spelling of the client that created it
+	scope   []byte // for a subscription, the scope of its topic
 	topic   *entityState
 	created int64
-	stores  [3]*messageStore // a topic has Main alone
+	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
 
 	properties atomic.Pointer[entity.Properties]
 	rules      atomic.Pointer[ruleSet] // of a subscription
 	updated    atomic.Int64
 	accessed   atomic.Int64                   // the last activity
-	generation atomic.Uint64                  // raised by an update
+	generation atomic.Uint64                  // incremented by each update
 	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
-	changes    host.Notifier                  // of its messages
-	fan        atomic.Pointer[fanOut]         // of a topic: the rules of its subscriptions; nil: not made yet
+	changes    host.Notifier                  // of changes of its messages
+	fan        atomic.Pointer[fanOut]         // of a topic: its subscriptions' rules; nil: not built yet
 }
 
 // Open implements host.Tenant.
@@ -73,7 +73,8 @@ func (m *dataset) summary() (member string, value any) {
 	return "entities", len(m.paths)
 }
 
-// Recover implements host.Life: what entities consist of is made and deleted in one transaction.
+// Recover implements host.Life. There is nothing to recover: entities are created and deleted in one
+// transaction.
 func (m *dataset) Recover(context.Context) error { return nil }
 
 // Start implements host.Life.
@@ -95,7 +96,7 @@ func (m *dataset) Stop() {
 	}
 }
 
-// Leave implements host.Life: it stores when entities were used last.
+// Leave implements host.Life. It stores the times of the entities' last use.
 func (m *dataset) Leave(ctx context.Context) error {
 	return m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		for _, e := range m.list() {
@@ -119,14 +120,14 @@ func (m *dataset) logger() *slog.Logger {
 	return m.opts.Logger
 }
 
-// note notes that the catalog has something that is dated by a millisecond.
+// note records that the catalog contains a time, so that the clock does not go behind it.
 func (m *dataset) note(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)
 }
 
-// add makes what is known in memory of an entity.
+// add creates the state in memory of an entity.
 func (m *dataset) add(rec entityRecord) *entityState {
 	e := &entityState{
 		number:  rec.Number,
@@ -157,7 +158,7 @@ func (m *dataset) add(rec entityRecord) *entityState {
 	return e
 }
 
-// forget takes entities out of what is known, and ends who receives from them.
+// forget removes the state in memory of entities, and ends their receivers.
 func (m *dataset) forget(list []*entityState) {
 	m.mu.Lock()
 	for _, e := range list {
@@ -178,7 +179,7 @@ func (m *dataset) forget(list []*entityState) {
 	}
 }
 
-// record is the entity as the catalog keeps it.
+// record returns the catalog record of the entity.
 func (e *entityState) record() entityRecord {
 	rec := entityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
 		Updated:  e.updated.Load(),
@@ -189,8 +190,8 @@ func (e *entityState) record() entityRecord {
 	return rec
 }
 
-// find finds an entity by its address: CodeEntityNotFound. One that has been idle for too long is not there
-// any more, whatever its deletion has done.
+// find returns the entity with an address, or CodeEntityNotFound. An entity whose idle deadline has passed
+// is not found, even if it has not been deleted yet.
 func (m *dataset) find(a entity.Address) (*entityState, error) {
 	m.mu.RLock()
 	e := m.paths[strings.ToLower(a.Entity)]
@@ -206,7 +207,7 @@ func notFound(path string) *entity.Error {
 		Message: "The messaging entity '" + path + "' could not be found."}
 }
 
-// list is all entities, in any order.
+// list returns all entities, in any order.
 func (m *dataset) list() []*entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -217,14 +218,14 @@ func (m *dataset) list() []*entityState {
 	return list
 }
 
-// numbered is one of them; nil: it is gone.
+// numbered returns the entity with a number, or nil if it does not exist.
 func (m *dataset) numbered(number uint32) *entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.numbers[number]
 }
 
-// dataset is the one that is live: CodeCancelled where there is none.
+// dataset returns the open dataset, or CodeCancelled if there is none.
 func (q *Queues) dataset() (*dataset, error) {
 	if m := q.live.Load(); m != nil {
 		return m, nil
@@ -232,8 +233,8 @@ func (q *Queues) dataset() (*dataset, error) {
 	return nil, &entity.Error{Code: entity.CodeCancelled, Message: "The server is not open."}
 }
 
-// Now is the server's time, to the millisecond: what messages are dated by. It is the zero time before the
-// host is open.
+// Now returns the server's time, to the millisecond, by which messages are dated. It returns the zero time
+// before the host is open.
 func (q *Queues) Now() time.Time {
 	m, err := q.dataset()
 	if err != nil {
@@ -242,5 +243,5 @@ func (q *Queues) Now() time.Time {
 	return moment(m.in.Clock().Millis())
 }
 
-// corruptCatalog says that the catalog contradicts itself.
+// corruptCatalog returns the error for a catalog that contradicts itself.
 func corruptCatalog(what string) error { return fmt.Errorf("%w: %s", engine.ErrCorrupt, what) }

@@ -7,9 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. holder is the
-// receiver that gets their locks. It must hold their session where the entity has sessions; elsewhere nil
-// gives locks that no receiver's end ends.
+// ReceiveDeferred receives deferred messages by their sequence numbers, either all or none: it fails with
+// CodeMessageNotFound if one is missing. holder is the receiver that gets their locks. It must hold the
+// messages' session if the entity has sessions. Otherwise holder may be nil: then no closing receiver ends
+// the locks.
 func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
 	holder *Receiver) ([]Delivery, error) {
 	s, err := q.store(a)
@@ -41,9 +42,9 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers 
 	return s.handOut(ctx, list, mode)
 }
 
-// ReceiveNumber locks one message that can be received, by its number, whatever stands before it. It is for
-// those who look after an entity: clients receive in order. CodeMessageNotFound where there is none of that
-// number, where somebody has it, or where it is deferred; CodeNotAllowed for an entity with sessions.
+// ReceiveNumber locks one active message by its sequence number, regardless of the messages before it. It
+// serves administration tools; clients receive in order. It fails with CodeMessageNotFound if there is no
+// such message, or if it is locked or deferred, and with CodeNotAllowed for an entity with sessions.
 func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int64) (Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -85,7 +86,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	return list[0], nil
 }
 
-// deferrable validates what is asked for.
+// deferrable validates the arguments of a receive by sequence number.
 func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
 	if err := s.readable(); err != nil {
 		return err
@@ -101,7 +102,8 @@ func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
 	return nil
 }
 
-// claimAll claims deferred messages, all or none, for a receiver of this store or for nobody.
+// claimAll claims deferred messages, all or none. The claims belong to holder if it is a receiver of this
+// store, else to no receiver.
 func (s *messageStore) claimAll(numbers []int64, holder *Receiver) (list []*claim, err error) {
 	if holder != nil && holder.s != s {
 		holder = nil

@@ -1,32 +1,32 @@
-// Package queue keeps Service Bus's queues, topics and subscriptions: messages that expire, are locked,
+// Package queue stores Service Bus's queues, topics and subscriptions: messages that expire, are locked,
 // settled, deferred and dead-lettered, and entities that delete themselves. It is a tenant of package host
-// beside the documents: the same engine, catalog, clock and reaper.
+// beside the document store, and shares its engine, catalog, clock and reaper.
 //
 //	queues := queue.New(queue.Options{})
 //	h, err := host.Open(ctx, engine, host.Options{}, queues.Tenant())
 //	_, err = queues.Create(ctx, entity.Queue, "orders", entity.Defaults(entity.Queue))
 //	err = queues.Send(ctx, entity.Address{Entity: "orders"}, []*message.Message{m}, nil)
 //
-// # Words
+// # Terms
 //
-// An entity is a queue, a topic or a subscription. A message store is what messages are received from: a
-// queue or a subscription, and the two sub-queues of each, for dead letters and for dead letters of
-// transfers. A topic keeps scheduled messages alone. An address names a message store or a topic: "orders",
+// An entity is a queue, a topic or a subscription. A message store is what a client receives messages from:
+// a queue or a subscription, or one of the two sub-queues of each, for dead letters and for transfer dead
+// letters. A topic stores only scheduled messages. An address names a message store or a topic: "orders",
 // "news/Subscriptions/all", "orders/$DeadLetterQueue".
 //
-// # What is kept where
+// # State on disk and in memory
 //
-// All that must survive lies in the engine: entities, rules, messages, delivery counts, session state, the
-// ids by which duplicates are known. Locks are volatile by contract (they end with a restart, and with a
-// change of the entity), and lie in memory: a lock costs no write, and a queue of a million messages no more
-// memory than one of a thousand.
+// All state that must survive a restart is in the engine: entities, rules, messages, delivery counts,
+// session state, and the message ids used for duplicate detection. Locks are volatile by contract: they end
+// with a restart and with a change of the entity. They are in memory, so a lock costs no write. Memory
+// depends on the number of locks, not on the number of messages stored.
 //
-// One scope of the engine carries a queue, or a topic with all its subscriptions: so whatever moves a message
-// inside of one is serial, and a publication arrives in all subscriptions in one transaction. Forwarding and
-// transactions name the scopes of all that they touch.
+// A queue, or a topic with all its subscriptions, is one scope of the engine. Therefore changes of messages
+// within one queue or topic are serial, and a publication arrives in all subscriptions in one transaction.
+// Forwarding and transactions name the scopes of all entities that they touch.
 //
 // # Expiry
 //
-// Every receiver decides by the rule, in milliseconds of the server's clock; the reaper frees space, and
-// moves what has expired to the dead letters where the entity wants that.
+// Every receive checks the expiry rule itself, in milliseconds of the server's clock. The reaper only frees
+// space, and moves expired messages to the dead-letter queue if the entity is configured so.
 package queue

@@ -11,16 +11,16 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiry is where the reaper's passes stand over what can expire in a store.
+// expiry is the progress of the reaper's passes over the messages of a store that can expire.
 type expiry struct {
-	own, inherited host.Pass // over x and w; the reaper's, in whose turn it is
+	own, inherited host.Pass // over families x and w; used only by the reaper's sweep
 	again          atomic.Bool
 }
 
-// restart lets the passes begin at the head again.
+// restart makes the passes begin at the first entry again.
 func (e *expiry) restart() { e.again.Store(true) }
 
-// noteArrival has the passes begin anew where they have left a moment behind.
+// noteArrival restarts the passes if a message arrives before their position.
 func (e *expiry) noteArrival(h *layout.Header) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
@@ -32,14 +32,14 @@ func (e *expiry) noteArrival(h *layout.Header) {
 }
 
 const (
-	// lazyAfter is for how many milliseconds a store is swept after somebody has asked for messages, with
+	// lazyAfter is for how many milliseconds after the last receive a store is still swept, with
 	// Options.LazyExpiry.
 	lazyAfter = 60_000
-	// maxMoved is how many bytes of messages one transaction moves.
+	// maxMoved is the number of message bytes after which a transaction moves no more messages.
 	maxMoved = 4 << 20
 )
 
-// sweeper shows the stores to the reaper.
+// sweeper lets the reaper sweep the message stores.
 type sweeper struct{ m *dataset }
 
 // Ranges implements ttl.Sweeper.
@@ -57,8 +57,8 @@ func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 // Clock implements ttl.Sweeper.
 func (w sweeper) Clock(ttl.Range) ttl.Clock { return nil }
 
-// Sweep implements ttl.Sweeper: it ends locks, brings what is scheduled, purges what has expired, and
-// forgets ids.
+// Sweep implements ttl.Sweeper. It ends lapsed locks, activates scheduled messages that are due, purges
+// expired messages, and removes message ids that are older than the duplicate detection window.
 func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept, error) {
 	e := w.m.numbered(rg.Owner)
 	if e == nil {
@@ -99,7 +99,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 	return swept, nil
 }
 
-// sweepPostponed reports whether a sweep is not to purge the store now.
+// sweepPostponed reports whether this sweep must not purge the store.
 func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 	if !host.Held(ctx) {
 		return false
@@ -110,14 +110,14 @@ func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 	return s.e.m.opts.LazyExpiry && !s.inUse() && s.now()-s.lastReceived.Load() >= lazyAfter
 }
 
-// inUse reports whether somebody receives from the store.
+// inUse reports whether the store has receivers.
 func (s *messageStore) inUse() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.receivers) > 0
 }
 
-// sweepExpired purges what has expired, limit messages at most.
+// sweepExpired purges at most limit expired messages.
 func (s *messageStore) sweepExpired(ctx context.Context,
 	limit int) (more bool, next int64, n int, err error) {
 	now := s.now()
@@ -166,7 +166,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	return more, next, n, nil
 }
 
-// sweepAction lets the reaper pass by what somebody has locked.
+// sweepAction makes the reaper wait for claimed messages and take all others.
 func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 	return host.Take()
 }
 
-// purgeDue purges messages that have been found to be expired, but for those that somebody has claimed since.
+// purgeDue purges messages that were found to be expired, except those that have been claimed since.
 func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, err error) {
 	var list []*claim
 	s.mu.Lock()
@@ -185,13 +185,14 @@ func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, e
 			list = append(list, c)
 			continue
 		}
-		s.expiry.restart() // the pass must come again
+		s.expiry.restart() // the pass must return to it
 	}
 	s.mu.Unlock()
 	return s.purge(ctx, list)
 }
 
-// purgeMet purges what a receive has met: a few, the rest is the reaper's.
+// purgeMet purges expired messages that a receive has found, maxPurge at most, and none while the reaper is
+// paused. The reaper purges the rest.
 func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	few := list
 	if len(few) > maxPurge {
@@ -212,8 +213,8 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	return err
 }
 
-// purge drops messages whose claims are the caller's, or makes dead letters of them, and ends the claims.
-// Those that have not expired after all are left alone.
+// purge removes expired messages whose claims the caller owns, or dead-letters them, and ends their claims.
+// Messages that have not expired are released unchanged.
 func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {
@@ -244,7 +245,8 @@ func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err err
 	return n, err
 }
 
-// purge ends a message if it has expired. ended reports that it is not there, or not active, any more.
+// purge ends one message if it has expired. ended reports that the message is no longer active after the
+// call.
 func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
 	p, err := w.in(s)
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// fanOut is the rules of all subscriptions of a topic, with an index over them. It does not change: the
-// publication that finds a subscription or a rule changed makes it anew.
+// fanOut is the rules of all subscriptions of a topic, with an index over them. It is immutable: after a
+// subscription or a rule has changed, the next publication builds a new one.
 type fanOut struct {
 	children *[]*entityState
-	sets     []*ruleSet // of the children, in their order
+	sets     []*ruleSet // of the children, in the same order
 	index    fanout.Index
 }
 
 // recipient is a subscription that gets copies of a message.
 type recipient struct {
 	to     *entityState
-	plain  bool           // a rule without an action wants it
-	acting []*entity.Rule // those with an action that want it, by name
+	plain  bool           // a rule without an action matches
+	acting []*entity.Rule // matching rules with an action, by name
 }
 
-// fanOut is the topic's as of now. In a transaction of the topic's scope nobody changes a rule.
+// fanOut returns the topic's current fanOut. Within a transaction of the topic's scope no rule can change.
 func (e *entityState) fanOut() *fanOut {
 	children := e.children.Load()
 	if f := e.fan.Load(); f != nil && f.children == children && f.fresh() {
@@ -36,7 +36,7 @@ func (e *entityState) fanOut() *fanOut {
 	return f
 }
 
-// fresh reports whether the rules are still those of the subscriptions.
+// fresh reports whether all subscriptions still have the same rules.
 func (f *fanOut) fresh() bool {
 	for i, c := range *f.children {
 		if c.rules.Load() != f.sets[i] {
@@ -58,7 +58,7 @@ func newFanOut(children *[]*entityState) *fanOut {
 	return f
 }
 
-// match is the subscriptions that get something of a message, in the order of their numbers.
+// match returns the subscriptions that receive a message, in the order of their numbers.
 func (f *fanOut) match(m *message.Message, h *layout.Header) (list []*recipient) {
 	v := &fanout.View{Message: m, Header: h}
 	var last *recipient

@@ -12,22 +12,24 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// Auto-forwarding. What arrives in a store whose messages go on is stored there first, as in any other store:
-// so nothing is lost when the server ends between two steps. Then it is moved, in transactions over the
-// scopes of both entities: so nothing is doubled. Whoever has brought a message moves it on before they are
-// told that it is stored. What they leave undone, because something fails or there is much of it, the timers
-// do.
+// Auto-forwarding. A message that arrives in a forwarding store is first stored there, as in any other
+// store, so that it is not lost if the server ends between the two steps. It is then moved in a transaction
+// over the scopes of both entities, so that it is not duplicated. The sender's call forwards its messages
+// before it returns. The timers forward what such a call leaves behind, after an error or because there are
+// too many messages.
 
 const (
-	// maxHops is how often a message is forwarded.
+	// maxHops is how many times a message can be forwarded.
 	maxHops = 4
-	// maxForward is how many messages one transaction moves on.
+	// maxForward is how many messages one forwarding transaction moves.
 	maxForward = 64
-	// maxForwardSteps is how many such transactions somebody waits for who has brought messages.
+	// maxForwardSteps is how many forwarding transactions one sender's call runs before it leaves the rest
+	// to the timers.
 	maxForwardSteps = 64
 )
 
-// forwardsTo is the path of the entity that the store's messages go on to; "": they stay.
+// forwardsTo returns the path of the entity to which the store forwards its messages, or "" if it forwards
+// none.
 func (s *messageStore) forwardsTo() string {
 	switch p := s.e.properties.Load(); s.sub {
 	case entity.Main:
@@ -38,7 +40,7 @@ func (s *messageStore) forwardsTo() string {
 	return ""
 }
 
-// sources are the stores in which messages have arrived that go on.
+// sources returns the forwarding stores in which messages have arrived in this transaction.
 func (w *work) sources() (list []*messageStore) {
 	isArrival := func(e event) bool { return e.kind == arrived }
 	for _, p := range w.parts {
@@ -49,7 +51,7 @@ func (w *work) sources() (list []*messageStore) {
 	return list
 }
 
-// forward moves the messages of stores on, and those of the stores in which they arrive.
+// forward forwards the messages of stores, and those of the forwarding stores in which they arrive.
 func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]
@@ -76,21 +78,21 @@ func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	}
 }
 
-// forwardAt has the timers move messages on when a moment has come.
+// forwardAt makes the timers forward the store's messages from a millisecond on.
 func (s *messageStore) forwardAt(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mustForward(at)
 }
 
-// mustForward is forwardAt for who holds the mutex.
+// mustForward is forwardAt for a caller that holds the mutex.
 func (s *messageStore) mustForward(at int64) {
 	s.forwards = min(s.forwards, at)
 	s.e.m.timers.arm(s, at)
 }
 
-// forward moves as many messages on as one transaction takes. more reports that there are others, and sources
-// are the stores that they have arrived in, and do not stay in.
+// forward moves as many messages as fit into one transaction. more reports that messages are left. sources
+// are the stores in which the messages have arrived and which forward them again.
 func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messageStore, err error) {
 	if err := s.forwarding.Lock(ctx); err != nil {
 		return false, nil, wrap(err)
@@ -137,13 +139,13 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 		s.unclaim(c)
 	}
 	if err != nil {
-		s.forwards = host.Never // the caller knows better when
+		s.forwards = host.Never // the caller schedules the retry
 		return false, nil, err
 	}
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
 }
 
-// claimForward claims the messages of one forwarding transaction. Messages of one session keep their order.
+// claimForward claims the messages of one forwarding transaction. The messages of a session stay in order.
 func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err error) {
 	if !s.bySession() {
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
@@ -177,8 +179,8 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err err
 	return list, nil
 }
 
-// forward moves one message on; to is nil where the entity is gone. Where that does not take it the message
-// is a dead letter of where it is.
+// forward forwards one message to an entity; to is nil if the entity does not exist. If the target does not
+// accept the message, it becomes a dead letter of its source.
 func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 	p, err := w.in(s)
 	if err != nil {
@@ -189,7 +191,8 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 		return err
 	}
 	at := w.now
-	// It has gone on when it came, or when somebody wanted that, or was there to do it.
+	// The message is forwarded as of the latest of its arrival, the entity's last update and the server's
+	// start.
 	if s.sub == entity.Main {
 		at = min(at, max(h.Enqueued, s.e.updated.Load(), w.m.started))
 	}
@@ -220,8 +223,8 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 	return w.deliver(to, &h, body)
 }
 
-// refusal is why an entity does not take a message that is forwarded to it; nil: it does. to is nil where it
-// is gone.
+// refusal returns why an entity does not accept a message forwarded to it, or nil if it does. to is nil if
+// the entity does not exist.
 func (w *work) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
 	if h.Hops >= maxHops {
 		why := newReason("MaxTransferHopCountExceeded",
@@ -255,7 +258,7 @@ func (w *work) takesForwarded(to *entityState, size int64) error {
 	return w.room(to, size)
 }
 
-// exceptionOf is what the service calls an error among the reasons of dead letters.
+// exceptionOf returns the service's exception name for an error, as it appears in dead-letter reasons.
 func exceptionOf(c entity.Code) string {
 	switch c {
 	case entity.CodeEntityNotFound:
@@ -268,7 +271,7 @@ func exceptionOf(c entity.Code) string {
 	return "QuotaExceededException"
 }
 
-// deliver stores a message that comes from elsewhere in an entity that takes it. A duplicate is dropped.
+// deliver stores a message that was forwarded in an entity. A duplicate is dropped.
 func (w *work) deliver(e *entityState, h *layout.Header, body []byte) error {
 	p, err := w.in(e.stores[entity.Main])
 	if err != nil {

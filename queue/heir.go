@@ -10,27 +10,28 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// heirKind is what queues and topics are called where something names one as its heir.
+// heirKind is the kind by which settings name a queue or topic as an expiry sink.
 const heirKind = "queue"
 
-// The application properties of a message that something has become which died elsewhere. Its body is what
-// that was.
+// The application properties of a message that was made from an expired item. The message's body is the
+// item's.
 const (
-	// PropertySource is what it lay in, a string: "shop/carts".
+	// PropertySource is the container that the item was in, a string: "shop/carts".
 	PropertySource = "Source"
-	// PropertyID is its name there, a string.
+	// PropertyID is the id of the item, a string.
 	PropertyID = "Id"
-	// PropertyDied is when it died there, a timestamp.
+	// PropertyDied is the time at which the item expired, a timestamp.
 	PropertyDied = "DiedAt"
 )
 
-// heir is a queue or a topic in which arrives what dies elsewhere.
+// heir is an expiry sink: a queue or topic that receives expired items as messages.
 type heir struct {
 	m    *dataset
 	path string
 }
 
-// heir finds one. Errors: CodeEntityNotFound, CodeArgument for an entity that cannot be one.
+// heir returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an entity that
+// cannot be one.
 func (m *dataset) heir(name string) (host.ExpirySink, error) {
 	e, err := m.findPath(name)
 	if err != nil {
@@ -44,7 +45,7 @@ func (m *dataset) heir(name string) (host.ExpirySink, error) {
 	return heir{m, e.path}, nil
 }
 
-// Enter implements host.Heir. It fails where the entity is gone, or takes no messages.
+// Enter implements host.ExpirySink. It fails if the entity does not exist, or accepts no messages.
 func (h heir) Enter(ctx context.Context) (host.SinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
@@ -62,22 +63,22 @@ func (h heir) Enter(ctx context.Context) (host.SinkTx, error) {
 	return &inheritance{e: e}, nil
 }
 
-// inheritance implements host.Inheritance.
+// inheritance implements host.SinkTx.
 type inheritance struct {
 	e *entityState
-	w *work // nil: no transaction has begun
+	w *work // nil if no transaction has begun
 }
 
-// Scopes implements host.Inheritance.
+// Scopes implements host.SinkTx.
 func (i *inheritance) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
-// Begin implements host.Inheritance.
+// Begin implements host.SinkTx.
 func (i *inheritance) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
-// Take implements host.Inheritance: it sends a message, which may be larger than what clients can send. It
-// fails with CodeQuotaExceeded where the entity is full: the dead waits.
+// Take implements host.SinkTx: it sends the item as a message, which may be larger than the size limit for
+// clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
 func (i *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
@@ -94,10 +95,10 @@ func (i *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return err == nil, err
 }
 
-// Finish implements host.Inheritance.
+// Finish implements host.SinkTx.
 func (i *inheritance) Finish() { i.w.finish() }
 
-// Leave implements host.Inheritance.
+// Leave implements host.SinkTx.
 func (i *inheritance) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()

@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// An entity with AutoDeleteOnIdle is deleted when nobody has used it for so long. What is use, and what is
-// not, is decided where it happens, by touch; an update is use, too, and noted as such alone. Two things are
-// use as long as they last: somebody waits for messages, and a message is scheduled; the second one ends
-// with the moment in which the last one arrives. After a start all entities have just been used: while the
-// server was not there nobody could.
+// An entity with AutoDeleteOnIdle is deleted after it has been idle for that long. Each operation that
+// counts as use calls touch. An update is use, too, but is recorded only as the time of the update. Two
+// conditions are use for as long as they last: a receiver waits for messages, or a message is scheduled.
+// The second one ends when the last scheduled message becomes active. A start of the server counts as use
+// of all entities, because nobody could use them while the server was down.
 
-// touch notes that the entity was used. Whoever uses a subscription uses its topic.
+// touch records a use of the entity at a millisecond. A use of a subscription is a use of its topic.
 func (e *entityState) touch(ms int64) {
 	for ; e != nil; e = e.topic {
 		for last := e.accessed.Load(); last < ms &&
@@ -23,8 +23,8 @@ func (e *entityState) touch(ms int64) {
 	}
 }
 
-// idleDeadline returns the millisecond from which on the entity does not exist, if it is not used before:
-// host.Never for one that is kept, or in use now.
+// idleDeadline returns the millisecond at which the entity ceases to exist unless it is used before. It
+// returns host.Never if the entity is never deleted, or is in use now.
 func (e *entityState) idleDeadline(now int64) int64 {
 	if e.neverIdle() || e.busy(now) {
 		return host.Never
@@ -59,8 +59,8 @@ func (e *entityState) busy(now int64) bool {
 	return false
 }
 
-// bringDue brings the scheduled messages that are due in entities which can be idle: it is known then since
-// when they are.
+// bringDue activates due scheduled messages in all entities that AutoDeleteOnIdle can delete, so that the
+// beginning of their idle time is recorded.
 func (m *dataset) bringDue(ctx context.Context) error {
 	now := m.in.Clock().Millis()
 	for _, e := range m.list() {
@@ -78,14 +78,14 @@ func (m *dataset) bringDue(ctx context.Context) error {
 	return nil
 }
 
-// touchAwaited notes the use by somebody who waits, so that it counts when he has gone.
+// touchAwaited records a use if a receiver is waiting, so that the idle time begins when it stops waiting.
 func (e *entityState) touchAwaited(s *messageStore, now int64) {
 	if s.awaited() {
 		e.touch(now)
 	}
 }
 
-// idleTooLong reports whether the entity has been idle for too long, or its topic has.
+// idleTooLong reports whether the idle deadline of the entity or of its topic has passed.
 func (e *entityState) idleTooLong(now int64) bool {
 	return e.idleDeadline(now) <= now || e.topic != nil && e.topic.idleDeadline(now) <= now
 }
@@ -102,10 +102,11 @@ func newIdler(m *dataset) *idler {
 	return i
 }
 
-// retryIdle is after how long the idler tries again where it has failed, or where an entity is in use.
+// retryIdle is the number of milliseconds until the idler looks again after an error, or while an entity is
+// in use.
 const retryIdle = int64(time.Minute / time.Millisecond)
 
-// look deletes what is due and reports when to look again.
+// look deletes entities whose deadline has passed, and returns the millisecond of the next call.
 func (i *idler) look(ctx context.Context, now int64) (next int64) {
 	next = host.Never
 	overdue := false
@@ -115,7 +116,7 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 		}
 		at := e.idleDeadline(now)
 		if at == host.Never {
-			at = now + retryIdle // in use: by whom nobody reports when that ends
+			at = now + retryIdle // in use: the end of the use is not reported
 		}
 		overdue = overdue || at <= now
 		next = min(next, at)
@@ -129,7 +130,7 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 		}
 		return now + retryIdle
 	}
-	return now // look again at what is left
+	return now // look again at the remaining entities
 }
 
 func (i *idler) delete(ctx context.Context) error {
@@ -140,7 +141,7 @@ func (i *idler) delete(ctx context.Context) error {
 	return i.m.sweepIdle(ctx)
 }
 
-// sweepIdle deletes all entities that have been idle for too long. The catalog's lock is held.
+// sweepIdle deletes all entities whose idle deadline has passed. The caller holds the catalog's lock.
 func (m *dataset) sweepIdle(ctx context.Context) error {
 	if err := m.bringDue(ctx); err != nil {
 		return err

@@ -7,61 +7,61 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// claim keeps a message from everybody else: a lock that was handed out, or, without a token, what a
-// receive, a purge or a deletion has under way.
+// claim reserves a message for one operation: a lock that was handed out to a client, or, without a token,
+// a receive, purge or deletion in progress.
 type claim struct {
 	seq      int64
 	token    message.UUID
-	locked   bool         // it was handed out, and has a token
-	busy     bool         // a transaction of one who has taken it is under way
+	locked   bool         // it was handed out and has a token
+	busy     bool         // its owner has a transaction in progress on it
 	deferred bool         // it was received by its number
-	stale    bool         // the entity has been changed since: the lock is lost when the transaction is over
-	session  *sessionLock // whose lock covers it; nil: deadline does
-	group    string       // the session of the message, as far as it is known
-	holder   *Receiver    // nil: nobody's end ends it
+	stale    bool         // the entity was changed: the lock is lost when the transaction ends
+	session  *sessionLock // the session lock that covers it; nil if deadline applies
+	group    string       // the message's session, if it is read already
+	holder   *Receiver    // the receiver whose end ends the claim; nil: none
 	deadline
 }
 
-// sessionLock is the lock of a session, which covers the messages that its receiver has taken.
+// sessionLock is the lock of a session. It covers the messages that its holder has received.
 type sessionLock struct {
 	id     string
 	holder *Receiver
-	lost   bool // it is ending: its messages are being given back
+	lost   bool // it is ending: its messages are being released
 	cursor receiveCursor
 	deadline
 }
 
-// deadline is when a lock lapses, in its place in a heap.
+// deadline is the time at which a lock lapses, an element of a heap.
 type deadline struct {
 	until int64
-	index int // in the heap; -1: in none
+	index int // in the heap; -1 if it is in none
 	claim *claim
 	lock  *sessionLock
 }
 
-// deadlines are the locks of a store by when they lapse.
+// deadlines is a heap of a store's locks, ordered by the time at which they lapse.
 type deadlines []*deadline
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (d deadlines) Len() int { return len(d) }
 
-// Less orders by the moment.
+// Less orders by time.
 func (d deadlines) Less(i, j int) bool { return d[i].until < d[j].until }
 
-// Swap exchanges two.
+// Swap exchanges two elements.
 func (d deadlines) Swap(i, j int) {
 	d[i], d[j] = d[j], d[i]
 	d[i].index, d[j].index = i, j
 }
 
-// Push adds one.
+// Push appends an element.
 func (d *deadlines) Push(x any) {
 	one := x.(*deadline)
 	one.index = len(*d)
 	*d = append(*d, one)
 }
 
-// Pop takes the last one away.
+// Pop removes the last element.
 func (d *deadlines) Pop() any {
 	last := len(*d) - 1
 	one := (*d)[last]
@@ -71,7 +71,7 @@ func (d *deadlines) Pop() any {
 	return one
 }
 
-// set puts a lock's end to a moment.
+// set sets the time at which a lock lapses, and adds the lock if it is not in the heap.
 func (d *deadlines) set(one *deadline, until int64) {
 	one.until = until
 	if one.index < 0 {
@@ -81,28 +81,27 @@ func (d *deadlines) set(one *deadline, until int64) {
 	heap.Fix(d, one.index)
 }
 
-// forget takes a lock out.
+// forget removes a lock from the heap.
 func (d *deadlines) forget(one *deadline) {
 	if one.index >= 0 {
 		heap.Remove(d, one.index)
 	}
 }
 
-// maxReturned is how many messages a cursor remembers one by one that have come back to where receivers have
-// been.
+// maxReturned is how many returned messages below its position a cursor records individually.
 const maxReturned = 1024
 
-// receiveCursor is the position up to which the active messages of a store, or of a session, have been handed
-// out. All below next are claimed, have expired, or are among the returned, so that a receive does not walk
-// over locked messages again.
+// receiveCursor is the position up to which the active messages of a store, or of a session, have been
+// handed out. Each message below next is claimed, has expired, or is in returned. A receive therefore does
+// not scan locked messages again.
 type receiveCursor struct {
 	next     int64
 	returned numbers
-	moves    uint64 // counts what became free or came below next: who has looked before must not move it on
+	moves    uint64 // counts free and restart; a receive that read an older count must not advance
 	waiters  waiters
 }
 
-// free notes a message that is there to be received, and was not before.
+// free records that a message has become available to receivers.
 func (p *receiveCursor) free(seq int64) {
 	p.moves++
 	if seq >= p.next {
@@ -114,35 +113,35 @@ func (p *receiveCursor) free(seq int64) {
 	}
 }
 
-// restart lets the receivers begin at the first message again.
+// restart makes receivers begin at the first message again.
 func (p *receiveCursor) restart() {
 	p.moves++
 	p.next, p.returned = 0, nil
 }
 
-// advance moves the cursor on behind a number, where nothing has become free since it had so many moves.
+// advance moves the cursor behind a message, unless moves has changed since the caller read it.
 func (p *receiveCursor) advance(behind int64, moves uint64) {
 	if p.moves == moves {
 		p.next = max(p.next, behind+1)
 	}
 }
 
-// numbers are a heap of messages' numbers.
+// numbers is a heap of sequence numbers.
 type numbers []int64
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (n numbers) Len() int { return len(n) }
 
-// Less orders by the number.
+// Less orders by number.
 func (n numbers) Less(i, j int) bool { return n[i] < n[j] }
 
-// Swap exchanges two.
+// Swap exchanges two elements.
 func (n numbers) Swap(i, j int) { n[i], n[j] = n[j], n[i] }
 
-// Push adds one.
+// Push appends an element.
 func (n *numbers) Push(x any) { *n = append(*n, x.(int64)) }
 
-// Pop takes the last one away.
+// Pop removes the last element.
 func (n *numbers) Pop() any {
 	last := len(*n) - 1
 	seq := (*n)[last]
@@ -150,42 +149,42 @@ func (n *numbers) Pop() any {
 	return seq
 }
 
-// waiters wait for something, first come first served. The store's mutex guards them.
+// waiters is a queue of waiting receivers, first come first served. The store's mutex guards it.
 type waiters struct{ idle list.List } // of *waiter that have not been woken
 
-// waiter waits until it is woken: ready has one slot.
+// waiter waits until a value arrives in ready, which has capacity 1.
 type waiter struct {
 	ready chan struct{}
-	place *list.Element // nil: it is not idle
+	place *list.Element // nil if it is not in idle
 }
 
-// join adds one who waits, as the last.
+// join appends a new waiter.
 func (w *waiters) join() *waiter {
 	one := &waiter{ready: make(chan struct{}, 1)}
 	one.place = w.idle.PushBack(one)
 	return one
 }
 
-// wake wakes the first n of those who have not been woken.
+// wake wakes the first n idle waiters.
 func (w *waiters) wake(n int) {
 	for first := w.idle.Front(); first != nil && n > 0; first, n = w.idle.Front(), n-1 {
 		one := w.idle.Remove(first).(*waiter)
 		one.place = nil
-		one.ready <- struct{}{} // empty: it is filled by who takes it out of the idle ones alone
+		one.ready <- struct{}{} // never blocks: only the call that removes a waiter from idle sends
 	}
 }
 
-// all wakes all.
+// all wakes all waiters.
 func (w *waiters) all() { w.wake(w.idle.Len()) }
 
-// again lets one who was woken wait on, as the first.
+// again puts a woken waiter back, as the first.
 func (w *waiters) again(one *waiter) {
 	if one.place == nil {
 		one.place = w.idle.PushFront(one)
 	}
 }
 
-// leave ends the waiting of one. What it was woken for, and has not looked at, is the next one's.
+// leave removes a waiter. If it was woken and has not used the wake-up, the next waiter gets it.
 func (w *waiters) leave(one *waiter) {
 	if one.place != nil {
 		w.idle.Remove(one.place)

@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Most entities.
+// Limits of the number of entities.
 const (
 	maxEntities      = 10_000
-	maxSubscriptions = 2_000 // of a topic
+	maxSubscriptions = 2_000 // per topic
 )
 
-// manage begins a change of the catalog, which dates what it writes: its lock keeps clocks from being moved
-// meanwhile, too. leave ends it.
+// manage begins a change of the catalog. Records carry the time of the change, so manage also keeps the
+// clock from being moved meanwhile. leave ends the change.
 func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err error) {
 	if m, err = q.dataset(); err != nil {
 		return nil, nil, err
@@ -33,7 +33,7 @@ func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err erro
 	}, nil
 }
 
-// findPath finds an entity by the path that a client has given.
+// findPath returns the entity with a path given by a client.
 func (m *dataset) findPath(path string) (*entityState, error) {
 	a, management, err := entity.ParseAddress(path)
 	if err != nil {
@@ -54,10 +54,10 @@ func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) 
 	return e, err
 }
 
-// Create makes an entity; path of a subscription is "topic/Subscriptions/name". A subscription begins with
-// the given rules; with none of them it has DefaultRule, which takes everything. Errors: CodeEntityExists,
-// also for the other kind; CodeEntityNotFound for the topic; CodeArgument, CodeArgumentOutOfRange,
-// CodeQuotaExceeded.
+// Create creates an entity. The path of a subscription is "topic/Subscriptions/name". A subscription begins
+// with the given rules, or with DefaultRule, which matches all messages, if none are given. Errors:
+// CodeEntityExists, also if a queue and a topic have the same name; CodeEntityNotFound for the topic;
+// CodeArgument, CodeArgumentOutOfRange, CodeQuotaExceeded.
 func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p entity.Properties,
 	rules ...entity.Rule) (entity.Entity, error) {
 	rec, topic, err := nameEntity(kind, path)
@@ -69,7 +69,7 @@ func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p en
 		return entity.Entity{}, err
 	}
 	defer leave()
-	if err := m.sweepIdle(ctx); err != nil { // what is not there any more does not stand in the way
+	if err := m.sweepIdle(ctx); err != nil { // idle entities must not block their names
 		return entity.Entity{}, err
 	}
 	var parent *entityState
@@ -89,10 +89,10 @@ func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p en
 	}
 	rec.Created = m.in.Clock().Millis()
 	if rec.Updated = rec.Created; kind == entity.Subscription {
-		rec.Accessed = rec.Created // the service reports no access to new queues and topics
+		rec.Accessed = rec.Created // the service reports no access time for new queues and topics
 	}
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
-		if rec.Number = t.Number(); rec.Topic == 0 { // what comes begins above what is gone
+		if rec.Number = t.Number(); rec.Topic == 0 { // LSNs begin above those of deleted entities
 			t.RaiseLSN(rec.scope(), m.in.Catalog().Highest()+1)
 		}
 		createStores(t, rec.Number, kind)
@@ -121,7 +121,7 @@ func scopesOf(e *entityState) [][]byte {
 	return [][]byte{e.scope}
 }
 
-// nameEntity checks the name of a new entity, and tells the topic of a subscription.
+// nameEntity validates the path of a new entity. For a subscription it also returns the topic.
 func nameEntity(kind entity.Kind, path string) (rec entityRecord, topic string, err error) {
 	a, management, err := entity.ParseAddress(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func nameEntity(kind entity.Kind, path string) (rec entityRecord, topic string, 
 	return entityRecord{Kind: kind, Path: a.Entity}, topic, err
 }
 
-// admit looks whether an entity may be made, and completes its properties.
+// admit checks that an entity may be created, and returns its completed properties.
 func (m *dataset) admit(kind entity.Kind, path string, parent *entityState,
 	p entity.Properties) (entity.Properties, error) {
 	m.mu.RLock()
@@ -163,7 +163,7 @@ func (m *dataset) admit(kind entity.Kind, path string, parent *entityState,
 	return p, err
 }
 
-// existsText returns the text of a conflict.
+// existsText returns the error message for an entity that exists already.
 func existsText(kind entity.Kind, path string) string {
 	if topic, name, ok := entity.SplitSubscription(path); ok && kind == entity.Subscription {
 		return "The messaging entity '" + resourceName(topic, name) + "' already exists. " + entity.HelpLink
@@ -171,12 +171,12 @@ func existsText(kind entity.Kind, path string) string {
 	return "SubCode=40900. Conflict. The messaging entity '" + path + "' exists already."
 }
 
-// resourceName returns the name of a subscription or rule in the service's texts.
+// resourceName returns the name of a subscription or rule as it appears in the service's messages.
 func resourceName(topic string, names ...string) string {
 	return "Topic:" + topic + "|" + strings.Join(names, "|")
 }
 
-// checkTargets checks that the targets of an entity exist, and normalizes their spelling.
+// checkTargets checks that the forwarding targets of an entity exist, and normalizes their spelling.
 func (m *dataset) checkTargets(path string, p *entity.Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {
@@ -197,7 +197,8 @@ func (m *dataset) checkTargets(path string, p *entity.Properties) error {
 	return nil
 }
 
-// writtenTarget returns an address with its scheme and host, if it has them, in lower case.
+// writtenTarget returns a forwarding target without outer slashes. A scheme and host, if present, are in
+// lower case.
 func writtenTarget(text string) string {
 	scheme, rest, absolute := strings.Cut(text, "://")
 	if !absolute {
@@ -233,7 +234,7 @@ func firstRules(kind entity.Kind, rules []entity.Rule) (*ruleSet, error) {
 	return set, nil
 }
 
-// Delete deletes an entity with all that is in it, a topic with its subscriptions, and ends its receivers.
+// Delete deletes an entity with all its messages, a topic with its subscriptions, and ends their receivers.
 func (q *Queues) Delete(ctx context.Context, path string) error {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
@@ -247,7 +248,7 @@ func (q *Queues) Delete(ctx context.Context, path string) error {
 	return m.drop(ctx, e)
 }
 
-// drop deletes an entity. The catalog's lock is held.
+// drop deletes an entity. The caller holds the catalog's lock.
 func (m *dataset) drop(ctx context.Context, e *entityState) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
@@ -271,7 +272,7 @@ func (m *dataset) drop(ctx context.Context, e *entityState) error {
 	return nil
 }
 
-// Get is one entity with its counts. It is no activity.
+// Get returns one entity with its counts. It does not count as activity.
 func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
 	m, err := q.dataset()
 	if err != nil {
@@ -287,8 +288,8 @@ func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
 	return m.entity(ctx, e)
 }
 
-// List is the queues, the topics, or the subscriptions of a topic (Subscription), in the order of their
-// names: top of them behind skip. topic is "" but for subscriptions.
+// List returns queues, topics, or the subscriptions of a topic, according to kind, sorted by name. It skips
+// the first skip entities and returns at most top. topic is used for subscriptions only.
 func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 	skip, top int) ([]entity.Entity, error) {
 	m, err := q.dataset()
@@ -331,7 +332,7 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 	return out, nil
 }
 
-// entity reports what is known of an entity.
+// entity returns the description of an entity, with its counts.
 func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
 	out := entity.Entity{
 		Kind:       e.kind,

@@ -11,39 +11,39 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// messageStore is one store of messages of an entity, in memory: its locks, its receivers and how far they
-// have read. All else lies in the engine. The store is made when its entity is, and loaded as the dataset is
-// opened; end is called when the entity is gone or the instance closes.
+// messageStore is the state in memory of one message store of an entity: its locks, its receivers and their
+// position. All other state is in the engine. A messageStore is created with its entity, and loaded when
+// the dataset is opened. end is called when the entity is deleted or the dataset closes.
 type messageStore struct {
 	e    *entityState
 	sub  entity.Sub
 	keys layout.StoreKeys
 
-	mu        sync.Mutex    // guards what follows; nothing is waited for while it is held
-	ended     *entity.Error // why it takes no receivers any more
+	mu        sync.Mutex    // guards the following fields; never held while waiting
+	ended     *entity.Error // why the store accepts no receivers any more; nil: it does
 	claims    map[int64]*claim
 	tokens    map[message.UUID]*claim
-	due       deadlines     // of locks, and of locks of sessions
-	cursor    receiveCursor // where receivers stand, in a store without sessions
+	due       deadlines     // of message locks and session locks
+	cursor    receiveCursor // for receivers of a store without sessions
 	sessions  map[string]*sessionLock
-	free      waiters // for the next session
+	free      waiters // receivers waiting for any free session
 	receivers map[*Receiver]struct{}
-	waiting   int    // who waits for messages or for a session
-	activates int64  // no scheduled message is due before that millisecond; host.Never: there is none
-	schedules uint64 // counts what was scheduled
-	forwards  int64  // from that millisecond on messages are to be moved on; host.Never: there are none
-	ticking   bool   // somebody has the turn
-	timer     timer  // the timers'
+	waiting   int    // receivers that wait for messages or for a session
+	activates int64  // the earliest due time, in ms, of a scheduled message; host.Never if there is none
+	schedules uint64 // counts scheduled messages
+	forwards  int64  // the time in ms at which to forward messages; host.Never if there are none
+	ticking   bool   // an operation holds turn
+	timer     timer  // used by the timers
 
-	turn         host.Mutex   // of who ends locks and brings what is scheduled
-	forwarding   host.Mutex   // of who moves messages on, so that they keep their order
-	latest       atomic.Int64 // the last millisecond that is stored
+	turn         host.Mutex   // held while lapsed locks end and due messages are activated
+	forwarding   host.Mutex   // held while messages are forwarded, so that they stay in order
+	latest       atomic.Int64 // the latest time stored, in ms
 	size         atomic.Int64 // bytes of all messages
-	lastReceived atomic.Int64 // the last millisecond in which somebody asked for messages
-	expiry       expiry       // the reaper's, in whose turn it is
+	lastReceived atomic.Int64 // the time of the last receive, in ms
+	expiry       expiry       // used only by the reaper's sweep
 }
 
-// newMessageStore makes what is known in memory of a store of an entity.
+// newMessageStore returns the state in memory of a store of an entity.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
 	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewMutex(),
 		forwarding: host.NewMutex(), forwards: host.Never,
@@ -52,7 +52,7 @@ func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: timer{index: -1}}
 }
 
-// storesOf are the stores that a kind of entity has.
+// storesOf returns the sub-queues that an entity of a kind has.
 func storesOf(kind entity.Kind) []entity.Sub {
 	if kind == entity.Topic {
 		return []entity.Sub{entity.Main}
@@ -60,7 +60,7 @@ func storesOf(kind entity.Kind) []entity.Sub {
 	return []entity.Sub{entity.Main, entity.DeadLetters, entity.TransferDeadLetters}
 }
 
-// load reads what must be known in memory.
+// load reads the part of the state in memory that is derived from the engine.
 func (s *messageStore) load(r engine.Reader) error {
 	c, err := s.read(r)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *messageStore) load(r engine.Reader) error {
 	return nil
 }
 
-// end ends all receivers, for a reason, and takes no others.
+// end ends all receivers with an error. The store accepts no others afterwards.
 func (s *messageStore) end(why *entity.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +89,8 @@ func (s *messageStore) end(why *entity.Error) {
 	s.free.all()
 }
 
-// changed reports that properties of the entity have been set: its locks are lost, without a count, and
-// receivers that its status refuses end, as do those of messages that go on.
+// changed applies new properties of the entity. All locks are lost without counting a delivery. Receivers
+// end if the entity's status does not allow them, or if the entity forwards its messages now.
 func (s *messageStore) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +123,8 @@ func (s *messageStore) changed() {
 	s.expiry.restart()
 }
 
-// endWait notes that one who waited does no more: he has used the entity until now. The caller holds the
-// mutex.
+// endWait records that a receiver has stopped waiting, which counts as use of the entity until now. The
+// caller holds the mutex.
 func (s *messageStore) endWait() {
 	s.waiting--
 	s.e.touch(s.now())
@@ -137,28 +137,28 @@ func (s *messageStore) hasScheduled() bool {
 	return s.activates != host.Never
 }
 
-// awaited reports whether somebody waits for messages.
+// awaited reports whether a receiver waits for messages or for a session.
 func (s *messageStore) awaited() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting > 0
 }
 
-// name is the store's address.
+// name returns the store's address.
 func (s *messageStore) name() string { return entity.Address{Entity: s.e.path, Sub: s.sub}.String() }
 
-// bySession reports whether messages are received session by session: dead letters are not.
+// bySession reports whether messages are received session by session. Dead letters never are.
 func (s *messageStore) bySession() bool {
 	return s.sub == entity.Main && s.e.kind != entity.Topic && s.e.properties.Load().RequiresSession
 }
 
-// notFound says that the store is gone.
+// notFound returns the error for a store that does not exist any more.
 func (s *messageStore) notFound() *entity.Error {
 	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: s.name(),
 		Message: "The messaging entity '" + s.name() + "' could not be found."}
 }
 
-// refuses says that the entity's status refuses receivers; nil where it does not.
+// refuses returns the error for receiving from an entity whose status does not allow it, or nil if it does.
 func (s *messageStore) refuses() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.ReceiveDisabled {
 		return &entity.Error{Code: entity.CodeEntityDisabled, Entity: s.name(),
@@ -167,7 +167,7 @@ func (s *messageStore) refuses() *entity.Error {
 	return nil
 }
 
-// readable fails where the store is gone, or takes no receivers.
+// readable fails if the store has ended, or the entity's status does not allow receiving.
 func (s *messageStore) readable() error {
 	s.mu.Lock()
 	ended := s.ended
@@ -181,14 +181,14 @@ func (s *messageStore) readable() error {
 	return nil
 }
 
-// date notes that something is stored which is dated by a millisecond.
+// date records that the store contains a time, so that the clock does not go behind it.
 func (s *messageStore) date(ms int64) {
 	for last := s.latest.Load(); last < ms && !s.latest.CompareAndSwap(last, ms); last = s.latest.Load() {
 	}
 	s.e.m.in.Clock().RaiseMillis(ms)
 }
 
-// applyEvents takes up what a transaction has brought, which is durable.
+// applyEvents updates the state in memory after a transaction has become durable.
 func (s *messageStore) applyEvents(events []event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,8 @@ func (s *messageStore) applyEvents(events []event) {
 	}
 }
 
-// arrive wakes one who waits for a message. Dead letters keep their numbers, and so may come before others.
+// arrive wakes a receiver for an arrived message. A dead letter keeps its sequence number, which may be
+// below the cursor.
 func (s *messageStore) arrive(e event) {
 	if !s.bySession() {
 		if s.sub != entity.Main {
@@ -223,8 +224,8 @@ func (s *messageStore) arrive(e event) {
 	s.free.wake(1)
 }
 
-// cursorOf is where the receivers stand who can get a message; nil where nobody can, for want of its
-// session's lock.
+// cursorOf returns the cursor of the receivers that can get a message. It returns nil if the message's
+// session is not locked.
 func (s *messageStore) cursorOf(session string) *receiveCursor {
 	if !s.bySession() {
 		return &s.cursor
@@ -235,7 +236,7 @@ func (s *messageStore) cursorOf(session string) *receiveCursor {
 	return nil
 }
 
-// readyPrefix is what the keys are under which receivers look: those of a session, or all.
+// readyPrefix returns the key prefix of the messages that receivers scan: those of one session, or all.
 func (s *messageStore) readyPrefix(session string) []byte {
 	if s.bySession() {
 		return s.keys.SessionPrefix(session)

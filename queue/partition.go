@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// PartitionOf is the key by which a partitioned entity finds the partition of messages that are sent
-// together: "" where there is none, or the entity is not partitioned. It fails with CodeNotAllowed where they
-// have different ones, and with CodeEntityNotFound.
+// PartitionOf returns the key that determines the partition of messages that are sent together. It returns
+// "" if there is none, or the entity is not partitioned. It fails with CodeNotAllowed if the messages have
+// different keys, and with CodeEntityNotFound.
 func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key string, err error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -28,7 +28,7 @@ func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key str
 	return key, nil
 }
 
-// LockedPartition is PartitionOf for a message that is locked: "" where the lock is lost.
+// LockedPartition is PartitionOf for a locked message. It returns "" if the lock is lost.
 func (q *Queues) LockedPartition(ctx context.Context, a entity.Address,
 	token message.UUID) (key string, err error) {
 	s, err := q.store(a)
@@ -42,7 +42,7 @@ func (q *Queues) LockedPartition(ctx context.Context, a entity.Address,
 	return s.e.top().partitionKey(m), nil
 }
 
-// top is the queue or topic that the entity is, or belongs to.
+// top returns the entity itself, or the topic of a subscription.
 func (e *entityState) top() *entityState {
 	if e.topic != nil {
 		return e.topic
@@ -50,7 +50,7 @@ func (e *entityState) top() *entityState {
 	return e
 }
 
-// partitionKey is what the partition of a message depends on; "": nothing that its sender has set.
+// partitionKey returns the key that determines a message's partition, or "" if its sender has set none.
 func (e *entityState) partitionKey(m *message.Message) string {
 	if id, ok := m.SessionID(); ok {
 		return id

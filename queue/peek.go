@@ -10,16 +10,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// PeekOptions say what to look at.
+// PeekOptions selects the messages that Peek returns.
 type PeekOptions struct {
-	From     int64   // the first number
-	Max      int     // messages
-	MaxBytes int     // of messages; 0: 1 MiB. One message comes in any case
+	From     int64   // the first sequence number
+	Max      int     // the maximal number of messages
+	MaxBytes int     // the maximal size of all messages together; 0: 1 MiB. One message is always returned
 	Session  *string // only messages of this session
-	Locks    bool    // tell of locks, too, which the service does not
+	Locks    bool    // set LockedUntil of locked messages, which the service does not
 }
 
-// Peek shows messages in the order of their numbers, without locks: active, locked, deferred, scheduled.
+// Peek returns messages in the order of their sequence numbers without locking them. Active, locked,
+// deferred and scheduled messages are included.
 func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -56,7 +57,7 @@ func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]D
 	return out, nil
 }
 
-// tellLocks notes until when messages are locked.
+// tellLocks sets LockedUntil of the messages that are locked.
 func (s *messageStore) tellLocks(list []Delivery) {
 	now := s.now()
 	s.mu.Lock()
@@ -90,7 +91,7 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 	return list, err
 }
 
-// eachHeader calls fn with the messages from a number on, until it returns an error or no more.
+// eachHeader calls fn with each message from a number on. It stops if fn returns false or an error.
 func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int64,
 	fn func(int64, layout.Header) (bool, error)) (err error) {
 	rg := engine.Prefix(s.keys.Family(layout.FamilyMessage))
@@ -116,8 +117,8 @@ func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int
 // maxDeleted is how many messages one call deletes at most.
 const maxDeleted = 4000
 
-// DeleteMessages deletes messages that were enqueued before a moment, oldest first, at most max, and tells
-// how many. Locked ones are left alone, and so are those that are scheduled, or have expired.
+// DeleteMessages deletes messages that were enqueued before a time, oldest first and at most most, and
+// returns how many it deleted. It skips locked, scheduled and expired messages.
 func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before time.Time, most int,
 	session *string) (n int, err error) {
 	s, err := q.store(a)
@@ -168,7 +169,7 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	return n, wrap(err)
 }
 
-// deleteClaimed deletes messages that nobody else can touch, and counts those that were still there.
+// deleteClaimed deletes claimed messages and returns how many of them still existed.
 func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n int, err error) {
 	if len(claims) == 0 {
 		return 0, nil

@@ -9,33 +9,33 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// How a receive takes messages. It looks for candidates in one view, claims them in memory as it meets
-// them, and reads them again in a second view, which comes after the claims: what somebody else has settled
-// between the view and the claim is gone there, and nobody else can touch the rest from the claim on. So a
-// message is never handed out twice.
+// How a receive reads messages. It scans for candidates in one view and claims each in memory. It then
+// reads them again in a second view, which begins after the claims. A message that another operation has
+// settled between the scan and the claim is missing in the second view. All other messages are protected by
+// their claims. Therefore a message is never handed out twice.
 
 const (
-	maxReceived = 4 << 20 // bytes of messages that one look returns, but for one message
-	maxLook     = 256     // messages that a receive looks at together
-	maxPurge    = 32      // expired ones that it purges in passing
+	maxReceived = 4 << 20 // bytes of messages that one receive returns; one message may exceed it
+	maxLook     = 256     // messages that a receive claims at a time
+	maxPurge    = 32      // expired messages that a receive purges
 )
 
-// stored is a message that was read.
+// stored is a message with the header and body that were read.
 type stored struct {
-	*claim // nil: it was looked at without one
+	*claim // nil if the message was read without a claim
 	seq    int64
 	layout.Header
 	body []byte
 }
 
-// take takes up to max messages that can be received now.
+// take receives up to max messages that are available now.
 func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delivery, need int64, err error) {
 	s := r.s
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
 	now := s.now()
 	if last := s.lastReceived.Swap(now); now-last >= lazyAfter && s.e.m.opts.LazyExpiry {
-		s.e.m.in.WakeReaper() // which has left the store alone
+		s.e.m.in.WakeReaper() // it may have skipped this store
 	}
 	s.e.touch(now)
 	if err := s.catchUp(ctx); err != nil {
@@ -45,7 +45,7 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 	for look := min(max, maxLook); len(list) < max && size < maxReceived; look = min(2*look, maxLook) {
 		n := min(max-len(list), maxLook)
 		if len(list) == 0 {
-			n = look // what has expired may be many
+			n = look // read few at first: they may all have expired
 		}
 		claims, err := r.claimNext(ctx, n)
 		var got []Delivery
@@ -60,14 +60,14 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 			return nil, 0, err
 		}
 		if err != nil || len(claims) == 0 || need > 0 || paid > 0 && len(list) > 0 {
-			break // what has been taken before is the receiver's
+			break // messages received so far are returned without the error
 		}
 	}
 	return list, need, nil
 }
 
-// claimNext claims the next messages in the order of their numbers, n at most. Some of them may be gone, or
-// not to be received, by the time that they are claimed.
+// claimNext claims the next n messages at most, in the order of their numbers. A claimed message may have
+// been settled or changed since the scan.
 func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err error) {
 	s := r.s
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 	return list, nil
 }
 
-// readyPrefix is what it walks along.
+// readyPrefix returns the key prefix of the messages that the receiver scans.
 func (r *Receiver) readyPrefix() []byte {
 	if r.lock != nil {
 		return r.s.readyPrefix(r.lock.id)
@@ -121,8 +121,8 @@ func (r *Receiver) readyPrefix() []byte {
 	return r.s.readyPrefix("")
 }
 
-// receive reads what has been claimed and hands out those that are alive, max at most.
-// need says for how many bytes there is no room, where that keeps it from handing out any.
+// receive reads claimed messages and hands out those that are available, max at most. need is the size in
+// bytes of the first message if the memory limit prevented handing out any.
 func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
@@ -151,7 +151,8 @@ func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid i
 	return out, look.need, nil
 }
 
-// handOut locks messages that have been claimed, or deletes them. It ends their claims where it fails.
+// handOut locks claimed messages, or deletes them in ReceiveAndDelete mode. If it fails it ends their
+// claims.
 func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (out []Delivery, err error) {
 	out = make([]Delivery, len(list))
 	for i := range list {
@@ -173,25 +174,25 @@ func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (o
 	return out, nil
 }
 
-// claimReader reads messages that are claimed, and returns those that may be handed out.
+// claimReader reads claimed messages and selects those that may be handed out.
 type claimReader struct {
 	s     *messageStore
 	now   int64
-	state layout.State // that they must be in
-	max   int          // of them
-	all   bool         // whatever they are in bytes, and whether they have expired
-	room  Room         // that their bodies have; nil: none
-	held  int64        // bytes of it
-	need  int64        // bytes for which there is none
-	paid  int64        // bytes of it that were taken for one message; 0: none
-	large bool         // that message is read
+	state layout.State // the required state
+	max   int          // the maximal number of messages
+	all   bool         // ignore the size limit and expiry
+	room  Room         // the memory that bodies count against; nil: no limit
+	held  int64        // bytes taken from room
+	need  int64        // bytes needed for the first message if room had too few
+	paid  int64        // bytes already taken from room for one large message; 0: none
+	large bool         // paid was used for that message
 
 	expired []*claim
 	missing []*claim
 }
 
-// read returns the messages that are there and alive. The claims on those that are gone, or expired, it
-// ends or notes; those that are too many it gives back.
+// read returns the claimed messages that are available. It collects expired messages in expired, forgets
+// claims on missing messages, and releases claims on messages beyond the limits.
 func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored, err error) {
 	s := l.s
 	settled := false
@@ -227,7 +228,7 @@ func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored,
 	return live, nil
 }
 
-// headers reads what the broker knows of the messages.
+// headers reads the headers of claimed messages and sorts out missing and expired ones.
 func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
@@ -255,7 +256,8 @@ func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, 
 	return live, err
 }
 
-// bodies reads what the senders wrote, as far as there is room for it.
+// bodies reads the bodies of messages, as far as the limits and the memory allow. rest are the claims of
+// the other messages.
 func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, rest []*claim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {
@@ -280,7 +282,7 @@ func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, res
 	return list, rest, err
 }
 
-// fit takes the room for messages, for as many of them as there is, and says how many that are.
+// fit takes memory for the first messages of list, and returns for how many of them.
 func (l *claimReader) fit(list []stored) int {
 	l.giveBack()
 	l.need, l.large = 0, false
@@ -303,7 +305,7 @@ func (l *claimReader) fit(list []stored) int {
 	return len(list)
 }
 
-// giveBack gives the room back that was taken.
+// giveBack returns the taken memory.
 func (l *claimReader) giveBack() {
 	if l.held > 0 {
 		l.room.Give(l.held)
@@ -311,7 +313,7 @@ func (l *claimReader) giveBack() {
 	}
 }
 
-// removeAll deletes messages that have been claimed, durably. It ends the claims unless it fails.
+// removeAll deletes claimed messages durably. It ends the claims, unless it fails.
 func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Delivery) error {
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
 		p, err := w.in(s)
@@ -337,7 +339,7 @@ func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Deliv
 	return nil
 }
 
-// lockAll makes locks of claims.
+// lockAll turns claims into locks.
 func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
@@ -352,7 +354,7 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 		c := list[i].claim
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
-		if c.session != nil { // whose lock it is: that of the message has no end
+		if c.session != nil { // the session's lock covers the message, whose own lock does not end
 			out[i].Broker.LockedUntil = message.LastMoment
 		}
 		out[i].Broker.LockToken = &out[i].Token
@@ -360,7 +362,7 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	return nil
 }
 
-// release ends claims on messages that are there to be received.
+// release ends claims on messages that can be received again.
 func (s *messageStore) release(list []stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

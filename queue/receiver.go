@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Mode is how a receiver takes messages.
+// Mode selects whether messages are locked or deleted when they are received.
 type Mode uint8
 
 // The modes.
@@ -17,43 +17,43 @@ const (
 	ReceiveAndDelete
 )
 
-// ReceiverOptions say what a receiver wants.
+// ReceiverOptions configures a receiver.
 type ReceiverOptions struct {
 	Mode Mode
-	// Session asks for the lock of a session, which receivers of entities with sessions must, others must
-	// not.
+	// Session requests the lock of a session. It is required for entities with sessions, and not allowed
+	// for others.
 	Session *SessionRequest
 	Name    string // of the client, for logs
-	// KeepLocks lets locks last beyond Close, whatever Options say: for clients whose requests are receivers
-	// of their own.
+	// KeepLocks keeps locks after Close, regardless of Options. It is for clients that open a receiver per
+	// request.
 	KeepLocks bool
-	// DropLocks ends locks with Close, whatever Options say: their messages are available at once, without a
-	// count.
+	// DropLocks ends locks with Close, regardless of Options. Their messages are available at once, without
+	// counting a delivery.
 	DropLocks bool
-	// Room is the memory that messages which are received count against; nil: they do not. Each Delivery
-	// has what it takes until Release.
+	// Room is the memory limit that received messages count against; nil: no limit. Each Delivery holds its
+	// share until Release.
 	Room Room
 }
 
-// Room is the memory that all clients of a server share, in bytes.
+// Room is a memory limit in bytes, shared by all clients of a server.
 type Room interface {
-	// TryTake takes n bytes if they are there.
+	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
-	// Give gives n bytes back.
+	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge waits for n bytes, behind others who wait for a large message, until ctx ends.
+	// TakeLarge waits for n bytes until ctx ends. Callers that wait for large messages are served in order.
 	TakeLarge(ctx context.Context, n int64) error
-	// GiveLarge gives back what TakeLarge took.
+	// GiveLarge returns n bytes that TakeLarge took.
 	GiveLarge(n int64)
 }
 
-// SessionRequest asks for a session.
+// SessionRequest names the session to lock.
 type SessionRequest struct {
 	ID   string
-	Next bool // the next one that is free and has messages; ID is ignored
+	Next bool // the next unlocked session that has messages; ID is ignored
 }
 
-// Receiver takes messages out of one message store. A receiver of sessions holds the lock of one.
+// Receiver receives messages from one message store. A session receiver holds the lock of one session.
 type Receiver struct {
 	s     *messageStore
 	o     ReceiverOptions
@@ -64,8 +64,8 @@ type Receiver struct {
 	held map[int64]*claim // its locks; guarded by the store's mutex
 }
 
-// OpenReceiver opens a receiver. One that asks for the next session waits for it until ctx ends:
-// CodeTimeout then. Errors: CodeEntityNotFound, CodeEntityDisabled, CodeNotAllowed,
+// OpenReceiver opens a receiver. If it requests the next session, it waits for one until ctx ends, and then
+// fails with CodeTimeout. Other errors: CodeEntityNotFound, CodeEntityDisabled, CodeNotAllowed,
 // CodeSessionCannotBeLocked.
 func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverOptions) (*Receiver, error) {
 	s, err := q.store(a)
@@ -90,7 +90,7 @@ func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverO
 	return r, nil
 }
 
-// opens validates what a receiver asks for.
+// opens validates the options of a new receiver.
 func (s *messageStore) opens(o *ReceiverOptions) error {
 	if err := s.readable(); err != nil {
 		return err
@@ -114,12 +114,12 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 	return nil
 }
 
-// goesOn says that the messages of an entity are forwarded.
+// goesOn returns the error for receiving from an entity that forwards its messages.
 func (s *messageStore) goesOn() *entity.Error {
 	return s.notAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
-// enroll adds the receiver to those of its store, where that still takes some.
+// enroll registers the receiver with its store, unless the store has ended.
 func (r *Receiver) enroll() error {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -130,18 +130,18 @@ func (r *Receiver) enroll() error {
 	return nil
 }
 
-// Delivery is a message as a receiver gets it, or as a peek shows it.
+// Delivery is a received or peeked message.
 type Delivery struct {
 	Message *message.Message
-	Broker  message.Broker // what the broker adds
-	Token   message.UUID   // of the lock; unique, too, where there is none
+	Broker  message.Broker // the properties set by the broker
+	Token   message.UUID   // of the lock; unique also if there is no lock
 
-	room  Room  // nil: it has none
-	held  int64 // bytes of it
-	large bool  // by TakeLarge
+	room  Room  // the memory limit it counts against; nil: none
+	held  int64 // bytes taken from room
+	large bool  // the bytes were taken by TakeLarge
 }
 
-// Release gives back the memory that the message counts against. It may be called more than once.
+// Release returns the memory that the message counts against. It may be called more than once.
 func (d *Delivery) Release() {
 	switch {
 	case d.room == nil:
@@ -153,8 +153,8 @@ func (d *Delivery) Release() {
 	d.room = nil
 }
 
-// Receive waits until there is a message and returns up to max of them; none where ctx ends before. What it
-// returns in ReceiveAndDelete is gone already, durably. Errors: as of Err.
+// Receive waits for messages and returns up to max of them. It returns none if ctx ends first. In
+// ReceiveAndDelete mode the returned messages are already deleted, durably. Errors: see Err.
 func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	list, err := r.TryReceive(ctx, max)
 	if len(list) > 0 || err != nil {
@@ -168,12 +168,12 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	for paid := int64(0); ; {
 		list, need, err := r.tryReceive(ctx, max, paid)
 		if paid > 0 && (len(list) == 0 || !list[0].large) {
-			r.o.Room.GiveLarge(paid) // the message that it was for is gone
+			r.o.Room.GiveLarge(paid) // the large message is not there any more
 		}
 		if len(list) > 0 || err != nil {
 			return list, err
 		}
-		if paid = need; need > 0 { // it waits for the room of a message with nothing in hand
+		if paid = need; need > 0 { // it holds no other memory while it waits
 			if err := r.o.Room.TakeLarge(ctx, need); err != nil {
 				return nil, nil
 			}
@@ -192,14 +192,14 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	}
 }
 
-// TryReceive is Receive that does not wait.
+// TryReceive is Receive without waiting.
 func (r *Receiver) TryReceive(ctx context.Context, max int) ([]Delivery, error) {
 	list, _, err := r.tryReceive(ctx, max, 0)
 	return list, err
 }
 
-// tryReceive is TryReceive that says how many bytes of room a message needs where there are none. paid is
-// the room that was taken for the next one, 0 for none.
+// tryReceive is TryReceive with large messages. need is the number of bytes that the next message needs if
+// there is too little memory. paid is the memory that the caller has already taken for it, 0 for none.
 func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []Delivery, need int64,
 	err error) {
 	if err := r.Err(); err != nil {
@@ -218,7 +218,7 @@ func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []
 	return list, need, err
 }
 
-// wait joins those who wait for messages.
+// wait adds a waiter for messages.
 func (r *Receiver) wait() (*waiter, error) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -237,7 +237,7 @@ func (r *Receiver) stopWaiting(w *waiter) {
 	r.place().waiters.leave(w)
 }
 
-// place is where it stands: in its session, or in the store.
+// place returns the receiver's cursor: that of its session, or that of the store.
 func (r *Receiver) place() *receiveCursor {
 	if r.lock != nil {
 		return &r.lock.cursor
@@ -245,11 +245,11 @@ func (r *Receiver) place() *receiveCursor {
 	return &r.s.cursor
 }
 
-// Ended is closed when the receiver has no more to expect: its entity is deleted, or disabled, its
-// session's lock is lost, the server restores or stops. Err reports which.
+// Ended returns a channel that is closed when the receiver ends: its entity is deleted or disabled, its
+// session lock is lost, or the server restores a snapshot or stops. Err returns the reason.
 func (r *Receiver) Ended() <-chan struct{} { return r.ended }
 
-// Err is why the receiver has ended; nil before.
+// Err returns why the receiver has ended, or nil if it has not.
 func (r *Receiver) Err() error {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -259,7 +259,7 @@ func (r *Receiver) Err() error {
 	return nil
 }
 
-// end ends the receiver, for a reason. The caller holds the store's mutex.
+// end ends the receiver with an error. The caller holds the store's mutex.
 func (r *Receiver) end(why *entity.Error) {
 	if r.err == nil {
 		r.err = why
@@ -268,8 +268,8 @@ func (r *Receiver) end(why *entity.Error) {
 	delete(r.s.receivers, r)
 }
 
-// Close ends the receiver. The lock of its session is released at once, without a count; locks of messages
-// last until they lapse, but for DropLocks and Options.DropLocksOnDisconnect.
+// Close ends the receiver. A session lock is released at once, without counting a delivery. Message locks
+// last until they lapse, unless DropLocks or Options.DropLocksOnDisconnect is set.
 func (r *Receiver) Close() {
 	s := r.s
 	s.mu.Lock()
@@ -287,10 +287,11 @@ func (r *Receiver) Close() {
 	default:
 		return
 	}
-	s.expiry.again.Store(true) // what has expired under a lock
+	s.expiry.again.Store(true) // messages may have expired while they were locked
 }
 
-// Session is the session that the receiver holds, and until when.
+// Session returns the session that the receiver was opened for and the end of its lock. ok is false if
+// there is no lock.
 func (r *Receiver) Session() (id string, until time.Time, ok bool) {
 	if r.lock == nil {
 		return "", time.Time{}, false

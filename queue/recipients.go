@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Recipients returns the paths of the subscriptions whose rules accept a message that is sent to a topic now,
-// in the order of the subscriptions; none for a queue. Errors: CodeEntityNotFound, and as of Send for a
-// message that is refused.
+// Recipients returns the paths of the subscriptions that would receive a message sent to a topic now, in
+// the order of their numbers. It returns none for a queue. Errors: CodeEntityNotFound, and the errors of
+// Send for a message that is refused.
 func (q *Queues) Recipients(to entity.Address, m *message.Message) ([]string, error) {
 	e, arrivals, err := q.accept(to, []*message.Message{m})
 	if err != nil || e.kind != entity.Topic {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// moment is a millisecond as a time.
+// moment converts milliseconds since 1970 to a time.
 func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 func (s *messageStore) refuse(code entity.Code, text string) *entity.Error {
@@ -29,7 +29,8 @@ func (s *messageStore) outOfRange(text string) *entity.Error {
 	return s.refuse(entity.CodeArgumentOutOfRange, text)
 }
 
-// refusesSenders says that the entity's status refuses messages; nil where it does not.
+// refusesSenders returns the error for sending to an entity whose status does not allow it, or nil if it
+// does.
 func (s *messageStore) refusesSenders() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.SendDisabled {
 		return s.refuse(
@@ -44,7 +45,7 @@ func (s *messageStore) tooLarge() *entity.Error {
 	return s.refuse(entity.CodeMessageTooLarge, "The message or batch is larger than the entity takes.")
 }
 
-// lockLost says that a token is that of no lock.
+// lockLost returns the error for a token without a lock.
 func (s *messageStore) lockLost() *entity.Error {
 	if s.bySession() {
 		return s.sessionLost()
@@ -56,7 +57,7 @@ func (s *messageStore) lockLost() *entity.Error {
 	)
 }
 
-// sessionLost says that the lock of a session has ended.
+// sessionLost returns the error for a session lock that has ended.
 func (s *messageStore) sessionLost() *entity.Error {
 	return s.refuse(
 		entity.CodeSessionLockLost,
@@ -64,18 +65,18 @@ func (s *messageStore) sessionLost() *entity.Error {
 	)
 }
 
-// messageNotFound says that a number is that of no message that is in the state that was asked for.
+// messageNotFound returns the error for a sequence number without a message in the requested state.
 func (s *messageStore) messageNotFound(seq int64) *entity.Error {
 	return s.refuse(entity.CodeMessageNotFound,
 		fmt.Sprintf("Failed to lock or find the message with the sequence number %d.", seq))
 }
 
-// corrupt says that what is stored of a message contradicts itself.
+// corrupt returns the error for stored data of a message that contradicts itself.
 func (s *messageStore) corrupt(seq int64, what string) error {
 	return fmt.Errorf("%w: message %d of %s %s", engine.ErrCorrupt, seq, s.name(), what)
 }
 
-// wrap makes an *Error of an error of the engine, and of a context's.
+// wrap converts errors of the engine and of contexts to *entity.Error.
 func wrap(err error) error {
 	var own *entity.Error
 	switch {

@@ -10,17 +10,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// DefaultRule is the name of the rule that a subscription begins with where its owner gives none.
+// DefaultRule is the name of the rule that a subscription gets if it is created without rules.
 const DefaultRule = "$Default"
 
-// Most rules that the subscriptions of a topic can have together.
+// The limits of the number of rules of all subscriptions of a topic together.
 const (
 	maxSQLRules         = 2_000
 	maxCorrelationRules = 100_000
 )
 
-// ruleSet is the rules of a subscription in the order of their names. It does not change: who goes through
-// them has a set of his own.
+// ruleSet is the rules of a subscription, sorted by name. It is immutable, so that readers need no lock.
 type ruleSet struct{ list []entity.Rule }
 
 func compareRule(r entity.Rule, name string) int {
@@ -31,7 +30,7 @@ func (s *ruleSet) find(name string) (at int, ok bool) {
 	return slices.BinarySearchFunc(s.list, name, compareRule)
 }
 
-// with is the set with a rule, in the place of one of the same name.
+// with returns the set with r added. It replaces a rule of the same name.
 func (s *ruleSet) with(r entity.Rule) *ruleSet {
 	at, ok := s.find(r.Name)
 	list := slices.Clone(s.list)
@@ -42,7 +41,7 @@ func (s *ruleSet) with(r entity.Rule) *ruleSet {
 	return &ruleSet{slices.Insert(list, at, r)}
 }
 
-// without is the set without a rule.
+// without returns the set without a rule.
 func (s *ruleSet) without(name string) *ruleSet {
 	list := slices.DeleteFunc(slices.Clone(s.list),
 		func(r entity.Rule) bool { return strings.EqualFold(r.Name, name) })
@@ -50,19 +49,19 @@ func (s *ruleSet) without(name string) *ruleSet {
 }
 
 func checkRule(r entity.Rule) error {
-	if strings.EqualFold(r.Name, DefaultRule) { // stored as it is spelled
+	if strings.EqualFold(r.Name, DefaultRule) { // stored with the given spelling
 		return nil
 	}
 	return entity.CheckName("rule", r.Name, false)
 }
 
-// CreateRule adds a rule to a subscription. Rules concern messages that arrive later. Errors:
+// CreateRule adds a rule to a subscription. It applies to messages that arrive later. Errors:
 // CodeEntityNotFound, CodeRuleExists, CodeQuotaExceeded, CodeArgument.
 func (q *Queues) CreateRule(ctx context.Context, subscription string, r entity.Rule) (entity.Rule, error) {
 	return q.setRule(ctx, subscription, r, false)
 }
 
-// UpdateRule replaces a rule: CodeRuleNotFound.
+// UpdateRule replaces a rule. It fails with CodeRuleNotFound if there is none.
 func (q *Queues) UpdateRule(ctx context.Context, subscription string, r entity.Rule) (entity.Rule, error) {
 	return q.setRule(ctx, subscription, r, true)
 }
@@ -101,7 +100,8 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r entity.Rule
 	return r, err
 }
 
-// DeleteRule deletes a rule: CodeRuleNotFound. It is no activity of the subscription.
+// DeleteRule deletes a rule. It fails with CodeRuleNotFound if there is none. It does not count as activity
+// of the subscription.
 func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) error {
 	return q.changeRules(ctx, subscription, func(e *entityState, t *host.Change, _ int64) (*ruleSet, error) {
 		if _, there := e.rules.Load().find(name); !there {
@@ -117,13 +117,13 @@ func ruleNotFound(e *entityState, name string) *entity.Error {
 		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + entity.HelpLink}
 }
 
-// ruleName returns the name of a rule in the service's texts.
+// ruleName returns the name of a rule as it appears in the service's messages.
 func ruleName(e *entityState, name string) string {
 	topic, subscription, _ := entity.SplitSubscription(e.path)
 	return resourceName(topic, subscription, name)
 }
 
-// changeRules changes the rules of a subscription in one transaction, in which nothing is published.
+// changeRules changes the rules of a subscription in one transaction, which excludes publications.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
 	fn func(e *entityState, t *host.Change, now int64) (*ruleSet, error)) error {
 	m, leave, err := q.manage(ctx)
@@ -150,7 +150,8 @@ func (q *Queues) changeRules(ctx context.Context, subscription string,
 	return nil
 }
 
-// Rules are the rules of a subscription by name: top of them behind skip.
+// Rules returns the rules of a subscription, sorted by name. It skips the first skip rules and returns at
+// most top.
 func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) ([]entity.Rule, error) {
 	m, err := q.dataset()
 	if err != nil {
@@ -163,7 +164,7 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 	return page(slices.Clone(e.rules.Load().list), skip, top), ctx.Err()
 }
 
-// Rule is one rule of a subscription: CodeRuleNotFound.
+// Rule returns one rule of a subscription, or CodeRuleNotFound.
 func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Rule, error) {
 	m, err := q.dataset()
 	if err != nil {
@@ -181,13 +182,13 @@ func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Ru
 	return set.list[at], ctx.Err()
 }
 
-// page is top elements of a list behind skip.
+// page returns the elements of a list after the first skip, at most top.
 func page[T any](list []T, skip, top int) []T {
 	list = list[min(max(skip, 0), len(list)):]
 	return list[:min(max(top, 0), len(list))]
 }
 
-// ruleCounts are the rules of all subscriptions of a topic by their filters.
+// ruleCounts returns the numbers of rules of all subscriptions of a topic, by kind of filter.
 func (e *entityState) ruleCounts() (sql, correlation int) {
 	for _, s := range *e.children.Load() {
 		for _, r := range s.rules.Load().list {
@@ -202,7 +203,8 @@ func (e *entityState) ruleCounts() (sql, correlation int) {
 	return sql, correlation
 }
 
-// roomForRule fails with CodeQuotaExceeded where a topic has so many rules that there can be no more.
+// roomForRule fails with CodeQuotaExceeded if the topic already has the maximal number of rules of that
+// kind.
 func (e *entityState) roomForRule(r entity.Rule) error {
 	sql, correlation := e.ruleCounts()
 	if r.Filter.Kind() == rule.KindCorrelation && correlation >= maxCorrelationRules ||

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Send stores messages durably, all or none, in the queue or topic that has the address at this moment. Those
-// that are scheduled for later wait until then. It may be part of a transaction, which is nil for none.
-// Errors: CodeEntityNotFound, CodeEntityDisabled, CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed,
-// CodeArgument.
+// Send stores messages durably, all or none, in the queue or topic with an address. Messages with a
+// scheduled time in the future become active at that time. tx is the transaction that the send is part of,
+// or nil. Errors: CodeEntityNotFound, CodeEntityDisabled, CodeQuotaExceeded, CodeMessageTooLarge,
+// CodeNotAllowed, CodeArgument.
 func (q *Queues) Send(
 	ctx context.Context,
 	to entity.Address,
@@ -23,8 +23,8 @@ func (q *Queues) Send(
 	return err
 }
 
-// SendVia is Send through a queue to another entity: what that does not take is a dead letter of the queue's
-// transfers. Errors: as of Send, and CodeNotAllowed where via is no queue.
+// SendVia sends messages to an entity by way of a queue. Messages that the entity does not accept become
+// transfer dead letters of the queue. Errors: see Send, and CodeNotAllowed if via is no queue.
 func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*message.Message,
 	tx *Transaction) error {
 	s, err := q.store(via)
@@ -52,8 +52,7 @@ func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*me
 	return alone.Commit(ctx)
 }
 
-// Put is Send for what the server itself has to say: messages, and all of them together, may be larger than
-// what clients can send.
+// Put is Send for messages of the server itself. The size limits for clients do not apply.
 func (q *Queues) Put(ctx context.Context, address string, list []*message.Message) error {
 	to, err := entity.ParseDestination(address)
 	if err != nil {
@@ -66,8 +65,8 @@ func (q *Queues) Put(ctx context.Context, address string, list []*message.Messag
 	return err
 }
 
-// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. It may
-// be part of a transaction: the numbers hold when that is committed in time.
+// Schedule stores messages that have a scheduled time, and returns the sequence numbers by which they can
+// be cancelled. It may be part of a transaction: the numbers are then valid once it has committed.
 func (q *Queues) Schedule(ctx context.Context, to entity.Address, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
@@ -102,7 +101,7 @@ func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Me
 	return q.arrive(ctx, e, arrivals)
 }
 
-// acceptSent is accept for what a client sends, which is not larger than the entity allows.
+// acceptSent is accept for messages of a client, with the entity's size limit.
 func (q *Queues) acceptSent(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
 	e, arrivals, err := q.accept(to, list)
 	if err != nil || len(arrivals) == 0 {
@@ -118,7 +117,7 @@ func (q *Queues) acceptSent(to entity.Address, list []*message.Message) (*entity
 	return e, arrivals, nil
 }
 
-// arrive stores what has been accepted, in a transaction of its own.
+// arrive stores accepted messages in a transaction of its own.
 func (q *Queues) arrive(ctx context.Context, e *entityState,
 	arrivals []arrival) (numbers []int64, err error) {
 	e.m.in.Enter()
@@ -134,7 +133,7 @@ func (q *Queues) arrive(ctx context.Context, e *entityState,
 	return numbers, nil
 }
 
-// accept validates what is sent, and makes of it what is stored.
+// accept validates messages and encodes them for storage.
 func (q *Queues) accept(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
 	s, err := q.store(to)
 	if err != nil {
@@ -155,7 +154,7 @@ func (q *Queues) accept(to entity.Address, list []*message.Message) (*entityStat
 	return s.e, arrivals, nil
 }
 
-// enqueueAll stores messages one behind the other.
+// enqueueAll stores messages one after the other.
 func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	for i := range arrivals {
@@ -166,8 +165,8 @@ func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, 
 	return numbers, nil
 }
 
-// CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound. It may be part of a
-// transaction.
+// CancelScheduled deletes scheduled messages, all or none: it fails with CodeMessageNotFound if one is
+// missing. It may be part of a transaction.
 func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers []int64,
 	tx *Transaction) error {
 	s, err := q.store(at)
@@ -191,15 +190,15 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error { return w.cancelScheduled(s, numbers) })
 	if err == nil {
 		s.e.touch(s.now())
-		err = s.activate(ctx) // it is known anew when the next one is due
+		err = s.activate(ctx) // updates the time at which the next one is due
 	}
 	return err
 }
 
-// cancellable reads the header of a scheduled message that is not due yet: CodeMessageNotFound.
+// cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.
 func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Header, error) {
 	h, ok, err := s.header(r, seq)
-	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) { // one that is due is delivered
+	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) { // a due message is delivered
 		err = s.messageNotFound(seq)
 	}
 	return h, err

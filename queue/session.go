@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// openSession takes the lock of the session that the receiver asks for.
+// openSession locks the session that the receiver requests.
 func (r *Receiver) openSession(ctx context.Context) error {
 	s := r.s
 	if err := s.catchUp(ctx); err != nil {
@@ -58,7 +58,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 	}
 }
 
-// notLocked says why a session was not locked.
+// notLocked returns the reason for which a session could not be locked.
 func (r *Receiver) notLocked(id string) error {
 	s := r.s
 	s.mu.Lock()
@@ -70,7 +70,7 @@ func (r *Receiver) notLocked(id string) error {
 		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
 }
 
-// lockSession locks a session; false: somebody else holds it, or the store has ended.
+// lockSession locks a session. It returns false if another receiver holds the lock, or the store has ended.
 func (r *Receiver) lockSession(id string) bool {
 	s := r.s
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
@@ -87,9 +87,8 @@ func (r *Receiver) lockSession(id string) bool {
 	return true
 }
 
-// lockNext locks the first session that is free and has messages which can be received: the one with the
-// oldest message. Those that have expired before it are purged on the way, so that the order does not
-// depend on the reaper's pace.
+// lockNext locks the unlocked session that has the oldest message. It purges expired messages that it finds
+// before that message, so that the order of sessions does not depend on the reaper's pace.
 func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 	s := r.s
 	if err := s.catchUp(ctx); err != nil {
@@ -122,7 +121,8 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 	}
 }
 
-// freeSession finds the first session from a head on that nobody has locked; head 0: there is none.
+// freeSession returns the first unlocked session whose first message has the number from or higher. head is
+// the number of that message, or 0 if there is no such session.
 func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
 	rg := engine.Prefix(s.keys.Family(layout.FamilyHead))
 	rg.Start = s.keys.Key(layout.FamilyHead, from)
@@ -148,8 +148,8 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 	return id, head, wrap(err)
 }
 
-// firstAlive finds the first message of a session that has not expired; 0: there is none. It claims those
-// before it, if the reaper may purge them now.
+// firstAlive returns the number of a session's first message that has not expired, or 0 if there is none.
+// It claims the expired messages before it, unless the reaper is paused.
 func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*claim, err error) {
 	now, paused := s.now(), s.e.m.in.ReaperPaused()
 	prefix := s.readyPrefix(id)
@@ -205,7 +205,7 @@ func (r *Receiver) RenewSession(context.Context) (until time.Time, err error) {
 	return moment(at), nil
 }
 
-// holds fails where the receiver does not hold the lock of a session.
+// holds fails if the receiver does not hold the lock of a session.
 func (r *Receiver) holds() error {
 	s := r.s
 	if r.lock == nil {
@@ -228,7 +228,7 @@ func (r *Receiver) holds() error {
 	return nil
 }
 
-// SessionState is the state of the receiver's session; nil: none.
+// SessionState returns the state of the receiver's session, or nil if it has none.
 func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 	if err := r.holds(); err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 	return state, wrap(err)
 }
 
-// sessionState reads the state of a session; nil: it has none.
+// sessionState reads the state of a session, or nil if it has none.
 func (s *messageStore) sessionState(r engine.Reader, id string) ([]byte, error) {
 	raw, err := r.Get(s.keys.TextKey(layout.FamilyState, id))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -257,7 +257,7 @@ func (s *messageStore) sessionState(r engine.Reader, id string) ([]byte, error) 
 	return bytes.Clone(state), err
 }
 
-// decodeState reads the state of a session, and when it was set.
+// decodeState decodes the state of a session and the millisecond in which it was set.
 func decodeState(raw []byte) (changed int64, state []byte, err error) {
 	if len(raw) < 8 {
 		return 0, nil, fmt.Errorf("%w: the state of a session has %d bytes", engine.ErrCorrupt, len(raw))
@@ -265,7 +265,8 @@ func decodeState(raw []byte) (changed int64, state []byte, err error) {
 	return int64(binary.BigEndian.Uint64(raw)), raw[8:], nil
 }
 
-// SetSessionState sets it; an empty one clears it. It may be part of a transaction.
+// SetSessionState sets the state of the receiver's session. An empty state clears it. It may be part of a
+// transaction.
 func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transaction) error {
 	if err := r.holds(); err != nil {
 		return err
@@ -282,7 +283,8 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 	})
 }
 
-// maxState is how many bytes the state of a session can have: 256 KB, and where messages can be larger, 1 MB.
+// maxState is the maximal size of a session state in bytes: 256 KB, or 1 MB if the entity allows messages
+// of more than 256 KB.
 func (s *messageStore) maxState() int {
 	if s.e.properties.Load().MaxMessageKB > 256 {
 		return 1 << 20

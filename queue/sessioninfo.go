@@ -11,18 +11,18 @@ import (
 // SessionInfo describes one session of an entity.
 type SessionInfo struct {
 	ID       string
-	Messages int    // that are active, at most MaxCounted
+	Messages int    // active messages, at most MaxCounted
 	State    []byte // nil: none
 	Locked   bool
 	Holder   string    // the name of the receiver that holds the lock
 	Until    time.Time // when the lock ends
 }
 
-// MaxCounted is how many messages of a session are counted.
+// MaxCounted is the number of messages of a session at which counting stops.
 const MaxCounted = 10_000
 
-// InspectSessions describes sessions in the order of their ids, top at most, behind the first skip ones:
-// those with active messages or a state. It takes no locks. Errors: as of Sessions.
+// InspectSessions describes the sessions that have active messages or a state, in the order of their ids.
+// It skips the first skip sessions and returns at most top. It takes no locks. Errors: see Sessions.
 func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	skip, top int) ([]SessionInfo, error) {
 	ids, err := q.Sessions(ctx, a, nil, skip, top)

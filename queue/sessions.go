@@ -12,8 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// Sessions returns the ids of sessions in order, top at most, behind the first skip ones: those with active
-// messages or a state, or, where changed is set, those whose state has changed after it.
+// Sessions returns the ids of the sessions that have active messages or a state, in order. If changed is
+// set, it returns only sessions whose state has changed after that time. It skips the first skip sessions
+// and returns at most top.
 func (q *Queues) Sessions(ctx context.Context, a entity.Address, changed *time.Time,
 	skip, top int) (ids []string, err error) {
 	s, err := q.store(a)
@@ -88,7 +89,7 @@ func (s *messageStore) listSessions(ctx context.Context, r engine.Reader, change
 	return ids, nil
 }
 
-// sessionWalk goes through the sessions that have keys in a family, each once, in order.
+// sessionWalk iterates over the sessions that have keys in a family, each once, in order.
 type sessionWalk struct {
 	it     engine.Iterator
 	prefix []byte
@@ -102,7 +103,7 @@ func (s *messageStore) walkSessions(r engine.Reader, family byte) *sessionWalk {
 	return w
 }
 
-// id returns the session at which the walk stands; ok is false at its end.
+// id returns the session at the current position; ok is false at the end.
 func (w *sessionWalk) id() (id string, ok bool, err error) {
 	if !w.more {
 		return "", false, nil
@@ -114,7 +115,7 @@ func (w *sessionWalk) id() (id string, ok bool, err error) {
 	return string(raw), true, nil
 }
 
-// pass moves the walk on behind a session.
+// pass moves the walk behind a session.
 func (w *sessionWalk) pass(id string) {
 	if w.more {
 		behind := engine.Prefix(jsondoc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id))).End

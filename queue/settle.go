@@ -13,11 +13,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// maxReason is how many characters a reason of a dead letter can have, and a description.
+// maxReason is the maximal number of characters of a dead-letter reason or description.
 const maxReason = 4096
 
-// Settle settles a message by the token of its lock. It answers when that is durable. It may be part of a
-// transaction. Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering a dead
+// Settle settles the message whose lock has a token, and returns when the change is durable. It may be part
+// of a transaction. Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering a dead
 // letter), CodeEntityDisabled.
 func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUID, st Settlement,
 	tx *Transaction) error {
@@ -69,7 +69,7 @@ func (s *messageStore) settleable(st *Settlement) error {
 	return s.checkProperties(st.Modify)
 }
 
-// beginSettle makes a lock busy, so that it neither ends meanwhile nor is settled twice.
+// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile.
 func (s *messageStore) beginSettle(token message.UUID) (*claim, error) {
 	now := s.now()
 	s.mu.Lock()
@@ -84,7 +84,7 @@ func (s *messageStore) beginSettle(token message.UUID) (*claim, error) {
 	return c, nil
 }
 
-// endSettle ends the lock, or where the settlement has failed gives it back to its holder.
+// endSettle ends the lock. If the settlement has failed, the holder keeps the lock.
 func (s *messageStore) endSettle(c *claim, what after, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *messageStore) endSettle(c *claim, what after, err error) {
 	}
 }
 
-// drop ends the claim on a message; available reports that it can be received.
+// drop ends the claim on a message. available reports whether the message can be received again.
 func (s *messageStore) drop(c *claim, available bool) {
 	if available {
 		s.unclaim(c)
@@ -109,7 +109,7 @@ func (s *messageStore) drop(c *claim, available bool) {
 	s.forget(c)
 }
 
-// settle settles a message whose lock is the caller's.
+// settle settles a message whose lock the caller has marked as busy.
 func (w *work) settle(s *messageStore, c *claim, st *Settlement) (after, error) {
 	p, err := w.in(s)
 	if err != nil {
@@ -142,7 +142,7 @@ func (w *work) settle(s *messageStore, c *claim, st *Settlement) (after, error) 
 	}
 }
 
-// RenewLocks renews locks, all or none, and tells until when they last then.
+// RenewLocks renews locks, all or none, and returns the times at which they end.
 func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	tokens []message.UUID) ([]time.Time, error) {
 	s, err := q.store(a)
@@ -174,7 +174,8 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	return list, nil
 }
 
-// Locked reports which message a lock covers: its number and its id. Errors: CodeMessageLockLost.
+// Locked returns the sequence number and the id of the message that a lock covers. Errors:
+// CodeMessageLockLost.
 func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUID) (number int64, id string,
 	err error) {
 	s, err := q.store(a)
@@ -191,7 +192,8 @@ func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUI
 	return c.seq, m.Text(message.MessageID), nil
 }
 
-// locked reads the message that a lock covers; nil: the lock is lost, or the message was settled meanwhile.
+// locked reads the message that a lock covers. m is nil if the lock is lost, or the message was settled
+// meanwhile.
 func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim, m *message.Message,
 	err error) {
 	s.mu.Lock()

@@ -8,17 +8,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// What happens to a store as time passes, and concerns who receives from it: locks lapse, what is scheduled
-// arrives, and what could not be forwarded at once is. The timers bring it about, and the reaper; a receive
-// sees to it first. So what anybody is told does not depend on who came when: each change is judged as of the
-// moment that it belongs to.
+// The changes of a store over time that receivers can observe: locks lapse, scheduled messages become
+// active, and forwarding that has failed is tried again. The timers and the reaper make these changes, and
+// so does each receive before it reads. Each change is evaluated as of the time at which it was due.
+// Results therefore do not depend on when the change is made.
 
 const (
-	maxLapse    = 64  // locks that are ended in one transaction
-	maxActivate = 256 // scheduled messages that are brought in one transaction
+	maxLapse    = 64  // locks ended in one transaction
+	maxActivate = 256 // scheduled messages activated in one transaction
 )
 
-// tick does what is due, a transaction of each kind at most. more reports that something is left.
+// tick makes the changes that are due, with one transaction of each kind at most. more reports whether some
+// are left.
 func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return false, wrap(err)
@@ -51,8 +52,8 @@ func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	return more || s.nextWakeup() <= s.now(), err
 }
 
-// catchUp is what a receive waits for: no lock is over that still keeps a message, and what is scheduled
-// has begun to arrive.
+// catchUp makes due changes before a receive. After it no lapsed lock reserves a message, and the
+// activation of due messages has begun.
 func (s *messageStore) catchUp(ctx context.Context) error {
 	for more := true; more; {
 		s.mu.Lock()
@@ -74,7 +75,8 @@ func (s *messageStore) catchUp(ctx context.Context) error {
 
 func (s *messageStore) now() int64 { return s.e.m.in.Clock().Millis() }
 
-// earliest is the moment in which something is due next; host.Never: nothing. The caller holds the mutex.
+// earliest returns the millisecond of the next change, or host.Never if there is none. The caller holds the
+// mutex.
 func (s *messageStore) earliest() int64 {
 	first := min(s.activates, s.forwards)
 	if len(s.due) > 0 {
@@ -83,7 +85,7 @@ func (s *messageStore) earliest() int64 {
 	return first
 }
 
-// nextWakeup is when the timers must come again.
+// nextWakeup returns the millisecond at which the timers must call tick again, or host.Never.
 func (s *messageStore) nextWakeup() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,14 +95,14 @@ func (s *messageStore) nextWakeup() int64 {
 	return s.earliest()
 }
 
-// lapsed is a lock that is over.
+// lapsed is a lock that has lapsed.
 type lapsed struct {
 	*claim
-	at    int64 // when it was over
-	after after // what has become of its message
+	at    int64 // when it lapsed
+	after after // the resulting place of its message
 }
 
-// endLocks ends locks that are over. more reports that there are others.
+// endLocks ends lapsed locks. more reports whether some are left.
 func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	list, locks := s.popLapsed(s.now())
@@ -146,14 +148,14 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	return len(s.due) > 0 && s.due[0].until <= s.now(), err
 }
 
-// popLapsed takes out locks that are over, and those of sessions with all messages that they cover. The
-// caller holds the mutex.
+// popLapsed removes lapsed locks from the heap. For a session lock it also returns the claims that the lock
+// covers. The caller holds the mutex.
 func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]
 		s.due.forget(d)
 		if d.claim != nil {
-			if !d.claim.busy { // else it is being settled, and ends by that
+			if !d.claim.busy { // a message that is being settled ends its claim itself
 				d.claim.busy = true
 				list = append(list, lapsed{claim: d.claim, at: d.until})
 			}
@@ -173,7 +175,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionL
 	return list, sessions
 }
 
-// lapseLock counts a delivery that has failed because its lock was over. Dead letters are not counted.
+// lapseLock counts a failed delivery for a lapsed lock. Deliveries of dead letters are not counted.
 func (w *work) lapseLock(s *messageStore, l *lapsed) error {
 	p, err := w.in(s)
 	if err != nil {
@@ -187,7 +189,7 @@ func (w *work) lapseLock(s *messageStore, l *lapsed) error {
 	return err
 }
 
-// activate brings scheduled messages whose time has come, as many as one transaction takes.
+// activate makes scheduled messages that are due active, as many as fit into one transaction.
 func (s *messageStore) activate(ctx context.Context) error {
 	s.mu.Lock()
 	before := s.schedules
@@ -204,14 +206,14 @@ func (s *messageStore) activate(ctx context.Context) error {
 	s.e.m.idler.wakeUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.schedules == before { // else something was scheduled meanwhile, and the next look tells more
+	if s.schedules == before { // else a concurrent scheduling may be due earlier than next
 		s.activates = next
 	}
 	return nil
 }
 
-// activate brings scheduled messages in the order of their moments, and reports when the next one is due, and
-// when the last one was that it has brought; 0: none.
+// activate makes scheduled messages active in the order of their due times. next is when the next one is
+// due. last is the due time of the last one activated, or 0 if there was none.
 func (w *work) activate(s *messageStore) (next, last int64, err error) {
 	var due []host.Entry
 	next = host.Never

@@ -9,18 +9,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// timers bring what happens at a moment where nobody asks: locks lapse, and what is scheduled arrives. One
-// goroutine does it for all stores of a dataset. What has happened by a moment does not depend on it: a
-// receive, and the reaper, see to their store by themselves.
+// timers make due changes of stores if no other operation does: locks lapse and scheduled messages become
+// active. One goroutine serves all stores of a dataset. Correctness does not depend on its speed, because
+// receives and the reaper make the due changes of their store themselves.
 type timers struct {
 	*alarm
 	m    *dataset
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the following fields
 	heap timerHeap
 	open []*Transaction
 }
 
-// retryTimer is after how many milliseconds a store is tried again that has failed.
+// retryTimer is the number of milliseconds after which a store is tried again after an error.
 const retryTimer = 1000
 
 func newTimers(m *dataset) *timers {
@@ -29,7 +29,7 @@ func newTimers(m *dataset) *timers {
 	return t
 }
 
-// arm sees to it that a store is looked at when a moment has come.
+// arm schedules a tick of a store for a millisecond.
 func (t *timers) arm(s *messageStore, at int64) {
 	if at == host.Never {
 		return
@@ -51,7 +51,8 @@ func (t *timers) arm(s *messageStore, at int64) {
 	}
 }
 
-// tick sees to the stores whose time has come, and reports when the next one's comes.
+// tick ticks the stores that are due, rolls back transactions that are over their time, and returns the
+// millisecond of the next call.
 func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 	for ctx.Err() == nil {
 		t.mu.Lock()
@@ -83,7 +84,7 @@ func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 	return host.Never
 }
 
-// first is the moment in which something is due. The caller holds the mutex.
+// first returns the millisecond at which the next store or transaction is due. The caller holds the mutex.
 func (t *timers) first() int64 {
 	first := int64(host.Never)
 	if len(t.heap) > 0 {
@@ -95,35 +96,35 @@ func (t *timers) first() int64 {
 	return first
 }
 
-// timer is when the timers come to a store, and where it is in their heap. Their mutex guards it.
+// timer is a store's wake-up time and its position in the heap. The mutex of timers guards it.
 type timer struct {
 	at    int64
-	index int // -1: it is in none
+	index int // -1 if it is in no heap
 }
 
-// timerHeap are stores by their wake-ups.
+// timerHeap is a heap of stores by their wake-up times.
 type timerHeap []*messageStore
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (w timerHeap) Len() int { return len(w) }
 
-// Less orders by the moment.
+// Less orders by time.
 func (w timerHeap) Less(i, j int) bool { return w[i].timer.at < w[j].timer.at }
 
-// Swap exchanges two.
+// Swap exchanges two elements.
 func (w timerHeap) Swap(i, j int) {
 	w[i], w[j] = w[j], w[i]
 	w[i].timer.index, w[j].timer.index = i, j
 }
 
-// Push adds one.
+// Push appends an element.
 func (w *timerHeap) Push(x any) {
 	s := x.(*messageStore)
 	s.timer.index = len(*w)
 	*w = append(*w, s)
 }
 
-// Pop takes the last one away.
+// Pop removes the last element.
 func (w *timerHeap) Pop() any {
 	last := len(*w) - 1
 	s := (*w)[last]

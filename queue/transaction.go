@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	// maxTransaction is how many milliseconds a transaction can be open.
+	// maxTransaction is how many milliseconds a transaction can stay open.
 	maxTransaction = 120_000
-	// maxOperations is how many messages it can send and settle.
+	// maxOperations is how many messages a transaction can send and settle.
 	maxOperations = 100
-	// maxSent is how many bytes the messages may have that it sends.
+	// maxSent is how many bytes of messages a transaction can send.
 	maxSent = entity.MaxMessageKB << 10
 )
 
-// Transaction collects operations, which happen together at Commit, or not at all: sends, settlements,
-// messages that are scheduled or cancelled, states of sessions. Its methods may be called from any goroutine.
+// Transaction collects operations that Commit applies together or not at all: sends, settlements,
+// scheduling and cancelling of messages, and changes of session state. Its methods are safe for concurrent
+// use.
 type Transaction struct {
 	m     *dataset
-	until int64 // millisecond in which it ends by itself
+	until int64 // the millisecond at which it is rolled back
 
-	mu    sync.Mutex // guards what follows; taken before those of stores
+	mu    sync.Mutex // guards the following fields; locked before mutexes of stores
 	ended bool
 	count int // messages
 	bytes int // of messages that are sent
@@ -32,15 +33,16 @@ type Transaction struct {
 
 // txStep is one operation of a transaction.
 type txStep interface {
-	// entities are whom it concerns.
+	// entities returns the entities that the step changes.
 	entities() []*entityState
-	// apply does it. It may be called more than once.
+	// apply makes the changes. It may be called more than once.
 	apply(w *work) error
-	// end is told once how the transaction has ended: nil where what was applied is durable.
+	// end is called once, with nil if the changes are durable, else with the error that ended the
+	// transaction.
 	end(err error)
 }
 
-// Begin begins a transaction. It ends by Commit, Rollback, or by itself after two minutes.
+// Begin begins a transaction. It ends by Commit or Rollback, or is rolled back after two minutes.
 func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
 	m, err := q.dataset()
 	if err != nil {
@@ -54,7 +56,7 @@ func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
 	return t, nil
 }
 
-// add adds an operation that concerns so many messages and sends so many bytes.
+// add adds a step with its number of messages and the bytes that it sends.
 func (t *Transaction) add(messages, size int, step txStep) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +85,7 @@ func (t *Transaction) add(messages, size int, step txStep) error {
 	return nil
 }
 
-// Commit makes all of it happen, durably and in one step, or nothing: the error says why.
+// Commit applies all steps durably and atomically. If it fails, none of them is applied.
 func (t *Transaction) Commit(ctx context.Context) error {
 	steps, ok := t.finish()
 	if !ok {
@@ -116,14 +118,14 @@ func (t *Transaction) Commit(ctx context.Context) error {
 	return err
 }
 
-// Rollback gives it up: messages that it would have settled stay locked.
+// Rollback discards the transaction. Messages that it would have settled stay locked.
 func (t *Transaction) Rollback() {
 	if steps, ok := t.finish(); ok {
 		giveUp(steps)
 	}
 }
 
-// finish ends the transaction, for one caller.
+// finish marks the transaction as ended. ok is true for the first caller only.
 func (t *Transaction) finish() (steps []txStep, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +137,7 @@ func (t *Transaction) finish() (steps []txStep, ok bool) {
 	return t.steps, true
 }
 
-// giveUp ends steps of which nothing was done.
+// giveUp ends steps that were not applied.
 func giveUp(steps []txStep) {
 	for _, step := range steps {
 		step.end(transactionEnded())
@@ -146,7 +148,7 @@ func transactionEnded() error {
 	return &entity.Error{Code: entity.CodeNotAllowed, Message: "The transaction has ended."}
 }
 
-// watch sees to it that a transaction ends in its time.
+// watch makes the timers roll a transaction back when its time is over.
 func (t *timers) watch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +156,7 @@ func (t *timers) watch(tx *Transaction) {
 	t.wakeUp()
 }
 
-// unwatch forgets one that has ended.
+// unwatch removes a transaction that has ended.
 func (t *timers) unwatch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +165,7 @@ func (t *timers) unwatch(tx *Transaction) {
 	}
 }
 
-// overdue are the transactions whose time is over. The caller holds the mutex.
+// overdue returns the transactions whose time is over. The caller holds the mutex.
 func (t *timers) overdue(now int64) (list []*Transaction) {
 	for _, tx := range t.open {
 		if tx.until <= now {

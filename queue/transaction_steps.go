@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// sendStep stores messages that have been accepted.
+// sendStep stores accepted messages.
 type sendStep struct {
 	e        *entityState
 	arrivals []arrival
@@ -25,8 +25,8 @@ func (s *sendStep) end(err error) {
 	}
 }
 
-// transferStep stores messages that were sent through an entity to another one. What that does not take is a
-// dead letter of the transfers of the first.
+// transferStep stores messages that were sent to an entity by way of another one. Messages that the target
+// does not accept become transfer dead letters of the entity via.
 type transferStep struct {
 	via, to  *entityState
 	arrivals []arrival
@@ -51,7 +51,7 @@ func (s *transferStep) end(err error) {
 	}
 }
 
-// transfer stores a message that comes through another entity.
+// transfer stores a message that was sent by way of another entity.
 func (w *work) transfer(via, to *entityState, a *arrival) error {
 	no, err := w.refusal(to, &a.Header, int64(len(a.body)))
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *work) transfer(via, to *entityState, a *arrival) error {
 	return w.storeDeadLetter(p, entity.TransferDeadLetters, &h, a.body, *no)
 }
 
-// settleStep settles a message, whose lock is the transaction's until its end.
+// settleStep settles a message. The transaction keeps its lock busy until the end.
 type settleStep struct {
 	s     *messageStore
 	claim *claim
@@ -92,7 +92,7 @@ func (s *settleStep) end(err error) {
 	s.s.endSettle(s.claim, s.what, err)
 }
 
-// cancelStep deletes scheduled messages. They may arrive before the commit, which fails then.
+// cancelStep deletes scheduled messages. Commit fails if one of them has become active before.
 type cancelStep struct {
 	s       *messageStore
 	numbers []int64
@@ -105,12 +105,12 @@ func (c *cancelStep) apply(w *work) error { return w.cancelScheduled(c.s, c.numb
 func (c *cancelStep) end(err error) {
 	if err == nil {
 		c.s.e.touch(c.s.now())
-		// The timer of a message that is gone finds nothing, and when the next one is due.
+		// A tick without the cancelled messages finds out when the next one is due.
 		c.s.e.m.timers.arm(c.s, c.s.now())
 	}
 }
 
-// stateStep sets the state of a session, whose lock must last until the commit.
+// stateStep sets the state of a session. The session lock must still be held at the commit.
 type stateStep struct {
 	r     *Receiver
 	state []byte
@@ -127,8 +127,8 @@ func (s *stateStep) apply(w *work) error {
 
 func (s *stateStep) end(error) {}
 
-// reserve takes numbers of a store for messages that are scheduled in a transaction: their sender is told
-// them at once. Nothing else gets them, whatever becomes of the transaction.
+// reserve assigns sequence numbers to messages that are scheduled in a transaction, because their sender
+// gets the numbers before the commit. The numbers are never reused, even if the transaction is rolled back.
 func (s *messageStore) reserve(ctx context.Context, arrivals []arrival) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {

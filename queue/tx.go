@@ -11,42 +11,42 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// work is a transaction on messages. Its methods compose: a move is a remove and an insert. Only files named
-// tx*.go write keys.
+// work is a transaction on messages. Its methods can be combined: a move is a remove and an insert. Only
+// files named tx*.go write keys.
 type work struct {
 	engine.Txn
 	m     *dataset
 	now   int64
-	moved int64 // bytes of messages that it has written
+	moved int64 // bytes of messages written so far
 	parts []*part
 }
 
-// part is the share of a transaction that concerns one message store.
+// part is the part of a transaction that concerns one message store.
 type part struct {
 	*messageStore
 	layout.Counters
-	dirty  bool    // something was written
-	events []event // for those who wait, once it is durable
+	dirty  bool    // a key of the store was written
+	events []event // applied to the store once the transaction is durable
 }
 
-// event is something that a store is told when the work is durable.
+// event is a change that is applied to the state in memory of a store once the transaction is durable.
 type event struct {
 	kind   eventKind
 	seq    int64
-	header layout.Header // of what has arrived
+	header layout.Header // of an arrived message
 	due    int64
 }
 
 type eventKind uint8
 
 const (
-	arrived eventKind = iota // an active message
-	awaits                   // a message is due at a moment
+	arrived eventKind = iota // a message has become active
+	awaits                   // a message is scheduled
 )
 
-// update runs one transaction over messages in scopes. fn may run more than once, each time with new work.
-// When it returns all is durable, and those have been woken who wait for what has arrived. Errors are fn's,
-// and an *Error of CodeStorage or CodeCancelled.
+// update runs one transaction on messages in scopes. fn may run more than once, each time with new work.
+// When update returns, the changes are durable, waiting receivers have been woken, and arrived messages
+// have been forwarded. Errors are those of fn, and *entity.Error with CodeStorage or CodeCancelled.
 func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
 	w, err := m.transact(ctx, scopes, fn)
 	if err == nil {
@@ -55,7 +55,7 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) 
 	return err
 }
 
-// transact is update that leaves what has arrived where it is, whether that forwards it or not.
+// transact is update without forwarding.
 func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error) (*work, error) {
 	if err := m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
@@ -77,13 +77,13 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work
 	return last, nil
 }
 
-// begin begins work in a transaction, which is over the scopes of all stores that it concerns.
+// begin begins work in a transaction over the scopes of all stores that it concerns.
 func (m *dataset) begin(t engine.Txn) *work {
 	t.Enlarge() // for messages of 100 MB
 	return &work{Txn: t, m: m, now: m.in.Clock().Millis()}
 }
 
-// in is the work's part in a store: CodeEntityNotFound where that is gone.
+// in returns the work's part in a store, or CodeEntityNotFound if the store does not exist any more.
 func (w *work) in(s *messageStore) (*part, error) {
 	for _, p := range w.parts {
 		if p.messageStore == s {
@@ -99,8 +99,7 @@ func (w *work) in(s *messageStore) (*part, error) {
 	return p, nil
 }
 
-// finish stores the counters of all stores that the work has changed, and takes one LSN of each scope for
-// that.
+// finish writes the counters of all changed stores. It assigns one LSN in each of their scopes.
 func (w *work) finish() {
 	var last []byte
 	for _, p := range w.parts {
@@ -115,7 +114,7 @@ func (w *work) finish() {
 	}
 }
 
-// tell tells the stores what has happened.
+// tell applies the changes of a durable transaction to the state in memory of the stores.
 func (w *work) tell() {
 	for _, p := range w.parts {
 		if p.dirty {
@@ -127,7 +126,7 @@ func (w *work) tell() {
 	}
 }
 
-// read reads the counters of the store: CodeEntityNotFound where it is gone.
+// read reads the counters of the store, or returns CodeEntityNotFound if the store does not exist any more.
 func (s *messageStore) read(r engine.Reader) (c layout.Counters, err error) {
 	v, err := r.Get(s.keys.Family(layout.FamilyCounters))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -139,19 +138,19 @@ func (s *messageStore) read(r engine.Reader) (c layout.Counters, err error) {
 	return layout.DecodeCounters(v)
 }
 
-// createStores writes the counters of an entity's stores: a store is there as long as they are.
+// createStores writes the counters of an entity's stores. A store exists as long as its counters do.
 func createStores(t engine.Txn, number uint32, kind entity.Kind) {
 	for _, sub := range storesOf(kind) {
 		t.Set(layout.StoreKeysOf(number, sub).Family(layout.FamilyCounters), (&layout.Counters{}).Encode())
 	}
 }
 
-// dropStores deletes all that lies in an entity's stores.
+// dropStores deletes all keys of an entity's stores.
 func dropStores(t engine.Txn, number uint32) {
 	t.DeleteRange(engine.Prefix(layout.EntityPrefix(number)))
 }
 
-// header reads the header of a message; ok is false where there is none.
+// header reads the header of a message; ok is false if there is no message.
 func (s *messageStore) header(r engine.Reader, seq int64) (h layout.Header, ok bool, err error) {
 	v, err := r.Get(s.keys.Key(layout.FamilyMessage, seq))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -163,7 +162,7 @@ func (s *messageStore) header(r engine.Reader, seq int64) (h layout.Header, ok b
 	return h, err == nil, err
 }
 
-// put stores a message under a number, with all its entries.
+// put stores a message under a sequence number, with its index entries.
 func (w *work) put(p *part, seq int64, h *layout.Header, body []byte) error {
 	h.Size = int64(len(body))
 	w.Set(p.keys.Key(layout.FamilyBody, seq), body)
@@ -182,13 +181,13 @@ func (w *work) put(p *part, seq int64, h *layout.Header, body []byte) error {
 	return nil
 }
 
-// rewrite stores a message's header. Its entries stay what they are.
+// rewrite stores a message's header without changing its index entries.
 func (w *work) rewrite(p *part, seq int64, h *layout.Header) {
 	p.dirty = true
 	w.Set(p.keys.Key(layout.FamilyMessage, seq), h.Encode())
 }
 
-// take deletes a message and its entries.
+// take deletes a message and its index entries.
 func (w *work) take(p *part, seq int64, h *layout.Header) error {
 	p.dirty = true
 	w.Delete(p.keys.Key(layout.FamilyBody, seq))
@@ -204,8 +203,8 @@ func (w *work) take(p *part, seq int64, h *layout.Header) error {
 	return nil
 }
 
-// link makes the entries of an active message: what receivers walk along, and what the reaper does. In a
-// session no message arrives before another one.
+// link writes the index entries of an active message, for receivers and for the reaper. A message is always
+// the last one of its session when it arrives.
 func (w *work) link(p *part, seq int64, h *layout.Header) error {
 	if p.bySession() {
 		first, err := firstOf(w, p.readyPrefix(h.Session), 0)
@@ -224,7 +223,7 @@ func (w *work) link(p *part, seq int64, h *layout.Header) error {
 	return nil
 }
 
-// unlink deletes them.
+// unlink deletes the index entries of an active message.
 func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
 	w.Delete(p.readyKey(h.Session, seq))
 	if p.sub == entity.Main {
@@ -247,7 +246,8 @@ func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
 	return err
 }
 
-// expiryKey is a message's entry in the order of deadlines, or of the moments in which they were enqueued.
+// expiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no
+// time to live of its own.
 func (s *messageStore) expiryKey(seq int64, h *layout.Header) []byte {
 	if h.TTL == layout.NoTTL {
 		return s.keys.MomentKey(layout.FamilyEnqueued, h.Enqueued, seq)
@@ -255,7 +255,8 @@ func (s *messageStore) expiryKey(seq int64, h *layout.Header) []byte {
 	return s.keys.MomentKey(layout.FamilyDeadline, h.Deadline(host.Never), seq)
 }
 
-// firstOf is the first number from one on among the keys below a prefix; 0: none.
+// firstOf returns the first sequence number from one on among the keys with a prefix, or 0 if there is
+// none.
 func firstOf(r engine.Reader, prefix []byte, from int64) (seq int64, err error) {
 	rg := engine.Prefix(prefix)
 	rg.Start = layout.AppendSeq(prefix, from)

@@ -12,10 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// The ids of messages that an entity has accepted, each since when. They are known for as long as the
-// window is at the time of the question, so that a change of the window costs nothing.
+// The ids of accepted messages are stored with the time of acceptance. Lookups compare that time with the
+// current duplicate detection window, so a change of the window rewrites nothing.
 
-// seen reports whether a message of that id was accepted within the window. Else it is accepted now.
+// seen reports whether a message with an id was accepted within the window. If not, it records the id as
+// accepted now.
 func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
 	key := p.keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)
@@ -40,8 +41,8 @@ func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
 	return false, nil
 }
 
-// forgetSeen forgets ids that were accepted before the window, limit at most. more reports that there are
-// others, and next when the next one is over; host.Never: there is none.
+// forgetSeen removes at most limit ids that were accepted before the window. more reports whether others
+// are left. next is when the next id leaves the window, or host.Never if there is none.
 func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
@@ -83,7 +84,8 @@ func (w *work) forgetSeen(s *messageStore, window int64, limit int) (n int, next
 	return n, next, it.Close()
 }
 
-// saturate adds to a moment; host.Never stays so.
+// saturate adds a duration to a time, both in milliseconds. It returns host.Never on overflow and if at is
+// host.Never.
 func saturate(at, d int64) int64 {
 	if at == host.Never || d > host.Never-at {
 		return host.Never

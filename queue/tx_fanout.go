@@ -11,17 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// publish copies a message to the subscriptions of a topic whose rules want it, in the order of their numbers
-// from Count on. h has its life so far: when it was enqueued, and what its sender wants. body is m, encoded.
-// Where the copies are more than one transaction takes next is the number of the first subscription that has
-// got none; else it is 0.
+// publish copies a message to the matching subscriptions of a topic, in the order of their numbers,
+// beginning with number h.Count. h has the message's enqueued time and the sender's time to live. body is
+// the encoding of m. If the copies do not fit into one transaction, next is the number of the first
+// subscription without a copy; else it is 0.
 func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
 	body []byte) (next int32, err error) {
 	copied := *h
 	copied.Count = 0
 	def := topic.properties.Load().DefaultTTL
 	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == layout.NoTTL && millis(def) != host.Never {
-		copied.TTL = millis(def) // it is the copy's own from now on
+		copied.TTL = millis(def) // the copy keeps it if the topic's default changes
 	}
 	for _, c := range topic.fanOut().match(m, &copied) {
 		number := int32(c.to.number)
@@ -33,7 +33,7 @@ func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
 		}
 		p, err := w.in(c.to.stores[entity.Main])
 		if entity.CodeOf(err) == entity.CodeEntityNotFound {
-			continue // it is being deleted
+			continue // the subscription is being deleted
 		}
 		if err == nil {
 			err = w.copy(p, c, copied, m, body)
@@ -45,9 +45,9 @@ func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
 	return 0, nil
 }
 
-// publishAll publishes a message. Where that takes more than one transaction, it is scheduled in the topic
-// for the moment in which it was enqueued, until the others have come to an end: it may be overtaken
-// meanwhile.
+// publishAll publishes a message. If the copies do not fit into one transaction, the message is also stored
+// as scheduled in the topic, due at once, until the remaining subscriptions have got their copies. Later
+// messages may overtake it meanwhile.
 func (w *work) publishAll(p *part, h *layout.Header, m *message.Message, body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
@@ -62,8 +62,8 @@ func (w *work) publishAll(p *part, h *layout.Header, m *message.Message, body []
 	return w.put(p, p.Last, &rest, body)
 }
 
-// firstOfMany is the number of the first subscription that gets a copy of a message so large that each copy
-// needs a transaction of its own, where there are several; else it is 0.
+// firstOfMany returns the number of the first subscription if a message has several and is so large that
+// each copy needs its own transaction. Else it returns 0.
 func (w *work) firstOfMany(topic *entityState, h *layout.Header, m *message.Message, body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0
@@ -74,8 +74,8 @@ func (w *work) firstOfMany(topic *entityState, h *layout.Header, m *message.Mess
 	return 0
 }
 
-// publishScheduled publishes a message that was scheduled, as of a moment. done is false where another
-// transaction must go on.
+// publishScheduled publishes a scheduled message, with at as its enqueued time. done is false if another
+// transaction must continue.
 func (w *work) publishScheduled(
 	p *part,
 	seq int64,
@@ -88,7 +88,7 @@ func (w *work) publishScheduled(
 		return false, err
 	}
 	published := *h
-	if h.Due <= h.Enqueued { // the rest of a message that nobody has scheduled: see publishAll
+	if h.Due <= h.Enqueued { // the rest of an unscheduled message: see publishAll
 		published.Due = 0
 	}
 	published.Enqueued = at
@@ -102,9 +102,9 @@ func (w *work) publishScheduled(
 	return true, w.take(p, seq, h)
 }
 
-// copy stores what one subscription gets of a message: one copy for all rules without an action, and one for
-// each that has an action. An action that fails gives no copy: the message is a dead letter of the
-// subscription where that wants it, once.
+// copy stores the copies for one subscription: one for all matching rules without an action, and one for
+// each matching rule with an action. If an action fails there is no copy for its rule. The message then
+// becomes a dead letter of the subscription, once, if DeadLetterOnFilterErrors is set.
 func (w *work) copy(p *part, c *recipient, h layout.Header, m *message.Message, body []byte) error {
 	if c.plain {
 		plain := h
@@ -133,7 +133,7 @@ func (w *work) copy(p *part, c *recipient, h layout.Header, m *message.Message, 
 	return w.storeDeadLetter(p, entity.DeadLetters, &h, body, *failed)
 }
 
-// act is a copy of a message on which a rule's action has been carried out; why reports that it could not be.
+// act returns a copy of a message after a rule's action, or the reason for which the action failed.
 func (e *entityState) act(r *entity.Rule, m *message.Message,
 	h *layout.Header) (acted *message.Message, why *reason) {
 	acted = m.Clone()

@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// enqueue stores a message in a queue, or as scheduled for later. number is 0 for a duplicate, which is
-// dropped, and for a message of a topic, but for those with a time for which they are scheduled: each of
-// these has a number of its own. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the
-// entity is gone.
+// enqueue stores a message in an entity, active or scheduled. number is the sequence number that the sender
+// can cancel it by. It is 0 for a duplicate, which is dropped, and for a message published by a topic,
+// unless the message has a scheduled time: each of those gets a number. Errors: CodeQuotaExceeded, and
+// CodeEntityNotFound if the entity does not exist any more.
 func (w *work) enqueue(e *entityState, a *arrival) (number int64, err error) {
 	p, err := w.in(e.stores[entity.Main])
 	if err != nil {
@@ -34,7 +34,7 @@ func (w *work) enqueue(e *entityState, a *arrival) (number int64, err error) {
 	return p.Last, nil
 }
 
-// admit stores a message for which there is room, unless it is a duplicate.
+// admit stores a message unless it is a duplicate. The caller has checked the quota.
 func (w *work) admit(p *part, a *arrival) (number int64, err error) {
 	if dup, err := w.duplicate(p, a.id); dup || err != nil {
 		return 0, err
@@ -52,7 +52,8 @@ func (w *work) admit(p *part, a *arrival) (number int64, err error) {
 	return w.store(p, &h, a.msg, a.body)
 }
 
-// duplicate reports whether the entity has accepted a message of that id, where it looks for that.
+// duplicate reports whether duplicate detection is on and a message with the id was accepted within the
+// window.
 func (w *work) duplicate(p *part, id string) (bool, error) {
 	props := p.e.properties.Load()
 	if !props.RequiresDuplicateDetection {
@@ -61,20 +62,20 @@ func (w *work) duplicate(p *part, id string) (bool, error) {
 	return w.seen(p, id, props.DuplicateDetectionWindow)
 }
 
-// store stores an active message, or publishes it: number is 0 then, and where it is a dead letter at once.
-// body is m, encoded.
+// store stores an active message, or publishes it. number is 0 if it is published or dead-lettered at once.
+// body is the encoding of m.
 func (w *work) store(p *part, h *layout.Header, m *message.Message, body []byte) (number int64, err error) {
 	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
 	}
-	if _, has := m.SessionID(); !has && p.bySession() { // it was not sent here, but forwarded or published
+	if _, has := m.SessionID(); !has && p.bySession() { // forwarded or published, not sent
 		return 0, w.storeDeadLetter(p, entity.DeadLetters, h, body, newReason("Session id is null",
 			"Session enabled entity doesn't allow a message whose session identifier is null."))
 	}
 	return w.insert(p, h, body)
 }
 
-// storeDeadLetter stores a message that its entity cannot take, or cannot hand on, among its dead letters.
+// storeDeadLetter stores a message among the dead letters of an entity that cannot accept or forward it.
 func (w *work) storeDeadLetter(p *part, in entity.Sub, h *layout.Header, body []byte, why reason) error {
 	body, err := setReason(body, why)
 	if err != nil {
@@ -90,7 +91,7 @@ func (w *work) storeDeadLetter(p *part, in entity.Sub, h *layout.Header, body []
 	return w.put(dead, p.Last, h, body)
 }
 
-// insert stores an active message as the last one: its time to live begins.
+// insert stores an active message as the last one. Its time to live begins.
 func (w *work) insert(p *part, h *layout.Header, body []byte) (number int64, err error) {
 	h.State = layout.Active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
@@ -98,9 +99,9 @@ func (w *work) insert(p *part, h *layout.Header, body []byte) (number int64, err
 	return p.Last, w.put(p, p.Last, h, body)
 }
 
-// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in which
-// this dataset was opened, where that is later: while nobody is there nothing arrives. done is false where
-// another transaction must go on.
+// arrive makes a scheduled message active. Its enqueued time is its due time, or the start of this dataset
+// if that is later, because nothing arrives while the server is down. done is false if another transaction
+// must continue.
 func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
 	p, err := w.in(s)
 	if err != nil {
@@ -129,13 +130,13 @@ func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err err
 	return true, err
 }
 
-// body reads what a message's sender wrote.
+// body reads the encoded sections that a message's sender wrote.
 func (w *work) body(p *part, seq int64) ([]byte, error) {
 	return w.Get(p.keys.Key(layout.FamilyBody, seq))
 }
 
-// room fails with CodeQuotaExceeded where an entity has no room for so many bytes more. What lies in the
-// subscriptions of a topic is the topic's.
+// room fails with CodeQuotaExceeded if an entity has no space for size more bytes. Messages in the
+// subscriptions of a topic count against the topic.
 func (w *work) room(e *entityState, size int64) error {
 	for _, s := range e.stores {
 		if s == nil {
@@ -178,23 +179,24 @@ func (w *work) modify(p *part, seq int64, h *layout.Header, list []message.Prope
 	return nil
 }
 
-// after is what has become of a message whose lock has ended.
+// after is the place of a message after its lock has ended.
 type after uint8
 
 const (
-	back after = iota // it can be received
+	back after = iota // it can be received again
 	kept              // it is deferred
 	gone              // it is not in its store any more
 )
 
-// giveBack gives back a message whose delivery has failed, and counts that: it is received again, or a dead
-// letter. All is judged as of a moment. A deferred one stays deferred.
+// giveBack returns a message to its store after a failed delivery, and counts the delivery if counts is
+// set. The message can then be received again, or becomes a dead letter, or is purged because it has
+// expired at the time at. A deferred message stays deferred.
 func (w *work) giveBack(p *part, seq int64, h *layout.Header, at int64, counts bool,
 	list []message.Property) (after, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
 		return gone, err
 	}
-	if counts && p.sub == entity.Main { // of dead letters nothing is counted
+	if counts && p.sub == entity.Main { // deliveries of dead letters are not counted
 		h.Count++
 		w.rewrite(p, seq, h)
 	}
@@ -210,8 +212,8 @@ func (w *work) giveBack(p *part, seq int64, h *layout.Header, at int64, counts b
 	return back, nil
 }
 
-// deferMessage sets a message aside for receivers that ask for its number. That counts as a delivery, and
-// makes a message a dead letter that has had as many as it can have.
+// deferMessage defers a message: it can be received only by its sequence number. The deferral counts as a
+// delivery. A message that has reached MaxDeliveryCount becomes a dead letter instead.
 func (w *work) deferMessage(p *part, seq int64, h *layout.Header) (after, error) {
 	if p.sub == entity.Main {
 		h.Count++
@@ -229,19 +231,19 @@ func (w *work) deferMessage(p *part, seq int64, h *layout.Header) (after, error)
 	return kept, nil
 }
 
-// exhausted reports whether a message has had as many deliveries as its entity allows. Those of dead
-// letters are not counted.
+// exhausted reports whether a message has reached its entity's MaxDeliveryCount. Deliveries of dead letters
+// are not counted.
 func (s *messageStore) exhausted(h *layout.Header) bool {
 	return s.sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }
 
-// exhaust makes a dead letter of such a message.
+// exhaust dead-letters a message that has reached MaxDeliveryCount.
 func (w *work) exhaust(p *part, seq int64, h *layout.Header) error {
 	return w.deadLetter(p, seq, h, newReason("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
-// lapse ends a message that has expired.
+// lapse ends an expired message: it is deleted, or dead-lettered if DeadLetterOnExpiration is set.
 func (w *work) lapse(p *part, seq int64, h *layout.Header) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
@@ -250,8 +252,8 @@ func (w *work) lapse(p *part, seq int64, h *layout.Header) error {
 	return w.take(p, seq, h)
 }
 
-// deadLetter moves a message to the dead letters of its entity, under the number that it has. A dead letter
-// goes to those of transfers: it could not be forwarded.
+// deadLetter moves a message to its entity's dead letters under the same sequence number. A message that is
+// a dead letter already could not be forwarded: it moves to the transfer dead letters.
 func (w *work) deadLetter(p *part, seq int64, h *layout.Header, why reason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
@@ -275,7 +277,7 @@ func (w *work) deadLetter(p *part, seq int64, h *layout.Header, why reason) erro
 	return w.put(dead, seq, h, body)
 }
 
-// capTTL is the time to live that a message gets where the default, which is the longest, is so long.
+// capTTL returns a message's time to live, limited to the entity's default, which is also the maximum.
 func capTTL(ttl int64, longest time.Duration) int64 {
 	if d := millis(longest); d != host.Never && ttl != layout.NoTTL {
 		return min(ttl, d)
@@ -283,7 +285,7 @@ func capTTL(ttl int64, longest time.Duration) int64 {
 	return ttl
 }
 
-// millis are the milliseconds of a duration, rounded up: host.Never for Forever.
+// millis converts a duration to milliseconds, rounded up. It returns host.Never for Forever.
 func millis(d time.Duration) int64 {
 	if d == entity.Forever {
 		return host.Never
@@ -295,7 +297,8 @@ func millis(d time.Duration) int64 {
 	return ms
 }
 
-// expires is when a message of this store expires: host.Never for dead letters, and for what is not active.
+// expires returns the millisecond at which a message of this store expires. It is host.Never for dead
+// letters and for messages that are not active.
 func (s *messageStore) expires(h *layout.Header) int64 {
 	if s.sub != entity.Main || h.State != layout.Active {
 		return host.Never

@@ -13,19 +13,20 @@ const (
 	Complete   Outcome = iota
 	Abandon            // back to the store, the delivery is counted
 	Release            // back to the store, the delivery is not counted
-	Defer              // kept for who asks for its number
-	DeadLetter         // to the dead letters
+	Defer              // kept for receives by its sequence number
+	DeadLetter         // moved to the dead letters
 )
 
-// Settlement settles one message.
+// Settlement describes how to settle one message.
 type Settlement struct {
 	Outcome     Outcome
-	Modify      []message.Property // application properties that are set; null deletes
-	Reason      *string            // of DeadLetter; nil: none
+	Modify      []message.Property // application properties to set; null deletes one
+	Reason      *string            // of DeadLetter; nil: no reason
 	Description *string
 }
 
-// store finds a store of messages: CodeEntityNotFound, and CodeCancelled where there is no server.
+// store returns the message store with an address: CodeEntityNotFound if there is none, CodeCancelled if
+// the server is not open.
 func (q *Queues) store(a entity.Address) (*messageStore, error) {
 	m, err := q.dataset()
 	if err != nil {

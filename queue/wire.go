@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// What the engine of messages knows of what is in a message is here: what it validates and reads of one
-// that is sent, what it changes in one that is stored, and what it tells of one that is received.
+// This file has everything of package queue that depends on the content of messages: the validation of sent
+// messages, changes of stored ones, and the properties that the broker adds to received ones.
 
 const (
 	maxID         = 128       // characters of ids and partition keys
@@ -22,17 +22,17 @@ const (
 	maxIDBytes    = 4 * maxID // of an id in UTF-8
 )
 
-// arrival is a message on its way into an entity.
+// arrival is a validated message to be stored in an entity.
 type arrival struct {
-	layout.Header                  // Session, TTL as its sender wants it, Origin, Hops, Source
-	msg           *message.Message // what is to be stored
-	body          []byte           // the same, encoded
-	id            string           // by which duplicates are known
-	due           int64            // millisecond for which it is scheduled; 0: none
-	number        int64            // reserved for it as a scheduled message; 0: the next one
+	layout.Header                  // Session, the sender's TTL, Origin, Hops, Source
+	msg           *message.Message // the message to store
+	body          []byte           // the encoding of msg
+	id            string           // for duplicate detection
+	due           int64            // the scheduled time in ms; 0: none
+	number        int64            // the sequence number reserved for it; 0: none
 }
 
-// bodyBytes returns how many bytes the encoded messages have together.
+// bodyBytes returns the total size of encoded messages in bytes.
 func bodyBytes(list []arrival) (n int) {
 	for i := range list {
 		n += len(list[i].body)
@@ -60,7 +60,7 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 	return a, nil
 }
 
-// idOf is by what the entity knows duplicates of a message.
+// idOf returns the id by which the entity detects duplicates of a message.
 func (e *entityState) idOf(m *message.Message) string {
 	id, _ := m.Key()
 	if e.properties.Load().EnablePartitioning {
@@ -69,8 +69,8 @@ func (e *entityState) idOf(m *message.Message) string {
 	return id
 }
 
-// checkMessage refuses what is beyond the limits, and what has no session where it must have one.
-// Subscriptions with sessions are another matter: their topic takes all.
+// checkMessage refuses a message that exceeds the limits, or that has no session id if the store requires
+// one. A topic accepts messages without a session id even if its subscriptions require one.
 func (s *messageStore) checkMessage(m *message.Message) error {
 	session, has := m.SessionID()
 	if !has && s.bySession() {
@@ -109,7 +109,7 @@ func (s *messageStore) checkProperties(list []message.Property) error {
 	return nil
 }
 
-// parseStored reads a body: engine.ErrCorrupt.
+// parseStored decodes a stored body, or returns engine.ErrCorrupt.
 func parseStored(body []byte) (*message.Message, error) {
 	m, err := message.ParseStored(body)
 	if err != nil {
@@ -118,7 +118,7 @@ func parseStored(body []byte) (*message.Message, error) {
 	return m, nil
 }
 
-// setProperties sets application properties in a body; null deletes one.
+// setProperties sets application properties in an encoded body; a null value deletes one.
 func setProperties(body []byte, list []message.Property) ([]byte, error) {
 	m, err := parseStored(body)
 	if err != nil {
@@ -130,12 +130,12 @@ func setProperties(body []byte, list []message.Property) ([]byte, error) {
 	return m.AppendStored(nil), nil
 }
 
-// reason says why a message is a dead letter.
+// reason is the reason and description of a dead letter.
 type reason struct{ Reason, Description *string }
 
 func newReason(name, text string) reason { return reason{&name, &text} }
 
-// setReason notes it in a body.
+// setReason sets the dead-letter properties in an encoded body.
 func setReason(body []byte, why reason) ([]byte, error) {
 	m, err := parseStored(body)
 	if err != nil {
@@ -150,7 +150,7 @@ func setReason(body []byte, why reason) ([]byte, error) {
 	return m.AppendStored(nil), nil
 }
 
-// delivery is a message as a receiver gets it, but for its lock.
+// delivery returns a message as a receiver gets it, without its lock.
 func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	d, err := s.shown(m)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	}
 	props := s.e.properties.Load()
 	d.Broker.ShowZeroOrigin, d.Broker.ShowActive = props.EnablePartitioning && props.RequiresSession, false
-	if m.State == layout.Active && m.Due > 0 { // to receivers it stays what it was
+	if m.State == layout.Active && m.Due > 0 { // receivers see it as scheduled
 		d.Broker.State = message.Scheduled
 	}
 	if def := millis(props.DefaultTTL); m.TTL == layout.NoTTL && def != host.Never && s.sub == entity.Main {
@@ -167,8 +167,8 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	return d, nil
 }
 
-// shown is a message as a peek shows it. When it expires is told where it has a time to live of its own:
-// what follows from the default alone may change yet.
+// shown returns a message as Peek shows it. Its expiry time is set only if it has a time to live of its
+// own. An expiry time that follows from the entity's default may still change.
 func (s *messageStore) shown(m *stored) (Delivery, error) {
 	body, err := parseStored(m.body)
 	if err != nil {

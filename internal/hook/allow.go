@@ -13,19 +13,20 @@ import (
 	"time"
 )
 
-// Allow says where webhooks may lead: to public addresses, and to those that the operator names. A server is
-// often let in where those who may change its settings are not: its own machine, its network, the metadata
-// service of a cloud. The zero value allows public addresses alone.
+// Allow is the set of addresses that webhooks may use: public addresses, and those that the operator
+// allows. Clients that may change settings could otherwise use the server to access addresses that they
+// cannot reach: its own machine, its network, the metadata service of a cloud. The zero value allows only
+// public addresses.
 type Allow struct {
 	prefixes []netip.Prefix
-	names    []string // in lower case: whatever address they stand for
+	names    []string // in lower case, allowed with any address
 }
 
-// loopbacks are what "localhost" in an Allow stands for.
+// loopbacks are the networks that "localhost" allows.
 var loopbacks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// ParseAllow reads a list of networks (10.0.0.0/8), addresses and host names. localhost is every loopback
-// address. The error names the entry that is none of these.
+// ParseAllow parses a list of networks (10.0.0.0/8), addresses and host names. localhost allows every
+// loopback address. The error names the invalid entry.
 func ParseAllow(list []string) (a Allow, err error) {
 	for _, text := range list {
 		text = strings.ToLower(strings.TrimSpace(text))
@@ -49,9 +50,9 @@ func ParseAllow(list []string) (a Allow, err error) {
 	return a, nil
 }
 
-// An AddressError is a webhook that leads where it may not.
+// An AddressError is the error of a webhook whose address is not allowed.
 type AddressError struct {
-	Host    string // as the webhook's URL has it
+	Host    string // as in the webhook's URL
 	Address netip.Addr
 }
 
@@ -60,12 +61,11 @@ func (e *AddressError) Error() string {
 		", which is not public and not allowed: see --webhook-allow"
 }
 
-// resolveTime bounds how long Check waits for the addresses of a name.
+// resolveTime is the time limit of Check's name lookup.
 const resolveTime = 2 * time.Second
 
-// Check reports where a webhook's URL leads now, and fails with *AddressError where that is not allowed. A
-// name that has no address now is fine: what counts is the address at each delivery, which is looked at
-// again.
+// Check fails with *AddressError if a webhook's URL resolves to an address that is not allowed. A name
+// without an address is accepted, because the address is checked again at each delivery.
 func (a Allow) Check(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -91,11 +91,11 @@ func (a Allow) Check(ctx context.Context, rawURL string) error {
 	return nil
 }
 
-// loopback is what names below localhost stand for.
+// loopback is the address of localhost and names below it.
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// isLocal reports whether a name is localhost or one below it, which stand for loopback addresses wherever
-// they are looked up (RFC 6761, 6.3).
+// isLocal reports whether a name is localhost or below it. These names are loopback addresses in every
+// resolver (RFC 6761, 6.3).
 func isLocal(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
@@ -112,8 +112,9 @@ func (a Allow) address(ip netip.Addr) bool {
 	return public(ip) || slices.ContainsFunc(a.prefixes, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// Networks of IPv4 that are nobody's, somebody's own or for more than one machine: IANA's registry of
-// special-purpose addresses. Those of RFC 1918, loopback and link-local ones are known to net/netip.
+// special4 are the IPv4 networks that are reserved, private or not unicast: IANA's registry of
+// special-purpose addresses. Loopback, link-local and RFC 1918 networks are not listed, because net/netip
+// recognizes them.
 var special4 = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix(
 		"192.0.0.0/24"),
@@ -123,16 +124,16 @@ var special4 = []netip.Prefix{
 		"240.0.0.0/4"),
 }
 
-// Of IPv6 only global has public addresses, and not in special6: tunnels to addresses of IPv4 (2001::/32,
-// 2002::/16) among them.
+// Public IPv6 addresses are those in global6 that are not in special6. special6 includes tunnels to IPv4
+// addresses (2001::/32, 2002::/16).
 var (
 	global6  = netip.MustParsePrefix("2000::/3")
 	special6 = []netip.Prefix{netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"),
 		netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20")}
-	nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 4 bytes are an address of IPv4
+	nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 4 bytes are an IPv4 address
 )
 
-// public reports whether an address is one of the internet's.
+// public reports whether an address is a public one.
 func public(ip netip.Addr) bool {
 	in := func(p netip.Prefix) bool { return p.Contains(ip) }
 	switch {
@@ -145,9 +146,9 @@ func public(ip netip.Addr) bool {
 	return global6.Contains(ip) && !slices.ContainsFunc(special6, in)
 }
 
-// transport connects to allowed addresses alone. An address is looked at when the connection to it is made,
-// so that a name cannot lead elsewhere than when it was looked at. Where the environment names a proxy
-// (HTTPS_PROXY), that one connects, and what Check knows of the target is all there is to know.
+// transport connects only to allowed addresses. It checks the address at the time of the connection, so
+// that a name cannot resolve to another address after the check. If the environment names a proxy
+// (HTTPS_PROXY), the proxy connects, and only Check is applied to the target.
 type transport struct {
 	allow           Allow
 	direct, proxied *http.Transport
@@ -197,7 +198,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.proxied.RoundTrip(r)
 }
 
-// CloseIdleConnections is called by http.Client's.
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
 func (t *transport) CloseIdleConnections() {
 	t.direct.CloseIdleConnections()
 	t.proxied.CloseIdleConnections()

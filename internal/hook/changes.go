@@ -9,16 +9,16 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The application properties of a message that tells a change. PropertySource and PropertyID are those of
-// what has expired into a queue, too.
+// The application properties of a message about a change. Messages about expired documents have
+// PropertySource and PropertyID, too.
 const (
 	PropertySource = "Source"    // the database and the container, a string: "shop/carts"
 	PropertyID     = "Id"        // of the document, a string
 	PropertyLSN    = "Lsn"       // of the change, a long
-	PropertyTime   = "ChangedAt" // when it was made, a timestamp of whole seconds
+	PropertyTime   = "ChangedAt" // the time of the change, a timestamp of whole seconds
 )
 
-// runChanges sends a queue what has changed, again and again, until ctx ends.
+// runChanges sends the container's changes to a queue until ctx ends.
 func (w *worker) runChanges(ctx context.Context) {
 	c, position := w.sub.Container, w.confirmed(ctx)
 	for ctx.Err() == nil {
@@ -33,7 +33,7 @@ func (w *worker) runChanges(ctx context.Context) {
 			return
 		}
 		if len(page.Changes) == 0 {
-			position = page.Position // not worth a write: it passes over what nobody wants
+			position = page.Position // not stored: it only skips changes that are not sent
 			if page.More {
 				continue
 			}
@@ -51,8 +51,8 @@ func (w *worker) runChanges(ctx context.Context) {
 	}
 }
 
-// messages are what a queue is sent of a page. The message id is the same whenever a change is sent again:
-// the document's _rid, which no other document of any container has, and the LSN.
+// messages returns the messages for a page of changes. A change that is sent again has the same message id:
+// the document's _rid, which is unique among all containers, and the LSN.
 func (w *worker) messages(page *store.ChangesPage) []*message.Message {
 	info := w.sub.Container.Info()
 	list := make([]*message.Message, len(page.Changes))

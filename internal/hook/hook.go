@@ -14,39 +14,40 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure a Deliverer. DB is required; everything else has a default.
+// Options configures a Deliverer. DB is required; everything else has a default.
 type Options struct {
 	DB *store.DB
-	// Wall is real time, for the pauses after failures; never the data's clock. Default: ttl.Real{}.
+	// Wall is the real time for pauses after failures, not the data's clock. Default: ttl.Real{}.
 	Wall ttl.Clock
-	// Logger is told of endpoints that fail and of those that work again. Default: nobody.
+	// Logger logs failures and recoveries of endpoints. Default: discard.
 	Logger *slog.Logger
-	// Timeout bounds one request. Default: 10 seconds.
+	// Timeout is the time limit of one request. Default: 10 seconds.
 	Timeout time.Duration
-	// Allow says which addresses, beside public ones, webhooks may lead to. Default: none.
+	// Allow is the set of non-public addresses that webhooks may use. Default: none.
 	Allow Allow
-	// Batch is how many events one request, or one transaction of a queue, has at most. Default: 100.
+	// Batch is the maximal number of events of one request or queue transaction. Default: 100.
 	Batch int
-	// Queues takes the changes of containers whose settings name a queue or a topic. Default: they wait.
+	// Queues receives the changes of containers whose settings name a queue or a topic. Default: changes
+	// wait.
 	Queues Queues
 }
 
-// Queues is where queues and topics are: *queue.Queues.
+// Queues sends messages to queues and topics: *queue.Queues.
 type Queues interface {
 	// Put sends messages of any size, all or none.
 	Put(ctx context.Context, path string, list []*message.Message) error
 }
 
-// Status is how a webhook stands.
+// Status is the state of the delivery to a webhook or queue.
 type Status struct {
 	Database, Container, URL string
-	ChangesTo                string // in the place of URL: the path of the queue or topic that gets changes
+	ChangesTo                string // instead of URL: the path of the queue or topic that receives changes
 	Delivered                uint64 // events confirmed since Open
-	Failures                 int    // in a row; 0: the last request was confirmed, or there was none
-	Err                      error  // of the last of them
+	Failures                 int    // consecutive; 0: the last request succeeded, or there was none
+	Err                      error  // the last failure
 }
 
-// Deliverer sends what expires to the webhooks of a store's containers, and what changes to their queues.
+// Deliverer sends expiry events to the webhooks of a store's containers, and changes to their queues.
 type Deliverer struct {
 	o      Options
 	client *http.Client
@@ -57,7 +58,7 @@ type Deliverer struct {
 	workers map[store.Subscription]*worker
 }
 
-// Open starts the delivery. Close must be called before the store is closed.
+// Open starts a Deliverer. Close must be called before the store is closed.
 func Open(o Options) *Deliverer {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
@@ -81,15 +82,15 @@ func Open(o Options) *Deliverer {
 	return d
 }
 
-// Close breaks off the requests that are under way and waits for the end of all. What was not confirmed is
-// sent again by the next Deliverer.
+// Close aborts running requests and waits for all goroutines. Unconfirmed events are sent again by the next
+// Deliverer.
 func (d *Deliverer) Close() {
 	d.end()
 	d.done.Wait()
 	d.client.CloseIdleConnections()
 }
 
-// Status reports how the webhooks and queues stand, in the order of their names.
+// Status returns the states of the webhooks and queues, sorted by name.
 func (d *Deliverer) Status() (list []Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,7 +104,7 @@ func (d *Deliverer) Status() (list []Status) {
 	return list
 }
 
-// run keeps a worker for each webhook that the settings name.
+// run keeps one worker for each webhook and queue in the settings.
 func (d *Deliverer) run(ctx context.Context) {
 	for {
 		changed := d.o.DB.SubscriptionsChanged()
@@ -117,8 +118,8 @@ func (d *Deliverer) run(ctx context.Context) {
 	}
 }
 
-// follow ends the workers of webhooks that are no more, and then starts those of the new ones: a webhook
-// whose secret has changed never has two.
+// follow ends the workers of removed subscriptions, and then starts those of new ones. A webhook whose
+// secret has changed therefore never has two workers at a time.
 func (d *Deliverer) follow(ctx context.Context, wanted []store.Subscription) {
 	d.mu.Lock()
 	var gone []*worker

@@ -18,14 +18,14 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// SignatureHeader carries "sha256=" and the HMAC-SHA256 of the body with the webhook's secret, in
-// hexadecimal.
+// SignatureHeader is the header with "sha256=" and the HMAC-SHA256 of the body under the webhook's secret,
+// in hexadecimal.
 const SignatureHeader = "X-Mayfly-Signature"
 
-// maxAnswer is how many bytes of an answer are read, so that its connection can be used again.
+// maxAnswer is how many bytes of a response are read, so that the connection can be reused.
 const maxAnswer = 64 << 10
 
-// A StatusError is an answer that does not confirm a batch.
+// A StatusError is the error for a response that does not confirm a batch.
 type StatusError struct{ Status int }
 
 func (e *StatusError) Error() string {
@@ -53,7 +53,7 @@ func (w *worker) state() Status {
 	return s
 }
 
-// run sends what there is, again and again, until ctx ends.
+// run sends the container's expiry events until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	position := w.confirmed(ctx)
 	for ctx.Err() == nil {
@@ -82,7 +82,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// confirmed is the position from which to go on.
+// confirmed returns the stored position after the last confirmed event.
 func (w *worker) confirmed(ctx context.Context) (position string) {
 	w.untilDone(ctx, func() (err error) {
 		position, err = w.sub.Container.Confirmed(ctx, w.sub.Name())
@@ -91,7 +91,7 @@ func (w *worker) confirmed(ctx context.Context) (position string) {
 	return position
 }
 
-// confirm keeps a position, before which n more have been delivered; false: ctx has ended.
+// confirm stores the position after n more delivered events. It returns false if ctx has ended.
 func (w *worker) confirm(ctx context.Context, position string, n int) bool {
 	w.untilDone(ctx, func() error { return w.sub.Container.Confirm(ctx, w.sub.Name(), position) })
 	if ctx.Err() != nil {
@@ -103,7 +103,7 @@ func (w *worker) confirm(ctx context.Context, position string, n int) bool {
 	return true
 }
 
-// untilDone calls fn until it succeeds or ctx ends, with longer and longer pauses.
+// untilDone calls fn until it succeeds or ctx ends, with increasing pauses.
 func (w *worker) untilDone(ctx context.Context, fn func() error) {
 	for failures := 0; ctx.Err() == nil; {
 		err := fn()
@@ -119,8 +119,8 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 			return
 		}
 		failures++
-		// A store that a restore has replaced is unavailable for as long as the Deliverer takes to end the
-		// worker: that is no failure of the webhook, and it does not come to a second one.
+		// After a restore the old store is unavailable until the Deliverer ends this worker. That is no
+		// failure of the webhook, so the first such error is not logged.
 		replaced := fault.ErrorCode(err) == fault.CodeUnavailable
 		if failures == 1 && !replaced || failures == 2 && replaced {
 			w.o.Logger.Warn("a webhook fails; it is tried again", "container", w.sub.Container.ID(),
@@ -142,11 +142,11 @@ func (w *worker) note(failures int, err error) {
 	w.status.Failures, w.status.Err = failures, err
 }
 
-// backoff is how long a webhook is left alone after so many failures in a row: a second, doubling up to a
+// backoff returns the pause after a number of consecutive failures: one second, doubled each time, up to a
 // minute.
 func backoff(failures int) time.Duration { return min(time.Second<<min(failures-1, 6), time.Minute) }
 
-// body is what is sent of a page.
+// body encodes a page of events.
 func (w *worker) body(page *store.ExpirationsPage) []byte {
 	info := w.sub.Container.Info()
 	b := jsondoc.AppendString([]byte(`{"database":`), info.DatabaseID)
@@ -163,7 +163,7 @@ func (w *worker) body(page *store.ExpirationsPage) []byte {
 	return append(b, "]}"...)
 }
 
-// send makes one attempt.
+// send sends one request.
 func (w *worker) send(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.sub.URL, bytes.NewReader(body))
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *worker) send(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	// Whatever else the endpoint says is of no interest, whether it can be read or not.
+	// The rest of the response is discarded, and errors of reading it are ignored.
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
 	_ = res.Body.Close()
 	if res.StatusCode/100 != 2 {

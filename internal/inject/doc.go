@@ -1,25 +1,25 @@
-// Package inject knows the faults that are to be injected on demand: which operations fail, how and how
-// often. It does nothing to an operation itself. A wire asks once for each operation what it meets, and acts
-// by the answer before the operation is carried out, or after it.
+// Package inject decides which operations meet a fault on demand: which fail, how and how often. It does
+// not act on operations itself. The implementation of a protocol asks once per operation which fault it
+// meets, and applies the fault before or after it carries out the operation.
 //
-//	operation.go  the operations by name, of documents and of messages
-//	rule.go       what a rule is, and which rules are refused
-//	rules.go      the list of rules, and what an operation meets
-//	hit.go        what a wire is told
+//	operation.go  the operations on documents and messages, by name
+//	rule.go       the definition and validation of a rule
+//	rules.go      the list of rules, and which fault an operation meets
+//	hit.go        the result for one operation
 //
 // # Rules
 //
-// An operation is held against the rules in their order. A rule that is about it takes the next number of
-// its own series, which its seed begins, and hits where the number lies below its share. The first rule that
-// hits decides; one of latency alone lets the operation go on to the rules behind it. So the same operations
-// in the same order meet the same faults in each run. Operations that run side by side come in the order in
-// which they ask.
+// An operation is compared with the rules in order. Each rule that applies to it draws the next number of
+// its own random series, which begins with the rule's seed. The rule hits if the number is below its share.
+// The first rule that hits determines the fault. A rule with latency only does not stop the search: later
+// rules may hit, too. Therefore the same operations in the same order meet the same faults in each run. For
+// concurrent operations, the order in which they ask counts.
 //
-// A rule ends when it has hit as often as it was to, or when its time is over. That time is the data's: a
-// rule for a minute holds for as long as a virtual clock stands still. A rule that has ended stays in the
-// list, with what it did, until it is deleted.
+// A rule ends after its number of hits, or when its time is over. Its time is measured by the data's clock:
+// a rule for one minute does not end while a virtual clock stands still. An ended rule stays in the list,
+// with its counts, until it is deleted.
 //
 // # Cost
 //
-// Where no rule can hit any more, an operation costs one atomic load.
+// If no rule can hit any more, an operation costs one atomic load.
 package inject

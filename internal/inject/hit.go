@@ -7,18 +7,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Target is an operation that may meet a fault.
+// Target describes an operation that may meet a fault.
 type Target struct {
 	Operation           Operation
-	Database, Container string // of documents
-	Entity              string // of messages: the path of what they lie in
+	Database, Container string // of an operation on documents
+	Entity              string // of an operation on messages: the entity's path
 }
 
-// Hit is what an operation meets. The zero value is that it meets nothing.
+// Hit is the fault that an operation meets. The zero value is no fault.
 type Hit struct {
-	Rule  string // the id of the rule that decides, or of the first that adds latency; empty: there is none
-	Fault Fault  // None: there is latency at most
-	After bool   // the fault comes when the operation has been carried out
+	Rule  string // the id of the deciding rule, or of the first one that adds latency; "": no rule
+	Fault Fault  // None: no fault, but there may be latency
+	After bool   // the fault occurs after the operation was carried out
 
 	RetryAfter time.Duration
 	Substatus  int
@@ -26,13 +26,13 @@ type Hit struct {
 	before, after time.Duration // of latency
 }
 
-// Before waits for as long as the operation is held up before it is carried out, and reports whether the
-// fault comes now. An error is the context's.
+// Before waits for the latency before the operation, and reports whether the fault replaces the operation.
+// An error is the context's.
 func (h *Hit) Before(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && !h.After, pause(ctx, clock, h.before)
 }
 
-// Behind is Before for the time when the operation has been carried out.
+// Behind waits for the latency after the operation, and reports whether the fault occurs now.
 func (h *Hit) Behind(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && h.After, pause(ctx, clock, h.after)
 }

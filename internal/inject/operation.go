@@ -2,11 +2,11 @@ package inject
 
 import "strings"
 
-// Operation is a kind of operation that rules tell apart.
+// Operation is a kind of operation that a rule can select.
 type Operation uint8
 
-// The operations on documents, and behind them those on messages. Metadata is all that is neither: accounts,
-// databases, containers, ranges and so on.
+// The operations on documents, followed by those on messages. Metadata is every other operation: on
+// accounts, databases, containers, ranges and so on.
 const (
 	ReadItem Operation = iota + 1
 	CreateItem
@@ -39,7 +39,7 @@ var operationNames = [operationCount]string{
 	Defer: "defer", DeadLetter: "deadLetter", RenewLock: "renewLock",
 }
 
-// String is the name by which people write the operation.
+// String returns the name of the operation.
 func (o Operation) String() string {
 	if o < operationCount {
 		return operationNames[o]
@@ -47,16 +47,16 @@ func (o Operation) String() string {
 	return ""
 }
 
-// ofMessages reports whether the operation is one on messages.
+// ofMessages reports whether it is an operation on messages.
 func (o Operation) ofMessages() bool { return o >= Send }
 
-// ofData reports whether the operation is one that rules are about which name none.
+// ofData reports whether a rule without operations applies to the operation.
 func (o Operation) ofData() bool { return o != Metadata && o != QueryPlan }
 
-// OperationNames are the names of all operations.
+// OperationNames returns the names of all operations.
 func OperationNames() []string { return operationNames[1:] }
 
-// ParseOperation reads an operation's name, in letters of any case. Its error is a *RuleError.
+// ParseOperation parses an operation's name, ignoring case. Its error is a *RuleError.
 func ParseOperation(name string) (Operation, error) {
 	for o := ReadItem; o < operationCount; o++ {
 		if strings.EqualFold(operationNames[o], name) {

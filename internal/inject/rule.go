@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Fault is what happens to an operation.
+// Fault is a fault that an operation can meet.
 type Fault uint8
 
-// The faults. Statuses are those of Cosmos DB's protocol and for documents alone, as LockLost and Detach are
-// for messages; Latency and Drop are for both.
+// The faults. Those with a status are Cosmos DB's and apply only to documents. LockLost and Detach apply
+// only to messages. Latency and Drop apply to both.
 const (
 	None        Fault = iota
 	Throttled         // 429
@@ -29,7 +29,7 @@ var faultNames = [faultCount]string{Throttled: "429", RetryWith: "449", Gone: "4
 
 var faultStatuses = [faultCount]int{Throttled: 429, RetryWith: 449, Gone: 410, Unavailable: 503, Timeout: 408}
 
-// String is the name by which people write the fault.
+// String returns the name of the fault.
 func (f Fault) String() string {
 	if f < faultCount {
 		return faultNames[f]
@@ -37,13 +37,13 @@ func (f Fault) String() string {
 	return ""
 }
 
-// Status is the status with which a fault answers, 0 for one that does not.
+// Status returns the HTTP status of a fault, or 0 for a fault without one.
 func (f Fault) Status() int { return faultStatuses[f] }
 
-// FaultNames are the names of all faults.
+// FaultNames returns the names of all faults.
 func FaultNames() []string { return faultNames[1:] }
 
-// ParseFault reads a fault's name, in letters of any case. Its error is a *RuleError.
+// ParseFault parses a fault's name, ignoring case. Its error is a *RuleError.
 func ParseFault(name string) (Fault, error) {
 	for f := Throttled; f < faultCount; f++ {
 		if strings.EqualFold(faultNames[f], name) {
@@ -54,32 +54,33 @@ func ParseFault(name string) (Fault, error) {
 		strings.Join(FaultNames(), ", ")}
 }
 
-// Rule says which operations meet which fault. Fault is required; the zero value of all else is told below.
+// Rule determines which operations meet which fault. Fault is required; all other fields are optional.
 type Rule struct {
 	Fault Fault
-	// Operations are those that the rule is about. None: all on documents and messages, but neither query
-	// plans nor metadata.
+	// Operations are the operations that the rule applies to. None: all on documents and messages, except
+	// query plans and metadata.
 	Operations []Operation
-	// Database and Container are where documents lie: ids. Empty: anywhere.
+	// Database and Container are the ids of the documents' database and container. Empty: any.
 	Database, Container string
-	// Entity is the path of a queue, a topic or a subscription; letters of any case. Empty: any.
+	// Entity is the path of a queue, topic or subscription, ignoring case. Empty: any.
 	Entity string
 
-	Share float64       // of those operations, above 0 and up to 1; 0 stands for all
-	Seed  uint64        // begins the series of numbers that choose among them
-	Skip  int64         // so many operations go by first
-	Count int64         // the rule ends after so many hits; 0: never
-	For   time.Duration // the rule ends so long after it was made, by the data's clock; 0: never
+	Share float64       // the fraction of the operations that it hits, above 0 and up to 1; 0: all
+	Seed  uint64        // the seed of the random numbers that choose among them
+	Skip  int64         // how many operations are skipped first
+	Count int64         // the rule ends after this number of hits; 0: never
+	For   time.Duration // the rule ends after this time by the data's clock; 0: never
 
-	// After lets the operation be carried out first: the client does not learn what became of it.
+	// After applies the fault after the operation is carried out, so that the client does not learn its
+	// result.
 	After bool
-	// Latency is how long the operation is held up, whatever else happens to it; by the real clock.
+	// Latency delays the operation, in addition to the fault, by the real clock.
 	Latency    time.Duration
-	RetryAfter time.Duration // told with a 429; 0: 100 ms
-	Substatus  int           // of an answer with a status; 0: 3200 for a 429, 1002 for a 410, else none
+	RetryAfter time.Duration // the retry time of a 429; 0: 100 ms
+	Substatus  int           // of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none
 }
 
-// Bounds of a rule.
+// Limits of rules.
 const (
 	MaxLatency = time.Minute
 	MaxRules   = 1000
@@ -87,12 +88,12 @@ const (
 	defaultRetryAfter = 100 * time.Millisecond
 )
 
-// RuleError refuses a rule. Member is what is wrong with it, as JSON has it.
+// RuleError is the error for an invalid rule. Member is the name of the invalid JSON member.
 type RuleError struct{ Member, Message string }
 
 func (e *RuleError) Error() string { return e.Message }
 
-// settle fills in what a rule leaves open, and refuses one that could never do what it says.
+// settle fills in defaults, and refuses a rule that is invalid or could never hit.
 func (r *Rule) settle() error {
 	switch {
 	case r.Fault == None || r.Fault >= faultCount:
@@ -136,7 +137,7 @@ func (r *Rule) settle() error {
 	return nil
 }
 
-// checkSides refuses a rule that is about documents and messages at once.
+// checkSides refuses a rule that applies to both documents and messages.
 func (r *Rule) checkSides() error {
 	documents := r.Database != "" || r.Fault.Status() != 0
 	messages := r.Entity != "" || r.Fault == LockLost || r.Fault == Detach
@@ -154,7 +155,7 @@ func (r *Rule) checkSides() error {
 	return nil
 }
 
-// about reports whether a rule is about an operation.
+// about reports whether a rule applies to an operation.
 func (r *Rule) about(o *Target) bool {
 	if len(r.Operations) == 0 && !o.Operation.ofData() {
 		return false

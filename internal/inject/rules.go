@@ -9,43 +9,43 @@ import (
 	"time"
 )
 
-// Rules is a list of rules that operations are held against. Its methods may be called side by side. A nil
-// *Rules is one without rules that takes none.
+// Rules is the list of fault rules. It is safe for concurrent use. For a nil *Rules, Armed returns false
+// and Meet returns no fault; other methods must not be called.
 type Rules struct {
 	now func() time.Time // of the data
 
-	armed atomic.Bool // a rule of the list may hit
+	armed atomic.Bool // some rule has not ended
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the following fields
 	list []*entry
-	made int // rules so far: their ids
+	made int // number of rules created so far, for their ids
 }
 
-// entry is a rule with what became of it.
+// entry is a rule and its state.
 type entry struct {
 	id     string
 	rule   Rule
 	series *rand.Rand
-	until  time.Time // the zero time: for ever
+	until  time.Time // zero: no end
 	seen   int64
 	hits   int64
 	ended  bool
 }
 
-// State is a rule of a list, and what became of it.
+// State is a rule of a list and its state.
 type State struct {
 	ID string
 	Rule
-	Until time.Time // when it ends; zero: it does not end by itself
-	Seen  int64     // operations that it was about
-	Hits  int64     // those of them that it hit
-	Ended bool      // it hits none any more
+	Until time.Time // when it ends; zero: it has no time limit
+	Seen  int64     // operations that it applied to
+	Hits  int64     // operations that it hit
+	Ended bool      // it hits no more operations
 }
 
-// New makes a list without rules. now is the data's time, by which rules end.
+// New returns an empty list. now returns the data's time, by which rules end.
 func New(now func() time.Time) *Rules { return &Rules{now: now} }
 
-// Add puts a rule at the end of the list. It gives the rule as it stands there. Its error is a *RuleError.
+// Add appends a rule to the list, and returns it with defaults filled in. Its error is a *RuleError.
 func (l *Rules) Add(r Rule) (State, error) {
 	r.Operations = slices.Clone(r.Operations)
 	if err := r.settle(); err != nil {
@@ -66,7 +66,7 @@ func (l *Rules) Add(r Rule) (State, error) {
 	return e.state(), nil
 }
 
-// List is all rules in their order.
+// List returns all rules in order.
 func (l *Rules) List() []State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Rules) List() []State {
 	return out
 }
 
-// Delete takes a rule out of the list; false where there is none of that id.
+// Delete removes a rule. It returns false if there is no rule with the id.
 func (l *Rules) Delete(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,7 @@ func (l *Rules) Delete(id string) bool {
 	return len(l.list) < before
 }
 
-// Clear takes all rules out of the list.
+// Clear removes all rules.
 func (l *Rules) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,10 +96,10 @@ func (l *Rules) Clear() {
 	l.arm()
 }
 
-// Armed reports whether an operation may meet a fault at all.
+// Armed reports whether any operation can meet a fault.
 func (l *Rules) Armed() bool { return l != nil && l.armed.Load() }
 
-// Meet reports what an operation meets. Each operation asks once.
+// Meet returns the fault that an operation meets. It must be called once per operation.
 func (l *Rules) Meet(o Target) (h Hit) {
 	if !l.Armed() {
 		return h
@@ -129,7 +129,7 @@ func (l *Rules) Meet(o Target) (h Hit) {
 	return h
 }
 
-// endDue ends the rules whose time is over. l.mu is held.
+// endDue ends the rules whose time has passed. The caller holds l.mu.
 func (l *Rules) endDue() {
 	now := l.now()
 	for _, e := range l.list {
@@ -137,12 +137,12 @@ func (l *Rules) endDue() {
 	}
 }
 
-// arm sets whether a rule may hit. l.mu is held.
+// arm updates armed. The caller holds l.mu.
 func (l *Rules) arm() {
 	l.armed.Store(slices.ContainsFunc(l.list, func(e *entry) bool { return !e.ended }))
 }
 
-// draw decides by the rule's series whether it hits an operation that it is about.
+// draw decides whether the rule hits an operation that it applies to.
 func (e *entry) draw() bool {
 	if e.seen++; e.seen <= e.rule.Skip {
 		return false

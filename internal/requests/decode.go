@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// encoded is an entry as the blocks hold it.
+// encoded is an entry in its encoded form.
 type encoded []byte
 
 func (e encoded) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }
 
-// next divides what a block holds into its first entry and the rest.
+// next splits a block's data into its first entry and the rest.
 func next(b []byte) (e encoded, rest []byte) {
 	n := binary.LittleEndian.Uint32(b)
 	return b[:n:n], b[n:]
 }
 
-// decode reads an entry that appendEntry has written. Its bodies are parts of e.
+// decode decodes an entry. The bodies alias e.
 func (e encoded) decode() *Record {
 	le := binary.LittleEndian
 	r := &Record{Entry: Entry{
@@ -44,7 +44,8 @@ func (e encoded) decode() *Record {
 	return r
 }
 
-// readHeader takes from the request's headers what entries of protocols without headers have as fields.
+// readHeader sets the fields that are encoded only as request headers. Protocols without headers encode
+// them as fields.
 func (r *Record) readHeader() {
 	for i := range r.Request {
 		f := &r.Request[i]

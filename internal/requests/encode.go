@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// fixedSize is how many bytes an encoded entry has before its texts: the length of the whole (4), the number
-// (8), began, took and data time (3 × 8), charge (8), retry (8), in and out (2 × 8), substatus (4), status
-// (2), protocol, kind and flags (3).
+// fixedSize is the size in bytes of an encoded entry before its texts: total length (4), number (8), began,
+// took and data time (3 × 8), charge (8), retry (8), in and out (2 × 8), substatus (4), status (2),
+// protocol, kind and flags (3).
 const fixedSize = 77
 
-// Places in an encoded entry.
+// Offsets in an encoded entry.
 const (
 	atID        = 4
 	atBegan     = 12
@@ -35,17 +35,17 @@ const (
 	responseCut
 )
 
-// lengthSize is how many bytes the length of a text takes at most.
+// lengthSize is the maximal size of an encoded length in bytes.
 const lengthSize = 4
 
-// texts are the texts of an entry in the order in which they are encoded, but for the URI.
+// texts returns the texts of an entry in the order of the encoding, without the URI.
 func (e *Entry) texts() [14]*string {
 	return [...]*string{&e.Method, &e.Host, &e.Operation, &e.FaultOperation, &e.Database, &e.Container,
 		&e.Item,
 		&e.Entity, &e.Condition, &e.Activity, &e.Rule, &e.Client, &e.Version, &e.PartitionKey}
 }
 
-// maxSize is how many bytes an entry takes at most when it is encoded.
+// maxSize returns an upper bound of the encoded size of an entry in bytes.
 func (e *Entry) maxSize() int {
 	n := fixedSize + lengthSize + min(len(e.URI), maxText)
 	for _, text := range e.texts() {
@@ -55,7 +55,7 @@ func (e *Entry) maxSize() int {
 	return n + 2*lengthSize + min(len(e.RequestBody), MaxBody) + min(len(e.ResponseBody), MaxBody)
 }
 
-// sizeOfHeaders is how many bytes the headers of a direction take at most.
+// sizeOfHeaders returns an upper bound of the encoded size of the headers of one direction.
 func sizeOfHeaders(fields []Field, h http.Header) (n int) {
 	for i := range fields {
 		n += sizeOf(fields[i].Name, fields[i].Value)
@@ -68,12 +68,12 @@ func sizeOfHeaders(fields []Field, h http.Header) (n int) {
 	return lengthSize + min(n, maxHeaders+sizeOf("", ""))
 }
 
-// sizeOf is how many bytes a header takes at most: a secret is masked, which may make it longer.
+// sizeOf returns an upper bound of the encoded size of a header. Masking a secret may make it longer.
 func sizeOf(name, value string) int {
 	return 2*lengthSize + min(len(name), maxText) + min(len(value), maxText) + len(masked)
 }
 
-// appendEntry encodes an entry, but for its number.
+// appendEntry encodes an entry without its number.
 func appendEntry(b []byte, e *Entry) []byte {
 	start := len(b)
 	b = append(b, make([]byte, fixedSize)...)
@@ -119,7 +119,7 @@ func (e *Entry) flags() (f byte) {
 	return f
 }
 
-// appendText encodes a text: its length and its bytes.
+// appendText encodes a text as its length and its bytes.
 func appendText(b []byte, text string) []byte {
 	if len(text) < 0x80 {
 		return append(append(b, byte(len(text))), text...)
@@ -128,8 +128,8 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// appendHeader encodes headers: the length of all of them, then names and values. What is beyond maxHeaders
-// is left out.
+// appendHeader encodes headers: their total length, then names and values. Headers beyond maxHeaders are
+// omitted.
 func appendHeader(b []byte, fields []Field, h http.Header) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0)
@@ -156,7 +156,7 @@ func appendField(b []byte, start int, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// appendBody encodes a body.
+// appendBody encodes a body, cut at MaxBody.
 func appendBody(b, body []byte) []byte {
 	body = body[:min(len(body), MaxBody)]
 	return append(binary.AppendUvarint(b, uint64(len(body))), body...)

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Filter says which entries a reader wants. The zero value of each field wants all.
+// Filter selects the entries that a reader returns. A zero field selects all.
 type Filter struct {
 	Protocol            Protocol
-	Method              string // in any case
+	Method              string // ignoring case
 	Database, Container string
-	Entity              string // in any case, as Service Bus compares paths
-	MinStatus           int    // statuses from here ...
-	MaxStatus           int    // ... to here; 0: no bound
-	Failed              bool   // no answer, or a status from 400
+	Entity              string // ignoring case, as Service Bus compares paths
+	MinStatus           int    // minimal status
+	MaxStatus           int    // maximal status; 0: no limit
+	Failed              bool   // no response, or a status of 400 or higher
 	Substatus           int
-	Min                 time.Duration // least time that it took
-	Since               time.Time     // it began then, or later, in real time
-	// Text is in one of the texts of the entry, in any case, or in its request's body as it is.
+	Min                 time.Duration // minimal duration
+	Since               time.Time     // minimal begin, in real time
+	// Text must occur in one of the entry's texts, ignoring case, or in its request body, exactly.
 	Text     string
-	Explorer bool // with those that the explorer has sent
+	Explorer bool // include requests of the explorer
 }
 
-// wants reports whether an entry is wanted.
+// wants reports whether the filter selects an entry.
 func (f *Filter) wants(r *Record) bool {
 	switch {
 	case r.Explorer && !f.Explorer,

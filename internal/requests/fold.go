@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// folder finds the attempts of one operation: a request that is the same as one that has failed with a status
-// after which clients retry, and that came soon enough after it. It is fed with all entries in their order.
+// folder groups the attempts of one operation. A request is a further attempt if it equals a request that
+// failed with a retryable status shortly before. add must be called with all entries in order.
 type folder struct {
 	seed maphash.Seed
-	open map[uint64]attempt // failures that may be retried, by what was asked for
+	open map[uint64]attempt // failures that may be retried, by folder.key
 }
 
-// attempt is the last one of an operation so far.
+// attempt is the last attempt of an operation so far.
 type attempt struct {
 	first    uint64
 	count    int
@@ -22,12 +22,12 @@ type attempt struct {
 }
 
 const (
-	// retryWindow is how long after a failure a client retries at the latest, besides the time that it was
-	// told to wait: the SDKs wait for up to 15 seconds between attempts.
+	// retryWindow is the maximal time between a failure and its retry, in addition to the retry time sent
+	// to the client: the SDKs wait for up to 15 seconds between attempts.
 	retryWindow = 20 * time.Second
-	// sameWindow is the same for attempts that have one activity id or correlated id.
+	// sameWindow is retryWindow for attempts with the same activity id or correlated id.
 	sameWindow = 2 * time.Minute
-	// maxOpen is how many failures wait for their next attempts at once.
+	// maxOpen is the maximal number of failures in folder.open.
 	maxOpen = 4096
 )
 
@@ -35,7 +35,7 @@ func newFolder() *folder {
 	return &folder{seed: maphash.MakeSeed(), open: make(map[uint64]attempt)}
 }
 
-// add sets which attempt of which operation the entry is. key is f.key of it.
+// add sets the entry's Attempt and First. key is f.key(r).
 func (f *folder) add(r *Record, key uint64) {
 	r.Attempt, r.First = 1, r.ID
 	last, known := f.open[key]
@@ -53,7 +53,7 @@ func (f *folder) add(r *Record, key uint64) {
 		activity: r.group()}
 }
 
-// drop forgets failures that nobody retries any more, and all of them where too many are left.
+// drop removes failures whose retry window has passed. If too many are left, it removes all.
 func (f *folder) drop(now time.Time) {
 	for key, a := range f.open {
 		if now.Sub(a.ended) > a.retry+retryWindow {
@@ -73,7 +73,7 @@ func (a *attempt) isRetriedBy(r *Record) bool {
 	return r.Began.Sub(a.ended) <= window
 }
 
-// group is the id that the client has given all requests of an operation, if it has.
+// group returns the id that the client has given to all requests of an operation, or "".
 func (r *Record) group() string {
 	if r.Correlated != "" {
 		return r.Correlated
@@ -81,7 +81,7 @@ func (r *Record) group() string {
 	return r.Activity
 }
 
-// isRetryable reports whether clients repeat a request with this outcome.
+// isRetryable reports whether clients retry a request with this result.
 func isRetryable(r *Record) bool {
 	switch r.Status {
 	case 0, 408, 410, 429, 449, 503:
@@ -90,7 +90,7 @@ func isRetryable(r *Record) bool {
 	return false
 }
 
-// key is a hash of what a request asks for.
+// key returns a hash of the request's content.
 func (f *folder) key(r *Record) uint64 {
 	var h maphash.Hash
 	h.SetSeed(f.seed)

@@ -9,19 +9,19 @@ import (
 
 const (
 	blockSize = 256 << 10
-	// MinMemory is the least memory of a log, in bytes.
+	// MinMemory is the minimal memory of a log, in bytes.
 	MinMemory = 4 * blockSize
-	// minBlocks is how many blocks a shard has at least: a full one is emptied as a whole.
+	// minBlocks is the minimal number of blocks of a shard: blocks are overwritten as a whole.
 	minBlocks = 4
 )
 
-// Log keeps the latest requests in a bounded amount of memory. Its methods are safe for concurrent use. A nil
-// *Log keeps none.
+// Log keeps the latest requests in a limited amount of memory. It is safe for concurrent use. A nil *Log
+// keeps no entries.
 type Log struct {
 	shards []shard
 	last   atomic.Uint64 // the number of the newest entry
-	turn   atomic.Uint64 // the shard of the next entry is this modulo their number
-	// changed is closed when an entry comes; nil while no reader waits.
+	turn   atomic.Uint64 // modulo the number of shards, the shard of the next entry
+	// changed is closed when an entry is added; nil while no reader waits.
 	changed atomic.Pointer[chan struct{}]
 }
 
@@ -29,19 +29,19 @@ type Log struct {
 type shard struct {
 	mu     sync.Mutex
 	blocks []block
-	newest uint64   // number of the block that is written
-	lost   uint64   // the number of the newest entry that was overwritten
-	_      [64]byte // shards are written by different processors
+	newest uint64   // number of the block being written
+	lost   uint64   // number of the newest overwritten entry
+	_      [64]byte // avoids false sharing between processors
 }
 
-// block holds entries one after the other.
+// block contains consecutive entries of a shard.
 type block struct {
 	data        []byte
-	number      uint64 // of the block in its shard, from 1; 0: it was never written
+	number      uint64 // of the block in its shard, from 1; 0: never written
 	first, last uint64 // numbers of its entries
 }
 
-// New makes a log of so many bytes of memory, rounded down to whole blocks; nil for less than MinMemory.
+// New returns a log of memory bytes, rounded down to whole blocks. It returns nil for less than MinMemory.
 func New(memory int64) *Log {
 	if memory < MinMemory {
 		return nil
@@ -55,13 +55,13 @@ func New(memory int64) *Log {
 	return l
 }
 
-// Add adds an entry, in the place of the oldest ones where the memory is full. It keeps nothing of e.
+// Add adds an entry, and overwrites the oldest ones if the memory is full. It keeps no reference to e.
 func (l *Log) Add(e *Entry) {
 	if l == nil {
 		return
 	}
 	if e.Kind != Data {
-		// They are masked whole before they are cut: no cut hides what a secret is.
+		// Bodies are masked before they are cut, because a cut could hide the context of a secret.
 		e.RequestBody, e.ResponseBody = maskBody(e.RequestBody), maskBody(e.ResponseBody)
 	}
 	l.shards[l.turn.Add(1)%uint64(len(l.shards))].add(e, &l.last)
@@ -70,7 +70,7 @@ func (l *Log) Add(e *Entry) {
 	}
 }
 
-// add encodes an entry into the shard and gives it the next number.
+// add encodes an entry into the shard and assigns the next number.
 func (s *shard) add(e *Entry, last *atomic.Uint64) {
 	size := e.maxSize()
 	s.mu.Lock()
@@ -85,7 +85,7 @@ func (s *shard) add(e *Entry, last *atomic.Uint64) {
 	binary.LittleEndian.PutUint64(b.data[at+atID:], b.last)
 }
 
-// current is the block that has room for an entry. s.mu is held.
+// current returns the block with space for size bytes. The caller holds s.mu.
 func (s *shard) current(size int) *block {
 	b := s.at(s.newest)
 	if b.number != 0 && len(b.data)+size <= blockSize {
@@ -105,7 +105,7 @@ func (s *shard) current(size int) *block {
 
 func (s *shard) at(number uint64) *block { return &s.blocks[number%uint64(len(s.blocks))] }
 
-// Clear forgets all entries that the log has now. Numbers go on.
+// Clear removes all entries. Numbers continue.
 func (l *Log) Clear() {
 	if l == nil {
 		return
@@ -122,7 +122,7 @@ func (l *Log) Clear() {
 	}
 }
 
-// Memory is how many bytes the blocks of the log have at most, and how many of them are allocated.
+// Memory returns the maximal size of the log in bytes, and the allocated part of it.
 func (l *Log) Memory() (most, allocated int64) {
 	if l == nil {
 		return 0, 0
@@ -139,10 +139,9 @@ func (l *Log) Memory() (most, allocated int64) {
 	return most, allocated
 }
 
-// each calls fn with each encoded entry whose number is above after, shard by shard, and in each shard by
-// number. It returns the highest number that it has seen all entries up to, and whether some above after are
-// not kept any more. The entry is fn's until it returns. A shard is locked for as long as a block takes to
-// copy.
+// each calls fn with each encoded entry whose number is above after, shard by shard, and by number within a
+// shard. upTo is the number up to which it has seen all entries. lost reports whether entries above after
+// were overwritten. fn must not keep the entry. A shard is locked only while a block is copied.
 func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
 	upTo = l.last.Load()
 	if upTo <= after {
@@ -174,7 +173,8 @@ func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
 	return upTo, lost
 }
 
-// copyBlock appends the entries of a block, if it has some above after and was not overwritten.
+// copyBlock appends the data of a block to dst, if the block has entries above after and was not
+// overwritten.
 func (s *shard) copyBlock(dst []byte, number, after uint64) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *shard) copyBlock(dst []byte, number, after uint64) []byte {
 	return append(dst, b.data...)
 }
 
-// wait returns a channel that is closed when an entry comes after this call.
+// wait returns a channel that is closed when the next entry is added.
 func (l *Log) wait() <-chan struct{} {
 	for {
 		if c := l.changed.Load(); c != nil {
@@ -198,7 +198,7 @@ func (l *Log) wait() <-chan struct{} {
 	}
 }
 
-// Find returns an entry by its number, nil where it is not kept.
+// Find returns the entry with a number, or nil if it is not kept.
 func (l *Log) Find(id uint64) *Record {
 	if l == nil || id == 0 {
 		return nil
@@ -225,7 +225,7 @@ func (l *Log) Find(id uint64) *Record {
 	return found
 }
 
-// Details is Find with the attempts of the operation.
+// Details is Find, with Attempt and First set.
 func (l *Log) Details(id uint64) *Record {
 	found := l.Find(id)
 	if found == nil {

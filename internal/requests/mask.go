@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// masked stands where a secret was.
+// masked replaces a secret.
 const masked = "***"
 
-// isSecretHeader reports whether a header's value is a secret, or has one in it.
+// isSecretHeader reports whether a header's value is or contains a secret.
 func isSecretHeader(name string) bool {
 	if name == "" {
 		return false
 	}
-	switch name[0] | 0x20 { // which most names do not get beyond
+	switch name[0] | 0x20 { // a cheap test that excludes most names
 	case 'a':
 		return strings.EqualFold(name, "Authorization")
 	case 'p':
@@ -29,9 +29,9 @@ func isSecretHeader(name string) bool {
 	return false
 }
 
-// appendMasked encodes the value of a header that holds a secret: its form stays, the secret goes. Of a
-// signature (type=master&ver=1.0&sig=..., escaped or not, SharedAccessSignature ...&sig=...) what is not sig
-// stays; of Bearer and the like the scheme. A value of another form is masked whole.
+// appendMasked encodes the value of a header with a secret, and masks the secret. For a signature
+// (type=master&ver=1.0&sig=..., escaped or not, SharedAccessSignature ...&sig=...) only the value of sig is
+// masked. For Bearer and similar schemes the scheme is kept. Any other value is masked completely.
 func appendMasked(b []byte, value string) []byte {
 	before, after := "", ""
 	if at, end := findSignature(value); at > 0 {
@@ -47,7 +47,7 @@ func appendMasked(b []byte, value string) []byte {
 	return append(append(append(b, before...), masked...), after...)
 }
 
-// findSignature finds the value of the parameter sig, escaped or not; at is 0 where there is none.
+// findSignature finds the value of the parameter sig, escaped or not; at is 0 if there is none.
 func findSignature(value string) (at, end int) {
 	for i := 0; i+3 < len(value); i++ {
 		if value[i] != 's' && value[i] != 'S' || !strings.EqualFold(value[i:i+3], "sig") {
@@ -69,10 +69,10 @@ func findSignature(value string) (at, end int) {
 	return 0, 0
 }
 
-// maxScheme is how long the name of a scheme of authentication is at most: SharedAccessSignature.
+// maxScheme is the length of the longest authentication scheme: SharedAccessSignature.
 const maxScheme = 21
 
-// appendURI encodes a path and its query string, whose secrets are masked.
+// appendURI encodes a path and its query string, with secrets masked.
 func appendURI(b []byte, uri string) []byte {
 	if at := strings.IndexByte(uri, '?'); at >= 0 {
 		uri = uri[:at+1] + maskQuery(uri[at+1:])
@@ -80,7 +80,7 @@ func appendURI(b []byte, uri string) []byte {
 	return appendText(b, uri)
 }
 
-// maskQuery masks the values of parameters that hold secrets.
+// maskQuery masks the values of parameters that contain secrets.
 func maskQuery(query string) string {
 	parts := strings.Split(query, "&")
 	for i, part := range parts {
@@ -93,21 +93,20 @@ func maskQuery(query string) string {
 	return strings.Join(parts, "&")
 }
 
-// secretMembers finds the values of members of JSON, and the contents of elements of XML, that hold
-// secrets: the tokens of permissions, the keys and passwords of Mayfly's own API, the keys of rules of
-// Service Bus.
+// secretMembers matches the values of JSON members and the contents of XML elements that contain secrets:
+// permission tokens, keys and passwords of Mayfly's own API, and keys of Service Bus's authorization rules.
 var secretMembers = regexp.MustCompile(`(?i)("(?:_token|token|key|masterkey|primarykey|secondarykey|secret|` +
 	`password|authorization|signature|connectionstring)"\s*:\s*")(?:[^"\\]|\\.)*("|\\?$)` +
 	`|(<(?:PrimaryKey|SecondaryKey|Token|SharedAccessKey)>)[^<]*(</)`)
 
-// secretPairs finds the secrets of connection strings and signatures inside of other text.
+// secretPairs matches the secrets of connection strings and signatures within other text.
 var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedAccessSignature|sig)` +
 	`(?:=|%3d))` +
 	`[^;&"\s<\\]+`)
 
-// maskBody masks the secrets in a body.
+// maskBody returns a body with its secrets masked.
 func maskBody(body []byte) []byte {
-	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, in which the members below cannot be found
+	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, in which the patterns match nothing
 		return nil
 	}
 	if bytes.IndexByte(body, '"') < 0 && bytes.IndexByte(body, '<') < 0 && bytes.IndexByte(body, '=') < 0 {

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// Reader reads the entries of a log in their order, as they come. It is used by one goroutine.
+// Reader reads the entries of a log in order. It is not safe for concurrent use.
 type Reader struct {
 	log    *Log
 	filter Filter
 	after  uint64
 	folder *folder
-	lost   bool // the position that the reader began at is none of this log
+	lost   bool // the initial position was not a number of this log
 }
 
-// Read makes a reader of the entries after a number, 0 for all that are kept. It looks at the entries before,
-// too, since the first attempts of an operation may be there. A number that the log has not given yet is
-// one of an earlier start: then the reader begins at 0.
+// Read returns a reader of the entries after a number; 0 for all that are kept. It also examines the
+// entries before, because they may contain first attempts of operations. A number that the log has not
+// assigned yet is from before a restart; the reader then begins at 0.
 func (l *Log) Read(after uint64, f Filter) *Reader {
 	r := &Reader{log: l, filter: f, folder: newFolder()}
 	switch {
-	case after > l.last.Load(): // a position of an earlier start
+	case after > l.last.Load(): // a position from before a restart
 		r.lost = true
 	case after > 0:
 		r.take(after)
@@ -30,18 +30,18 @@ func (l *Log) Read(after uint64, f Filter) *Reader {
 	return r
 }
 
-// Position is the number of the last entry that the reader has passed.
+// Position returns the number of the last entry that the reader has passed.
 func (r *Reader) Position() uint64 { return r.after }
 
-// Next returns the wanted entries that have come since the last call, without their bodies and headers. lost
-// reports that there were some that are not kept any more.
+// Next returns the selected entries added since the last call, without their bodies and headers. lost
+// reports whether some were overwritten.
 func (r *Reader) Next() (list []*Record, lost bool) {
 	list, lost = r.take(0)
 	r.lost = false
 	return list, lost
 }
 
-// take reads all entries after the position, up to a number where that is not 0.
+// take reads all entries after the position, up to the number most if it is not 0.
 func (r *Reader) take(most uint64) (list []*Record, lost bool) {
 	var all []seen
 	upTo, lost := r.log.each(r.after, func(e encoded) {
@@ -64,14 +64,14 @@ func (r *Reader) take(most uint64) (list []*Record, lost bool) {
 	return list, lost || r.lost
 }
 
-// seen is an entry whose headers and bodies have been looked at.
+// seen is a decoded entry with the results that need its headers and bodies.
 type seen struct {
 	record *Record
-	key    uint64 // of the folder
+	key    uint64 // the result of folder.key
 	wanted bool
 }
 
-// Come returns a channel that is closed when there may be something for Next.
+// Come returns a channel that is closed when Next may return new entries.
 func (r *Reader) Come() <-chan struct{} {
 	come := r.log.wait()
 	if r.log.last.Load() == r.after {
@@ -82,7 +82,7 @@ func (r *Reader) Come() <-chan struct{} {
 	return ready
 }
 
-// Wait waits until there may be something for Next, or ctx ends.
+// Wait waits until Next may return new entries, or ctx ends.
 func (r *Reader) Wait(ctx context.Context) error {
 	select {
 	case <-r.Come():

@@ -11,14 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// What crosses the border is JSON, in both directions. Inwards it becomes plain objects of the script's own;
-// outwards it is what JSON.stringify makes of it, so that dates are strings and functions are nothing.
+// Values enter and leave a script as JSON. A value that enters becomes plain JavaScript objects. A value
+// that leaves is encoded as by JSON.stringify: dates become strings and functions are omitted.
 
-// maxDepth is how deep a value may be nested that crosses the border.
+// maxDepth is the maximal nesting of a value that enters or leaves a script.
 const maxDepth = 500
 
-// toJS makes a value of the script of a JSON value. Numbers are doubles, as in JavaScript: integers beyond
-// 2^53 are rounded.
+// toJS converts a JSON value to a JavaScript value. Numbers become doubles: integers beyond 2^53 are
+// rounded.
 func (r *Runtime) toJS(v jsondoc.Value) goja.Value {
 	r.check()
 	switch v.Kind() {
@@ -44,7 +44,7 @@ func (r *Runtime) toJS(v jsondoc.Value) goja.Value {
 	v.Each(func(key string, e jsondoc.Value) bool {
 		name := strings.Clone(key)
 		if name == "__proto__" {
-			// A property like any other here, as it is for JSON.parse: a Set would change the prototype.
+			// JSON.parse defines an own property here. Set would change the prototype instead.
 			r.must(o.DefineDataProperty(name, r.toJS(e), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
 		} else {
 			r.must(o.Set(name, r.toJS(e)))
@@ -61,14 +61,14 @@ func (r *Runtime) numberToJS(f float64) goja.Value {
 	return r.js.ToValue(f)
 }
 
-// must throws in the script what cannot go wrong.
+// must throws an error that is not expected to occur.
 func (r *Runtime) must(err error) {
 	if err != nil {
 		panic(r.js.NewGoError(err))
 	}
 }
 
-// parse reads JSON text for a script.
+// parse implements JSON.parse.
 func (r *Runtime) parse(text string) goja.Value {
 	raw := []byte(text)
 	if err := jsondoc.Valid(raw, jsondoc.Limits{MaxBytes: maxText, MaxDepth: maxDepth}); err != nil {
@@ -80,27 +80,27 @@ func (r *Runtime) parse(text string) goja.Value {
 	return r.toJS(jsondoc.Of(raw))
 }
 
-// encoder writes values as JSON.stringify does. It runs inside the script: what it finds wrong it throws.
+// encoder encodes values as JSON.stringify does. It runs within the script and throws errors into it.
 type encoder struct {
 	r        *Runtime
 	out      []byte
 	limit    int            // bytes
-	outward  bool           // the text leaves the script: more than the limit is the end of it
-	path     []*goja.Object // the objects that are being written, to find cycles
+	outward  bool           // the text leaves the script: exceeding limit ends the script
+	path     []*goja.Object // the objects being encoded, to detect cycles
 	indent   string
-	replacer goja.Callable // nil: there is none
-	only     []string      // the properties that a replacer list names; nil: all
+	replacer goja.Callable // nil: no replacer
+	only     []string      // the property names of a replacer list; nil: all
 }
 
-// root writes a whole value.
+// root encodes a complete value.
 func (e *encoder) root(v goja.Value) bool {
 	holder := e.r.js.NewObject()
 	e.r.must(holder.Set("", v))
 	return e.value(holder, "", v)
 }
 
-// value writes one value, of a key of its holder. It is false, and nothing is written, where the value has no
-// JSON.
+// value encodes one value, which is the property key of holder. It returns false and writes nothing if the
+// value has no JSON form.
 func (e *encoder) value(holder *goja.Object, key string, v goja.Value) bool {
 	e.r.check()
 	v = e.prepare(holder, key, v)
@@ -136,7 +136,7 @@ func (e *encoder) value(holder *goja.Object, key string, v goja.Value) bool {
 	return true
 }
 
-// prepare calls toJSON and the replacer.
+// prepare applies toJSON and the replacer.
 func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
@@ -149,7 +149,7 @@ func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Va
 	return v
 }
 
-// enter notes an object that is being written.
+// enter adds an object to the path. It throws if the object is on the path already or the path is too long.
 func (e *encoder) enter(o *goja.Object) {
 	for _, p := range e.path {
 		if p.SameAs(o) {
@@ -237,7 +237,7 @@ func (e *encoder) object(o *goja.Object) {
 	e.add("}")
 }
 
-// line begins a new line where the text is indented.
+// line begins a new line if the text is indented.
 func (e *encoder) line(outer int) {
 	if e.indent == "" {
 		return
@@ -253,7 +253,7 @@ func (e *encoder) add(s string) {
 	e.out = append(e.out, s...)
 }
 
-// room makes sure that so many bytes more are allowed.
+// room checks that n more bytes are allowed.
 func (e *encoder) room(n int) {
 	if len(e.out)+n <= e.limit {
 		return

@@ -9,20 +9,20 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Error reports that a script threw, gave itself up with abort, or could not be compiled.
+// Error is the error of a script that threw, aborted itself, or could not be compiled.
 type Error struct {
-	Exception string // what was thrown, as JavaScript prints it: "Error: no such order"
+	Exception string // the thrown value as JavaScript prints it: "Error: no such order"
 	Stack     string // "   at f (id.js:3:9)" for each call, innermost first, one a line; may be empty
-	// Number is the number that the thrown object carries: scripts give one by new Error(404, "no such
-	// order"), and the errors of collection operations are statuses. 0 where there is none. CompileNumber: it
-	// could not be compiled.
+	// Number is the number property of the thrown object, or 0 if there is none. Scripts set it by new
+	// Error(404, "no such order"); errors of collection operations have their status. CompileNumber means
+	// that the script could not be compiled.
 	Number int
 }
 
 // CompileNumber is the Number of an Error of compilation. Cosmos DB reports it as the substatus.
 const CompileNumber = 0xFFFF
 
-// Error is the text that Cosmos DB answers with.
+// Error returns the message in Cosmos DB's format.
 func (e *Error) Error() string {
 	if e.Number == CompileNumber {
 		return "Encountered exception while compiling Javascript. Exception = " + e.Exception
@@ -34,17 +34,17 @@ func (e *Error) Error() string {
 	return text
 }
 
-// TimeoutError reports that a script was stopped because its time was up.
+// TimeoutError is the error of a script that exceeded its time limit.
 type TimeoutError struct{ Limit time.Duration }
 
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("The script was stopped: it ran for more than %v. Split its work and call it again with what is left.", e.Limit)
 }
 
-// TooLargeMemory is what is too large where a script was stopped for what it held.
+// TooLargeMemory is the TooLargeError.What of a script that exceeded its memory limit.
 const TooLargeMemory = "memory"
 
-// TooLargeError reports that a script was stopped because it held too much, or that what it gave out is too
+// TooLargeError is the error of a script that exceeded its memory limit, or whose result or source is too
 // large.
 type TooLargeError struct {
 	What  string // TooLargeMemory, "result", "source"
@@ -55,8 +55,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("The %s of the script is larger than the %d bytes that it may have.", e.What, e.Limit)
 }
 
-// BusyError reports that a script was not begun, because so many others did not come back when they were
-// stopped.
+// BusyError is the error of a script that was not started because too many abandoned scripts are still
+// running.
 type BusyError struct{ Stuck int }
 
 func (e *BusyError) Error() string {
@@ -64,15 +64,15 @@ func (e *BusyError) Error() string {
 		e.Stuck)
 }
 
-// FaultError reports a defect: the interpreter itself has failed on a script.
+// FaultError is the error of a panic in the interpreter.
 type FaultError struct{ Panic any }
 
 func (e *FaultError) Error() string { return fmt.Sprint("the interpreter failed: ", e.Panic) }
 
-// interruption is why a script was stopped from outside; goja hands it back.
+// interruption carries the reason of a stop through goja.
 type interruption struct{ err error }
 
-// failure turns what goja returned into an error of this package.
+// failure converts an error returned by goja to an error of this package.
 func (r *Runtime) failure(err error) error {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
@@ -91,8 +91,7 @@ func (r *Runtime) failure(err error) error {
 	return err
 }
 
-// thrown describes a value that a script threw. Looking at it may run code of the script, which may throw in
-// turn.
+// thrown describes a value that a script threw. It may call code of the script, which may throw again.
 func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	e := &Error{Stack: stackText(stack), Exception: "an object that cannot be printed"}
 	r.quietly(func() {
@@ -109,8 +108,8 @@ func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	return e
 }
 
-// quietly runs code of the script whose failures do not matter. To be stopped is one of them: whoever asks
-// for that is met by the next instruction, too.
+// quietly runs code of the script and ignores its failures. It ignores an interrupt, too: the next
+// instruction of the script is interrupted again.
 func (r *Runtime) quietly(fn func()) {
 	defer func() {
 		_ = recover() // what was thrown, or an interrupt
@@ -118,10 +117,10 @@ func (r *Runtime) quietly(fn func()) {
 	r.js.Try(fn)
 }
 
-// maxException is how many bytes of a thrown value's text are reported.
+// maxException is the maximal size of a reported exception text in bytes.
 const maxException = 8 << 10
 
-// substatus reads an error's number where it is one that can be reported.
+// substatus returns an error's number if it can be reported as a substatus, else 0.
 func substatus(v goja.Value) int {
 	if n, ok := v.Export().(int64); ok && n > 0 && n < CompileNumber {
 		return int(n)
@@ -129,7 +128,7 @@ func substatus(v goja.Value) int {
 	return 0
 }
 
-// stackText prints the frames of the user's own code.
+// stackText formats the stack frames, without those of this package's own scripts.
 func stackText(frames []goja.StackFrame) string {
 	var b strings.Builder
 	for _, f := range frames {

@@ -6,14 +6,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Function is a script's function in a Runtime: a user defined function, which sees its arguments and nothing
-// else.
+// Function is a user defined function in a Runtime. It has access to nothing but its arguments.
 type Function struct {
 	r    *Runtime
 	call goja.Callable
 }
 
-// Function makes the function that a script is. id names it in stack traces. The error is an *Error or a
+// Function loads a script that is a function. id names it in stack traces. The error is an *Error or a
 // *TooLargeError.
 func (r *Runtime) Function(id, source string) (*Function, error) {
 	p, err := r.programs.compile(id, source)
@@ -30,7 +29,7 @@ func (r *Runtime) Function(id, source string) (*Function, error) {
 	return f, nil
 }
 
-// load runs a program and finds its function.
+// load runs a program and returns its function.
 func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
 	v, err := r.js.RunProgram(p.code)
 	if err != nil {
@@ -47,11 +46,11 @@ func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
 	return f, nil
 }
 
-// Call calls the function. The result is undefined where it is not JSON. The error is an *Error, a
-// *TimeoutError, a *TooLargeError, or the end of the context; after the latter three the Runtime is of no
-// more use.
+// Call calls the function. The result is undefined if it has no JSON form. The error is an *Error, a
+// *TimeoutError, a *TooLargeError, or the error of the context. After any of them except *Error the Runtime
+// cannot be used any more.
 func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) {
-	out := new(jsondoc.Value) // not result: a script that is left behind may still write to it
+	out := new(jsondoc.Value) // not result: an abandoned script may still write to it
 	err = f.r.guard(func() error {
 		list := make([]goja.Value, len(args))
 		for i, a := range args {
@@ -70,8 +69,8 @@ func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) 
 	return *out, nil
 }
 
-// give takes a value out of the script: JSON text, or nil where it has none: undefined, a function, a symbol.
-// It panics with a *TooLargeError.
+// give encodes a script's value as JSON. It returns nil for undefined, functions and symbols. It panics
+// with a *TooLargeError.
 func (r *Runtime) give(v goja.Value) []byte {
 	e := &encoder{r: r, limit: r.limits.Result, outward: true}
 	if !e.root(v) {

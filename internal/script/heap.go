@@ -5,15 +5,15 @@ import (
 	"runtime/metrics"
 )
 
-// heapMeter reports how much the process has come to hold since a script began. There is no meter for one
-// goroutine, so what others come to hold in these moments counts, too; what matters is that the process is
-// not brought down. Garbage does not count: when the heap looks too large it is collected first, and what is
-// left decides. Where that is not too much, the rest was somebody's garbage, and the meter does not look
-// again before as much has come to it.
+// heapMeter measures the growth of the process's heap since a script began. The runtime has no measurement
+// per goroutine, so allocations of other goroutines count, too. This is acceptable because the purpose is
+// to protect the process. Garbage does not count: if the heap looks too large, the meter collects garbage
+// and checks the live size. If that is within the limit, the meter does not collect again before the heap
+// has grown further.
 type heapMeter struct {
 	samples [3]metrics.Sample
 	base    int64 // bytes in use when the script began
-	calm    int64 // bytes in use up to which there is nothing to find out
+	calm    int64 // bytes in use up to which no collection is needed
 }
 
 const (
@@ -30,21 +30,21 @@ func (m *heapMeter) start(limit int64) {
 	m.calm = m.base + limit
 }
 
-// read returns the bytes in use, garbage included, and those that the last collection left.
+// read returns the bytes in use, including garbage, and the live bytes after the last collection.
 func (m *heapMeter) read() (used, live int64) {
 	metrics.Read(m.samples[:])
 	stacks := int64(m.samples[1].Value.Uint64())
 	return int64(m.samples[0].Value.Uint64()) + stacks, int64(m.samples[2].Value.Uint64()) + stacks
 }
 
-// over reports whether more bytes than the limit are held beyond what was held at the start.
+// over reports whether the live heap has grown by more than the limit since the start.
 func (m *heapMeter) over(limit int64) bool {
 	used, _ := m.read()
 	switch {
 	case used <= m.calm:
 		return false
 	case used-m.base > hopeless*limit+m.base:
-		return true // there is no time left to find out how much of it is garbage
+		return true // too large to spend time on a collection
 	}
 	runtime.GC()
 	_, live := m.read()
@@ -52,6 +52,6 @@ func (m *heapMeter) over(limit int64) bool {
 	return live-m.base > limit
 }
 
-// hopeless is how many times the limit may be in use, garbage included, beside as much garbage as there was
-// of everything at the start.
+// hopeless is the multiple of the limit, above twice the heap at the start, that may be in use with garbage
+// before over reports true without a collection.
 const hopeless = 3

@@ -6,22 +6,23 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Host carries out what a stored procedure or a trigger does with its container: all of it in one partition
-// and in one transaction. It is called by the goroutine that called Run, and never after Run has returned.
+// Host carries out the operations of a stored procedure or trigger on its container, in one partition and
+// one transaction. Its methods are called only by the goroutine that called Run, and never after Run has
+// returned.
 type Host interface {
-	// Links are the collection's links, by rid (with a slash at its end) and by name.
+	// Links returns the collection's links, by rid (with a slash at its end) and by name.
 	Links() (self, alt string)
-	// Do carries out one operation. An error ends the script: it is none of the operation's own. ctx ends
-	// with the time that the script has.
+	// Do carries out one operation. An error ends the script; failures of the operation are in the Answer.
+	// ctx ends with the script's time limit.
 	Do(context.Context, Operation) (Answer, error)
-	// Quota is what a post-trigger is told of its container: the limits, and how far they are used, in KB, as
-	// names and values.
+	// Quota returns the limits and the usage of the container for a post-trigger, in KB, as names and
+	// values.
 	Quota() (limits, usage string)
-	// Full reports whether the transaction has no room for more work: operations are not accepted any more.
+	// Full reports whether the transaction is full: further operations are not accepted.
 	Full() bool
 }
 
-// Kind says what an Operation does.
+// Kind is a kind of Operation.
 type Kind string
 
 // The kinds of operations.
@@ -35,30 +36,30 @@ const (
 	List    Kind = "list"
 )
 
-// Operation is what a script asks for.
+// Operation is an operation requested by a script.
 type Operation struct {
 	Kind         Kind
-	ID, RID      string // of the document, the one or the other
-	Body         []byte // text that the script calls JSON
-	ETag         string // If-Match, of Read If-None-Match; empty: none
+	ID, RID      string // of the document; one of them is set
+	Body         []byte // the script's text, which may be invalid JSON
+	ETag         string // If-Match, for Read If-None-Match; empty: none
 	PageSize     int    // of Query and List
 	Continuation string
 }
 
-// Answer is what became of an Operation.
+// Answer is the result of an Operation.
 type Answer struct {
-	// Body is JSON text: a document, or an array of rows; nil where there is none.
+	// Body is JSON: a document, or an array of rows; nil if there is none.
 	Body         []byte
-	Continuation string // another page follows
+	Continuation string // set if there is another page
 	NotModified  bool   // of a Read
-	Status       int    // as in HTTP; from 400 on the operation has failed
+	Status       int    // an HTTP status; 400 or higher: the operation failed
 	Message      string // of the failure
 }
 
-// Trigger says when a Procedure runs.
+// Trigger determines when a Procedure runs.
 type Trigger uint8
 
-// What a Procedure is.
+// The kinds of Procedures.
 const (
 	NoTrigger Trigger = iota // a stored procedure
 	PreTrigger
@@ -70,16 +71,16 @@ type Procedure struct {
 	ID, Source string
 	Trigger    Trigger
 	Args       []jsondoc.Value // of a stored procedure
-	Request    jsondoc.Value   // of a trigger: the document as it was sent; undefined for a delete
+	Request    jsondoc.Value   // of a trigger: the document in the request; undefined for a delete
 	Operation  string          // of a trigger: Create, Replace, Upsert or Delete
-	Response   jsondoc.Value   // of a post-trigger: the document as it is now
-	Logging    bool            // keep what console.log says
+	Response   jsondoc.Value   // of a post-trigger: the document after the operation
+	Logging    bool            // record the output of console.log
 }
 
-// Outcome is what a Procedure leaves behind.
+// Outcome is the result of a Procedure.
 type Outcome struct {
-	// Body is JSON text that was set: the response of a stored procedure or of a post-trigger, the request of
-	// a pre-trigger. It is nil where the script has set none.
+	// Body is the JSON that the script has set: the response of a stored procedure or post-trigger, or the
+	// request of a pre-trigger. It is nil if the script has set none.
 	Body []byte
-	Log  string // what console.log said, a line each
+	Log  string // the output of console.log, one line per call
 }

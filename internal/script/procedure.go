@@ -15,16 +15,15 @@ var contextText string
 
 const contextFile = "context"
 
-// Bounds of what waits while a script runs.
+// Limits of the data that is queued while a script runs.
 const (
-	maxPending = 16 << 20 // bytes of operations that have been accepted and are not done yet
-	maxLog     = 4 << 10  // bytes of console.log that are kept: it travels in a header
+	maxPending = 16 << 20 // bytes of accepted operations that are not done yet
+	maxLog     = 4 << 10  // bytes of console.log output, which is sent in a header
 )
 
-// Cosmos DB's collection operations are asynchronous: a call only asks for one, and its callback runs after
-// the function has returned. That keeps the stack of a script flat that starts the next operation in the
-// callback of the one before. Here the operations that were asked for stand in a queue and are done one by
-// one, in their order.
+// Cosmos DB's collection operations are asynchronous: a call requests an operation, and its callback runs
+// after the calling function has returned. The stack therefore does not grow if each callback starts the
+// next operation. Here requested operations are queued and carried out one by one, in order.
 
 // session is one run of a procedure.
 type session struct {
@@ -38,15 +37,15 @@ type session struct {
 	log       strings.Builder
 }
 
-// request is an operation that was accepted.
+// request is an accepted operation.
 type request struct {
 	Operation
 	callback goja.Callable
 }
 
-// Run runs a stored procedure or a trigger to its end. The Runtime must be fresh. The error is an *Error, a
-// *TimeoutError, a *TooLargeError, the end of the context, or what the host returned; then nothing that the
-// host has done may stay.
+// Run runs a stored procedure or a trigger to its end. The Runtime must be new. The error is an *Error, a
+// *TimeoutError, a *TooLargeError, the error of the context, or an error of the host. After an error the
+// host must undo all operations.
 func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	s := &session{Runtime: r, host: host, p: p}
 	s.self, s.alt = host.Links()
@@ -55,7 +54,8 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	// What the script leaves is taken up where it has ended: one that is left behind may still write to it.
+	// The outcome is read only after the script has ended, because an abandoned script may still write to
+	// it.
 	left := new(Outcome)
 	err = r.guard(func() error {
 		if err := s.setup(); err != nil {
@@ -72,7 +72,7 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 		return err
 	})
 	var thrown *Error
-	if errors.As(err, &thrown) { // it has come to its end by itself: nothing of it writes any more
+	if errors.As(err, &thrown) { // the script has ended and writes nothing any more
 		return Outcome{Log: s.log.String()}, err
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	return *left, nil
 }
 
-// run calls the function, and then the callbacks of what it asked for, and of what they ask for.
+// run calls the function, and then carries out the queued operations and calls their callbacks.
 func (s *session) run(main goja.Callable) error {
 	args := make([]goja.Value, len(s.p.Args))
 	for i, a := range s.p.Args {
@@ -102,11 +102,11 @@ func (s *session) run(main goja.Callable) error {
 			return err
 		}
 	}
-	s.check() // abort may have been the last thing said
+	s.check() // the last callback may have called abort
 	return nil
 }
 
-// answer makes the arguments of a callback: (error) or (undefined, result, options).
+// answer returns the arguments of a callback: (error) or (undefined, result, options).
 func (s *session) answer(a Answer) []goja.Value {
 	if a.Status >= 400 {
 		body := string(jsondoc.StringValue(a.Message).AppendJSON([]byte(`{"Errors":[`))) + "]}"
@@ -129,7 +129,7 @@ func (s *session) answer(a Answer) []goja.Value {
 	return []goja.Value{goja.Undefined(), s.toJS(jsondoc.Of(a.Body)), options}
 }
 
-// setup makes getContext() and its like.
+// setup defines getContext and the other functions of the API.
 func (s *session) setup() error {
 	code, err := s.programs.context.get(contextFile, contextText)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *session) setup() error {
 	return nil
 }
 
-// messages are the bodies of the request and of the response as the script finds them.
+// messages returns the request and response bodies that the script sees.
 func (s *session) messages() (request, response goja.Value) {
 	if s.p.Trigger != NoTrigger {
 		return s.toJS(s.p.Request), s.toJS(s.p.Response)
@@ -172,7 +172,7 @@ func (s *session) messages() (request, response goja.Value) {
 	return s.js.NewArray(args...), s.js.ToValue("")
 }
 
-// start accepts an operation, or does not: start(operation, callback).
+// start is the native function start(operation, callback). It returns whether the operation was accepted.
 func (s *session) start(call goja.FunctionCall) goja.Value {
 	o := call.Argument(0).ToObject(s.js)
 	callback, ok := goja.AssertFunction(call.Argument(1))
@@ -206,7 +206,7 @@ func (s *session) full() (full bool) {
 	return full
 }
 
-// abort ends the script whatever catches what it throws: abort(error).
+// abort is the native function abort(error). It ends the script even if the script catches exceptions.
 func (s *session) abort(call goja.FunctionCall) goja.Value {
 	why := s.thrown(call.Argument(0), s.js.CaptureCallStack(0, nil))
 	s.interrupt(why)
@@ -214,7 +214,7 @@ func (s *session) abort(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// print is console.log(text).
+// print is the native function of console.log(text).
 func (s *session) print(call goja.FunctionCall) goja.Value {
 	if !s.p.Logging {
 		return goja.Undefined()
@@ -229,7 +229,7 @@ func (s *session) print(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// outcome takes out what the script leaves.
+// outcome returns the result of the script.
 func (s *session) outcome() (Outcome, error) {
 	v, err := s.body(goja.Undefined())
 	if err != nil {

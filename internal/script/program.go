@@ -17,35 +17,35 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Programs compiles scripts and keeps the latest ones compiled. It is safe for concurrent use; the zero value
-// is ready.
+// Programs compiles scripts and caches the most recent ones. It is safe for concurrent use. The zero value
+// is ready to use.
 type Programs struct {
 	once   sync.Once
-	recent *lru.Cache[[sha256.Size]byte, *program] // made at the first use
+	recent *lru.Cache[[sha256.Size]byte, *program] // created at the first use
 
 	sandbox, context lazyProgram
 
 	stuck atomic.Int64
 }
 
-// Stuck is how many scripts had to be left behind and have not ended yet: they were stopped, and the
-// interpreter does not come back from a built-in function.
+// Stuck returns the number of abandoned scripts that have not ended yet: they were stopped within a
+// built-in function that has not returned.
 func (p *Programs) Stuck() int { return int(p.stuck.Load()) }
 
-// maxStuck is how many scripts may be left behind before no other is begun: each takes a processor and
-// memory.
+// maxStuck is the number of abandoned scripts at which no further script is started. Each of them uses a
+// processor and memory.
 const maxStuck = 8
 
-// maxPrograms is how many compiled scripts are kept.
+// maxPrograms is how many compiled scripts are cached.
 const maxPrograms = 256
 
-// program is the text of one script, compiled.
+// program is a compiled script.
 type program struct {
 	code *goja.Program
-	main string // the name of the function to call; empty: it is the value of the code
+	main string // the function to call; "": the value of the code
 }
 
-// lazyProgram is one of this package's own scripts.
+// lazyProgram is a script of this package, compiled at the first use.
 type lazyProgram struct {
 	once sync.Once
 	code *goja.Program
@@ -64,7 +64,7 @@ func (p *Programs) compile(id, source string) (*program, error) {
 	fmt.Fprintf(h, "%d %s%s", len(id), id, source)
 	var hash [sha256.Size]byte
 	h.Sum(hash[:0])
-	// the size alone could be wrong
+	// New fails only for an invalid size.
 	p.once.Do(func() { p.recent, _ = lru.New[[sha256.Size]byte, *program](maxPrograms) })
 	if found, ok := p.recent.Get(hash); ok {
 		return found, nil
@@ -77,15 +77,16 @@ func (p *Programs) compile(id, source string) (*program, error) {
 	return made, nil
 }
 
-// Prepare compiles a script, or finds it compiled, so that to run it later takes no time for that. The error
-// is an *Error with CompileNumber or a *TooLargeError.
+// Prepare compiles a script into the cache, so that later runs need not compile it. The error is an *Error
+// with CompileNumber or a *TooLargeError.
 func (p *Programs) Prepare(id, source string) error {
 	_, err := p.compile(id, source)
 	return err
 }
 
-// compile compiles a text that is a function expression, as nearly all are, with semicolons behind it or
-// none, or statements that declare functions, of which the first is called, or whose value is a function.
+// compile compiles a script. The text is a function expression, optionally followed by semicolons. Or it is
+// a sequence of statements: then the first declared function is called, or the function that is their
+// value.
 func compile(file, source string) (made *program, err error) {
 	if len(source) > maxSource {
 		return nil, &TooLargeError{What: "source", Limit: maxSource}
@@ -94,7 +95,7 @@ func compile(file, source string) (made *program, err error) {
 		return nil, &Error{Exception: "SyntaxError: the script is nested too deep", Number: CompileNumber}
 	}
 	defer func() {
-		if x := recover(); x != nil { // the text is foreign, and so is the compiler
+		if x := recover(); x != nil { // the parser and compiler may panic on a client's text
 			made, err = nil, &Error{Exception: fmt.Sprint("SyntaxError: ", x), Number: CompileNumber}
 		}
 	}()
@@ -113,7 +114,8 @@ func compile(file, source string) (made *program, err error) {
 	return &program{code: code, main: main}, nil
 }
 
-// parseScript parses a text and names the function to call, where it is not the text's value.
+// parseScript parses a text. main is the name of the function to call, or "" if the text's value is the
+// function.
 func parseScript(file, source string) (tree *ast.Program, main string, err error) {
 	if tree, err = parse(file, "("+source+"\n)"); err == nil {
 		return tree, "", nil
@@ -121,14 +123,14 @@ func parseScript(file, source string) (tree *ast.Program, main string, err error
 	if tree, err = parse(file, source); err == nil {
 		return tree, firstFunction(tree), nil
 	}
-	// A function without a name cannot begin a statement: behind a comma it is a part of an expression.
+	// An unnamed function cannot begin a statement. After a comma it is part of an expression.
 	if ended, wrong := parse(file, "0,"+source); wrong == nil && onlyEnds(ended.Body[1:]) {
 		return ended, "", nil
 	}
 	return nil, "", err
 }
 
-// onlyEnds reports whether statements are nothing but semicolons.
+// onlyEnds reports whether all statements are empty.
 func onlyEnds(list []ast.Statement) bool {
 	return !slices.ContainsFunc(list, func(s ast.Statement) bool {
 		_, empty := s.(*ast.EmptyStatement)
@@ -136,7 +138,7 @@ func onlyEnds(list []ast.Statement) bool {
 	})
 }
 
-// parse reads a text without following a source map that it names, which would be a file of this machine.
+// parse parses a text. It ignores source maps, which would be read from this machine's files.
 func parse(file, text string) (*ast.Program, error) {
 	return goja.Parse(file, text, parser.WithDisableSourceMaps)
 }
@@ -150,7 +152,7 @@ func syntaxError(err error) error {
 	return &Error{Exception: text, Number: CompileNumber}
 }
 
-// firstFunction names the first function that is declared at the top level.
+// firstFunction returns the name of the first function declared at the top level.
 func firstFunction(tree *ast.Program) string {
 	for _, s := range tree.Body {
 		if f, ok := s.(*ast.FunctionDeclaration); ok && f.Function.Name != nil {
@@ -160,16 +162,16 @@ func firstFunction(tree *ast.Program) string {
 	return ""
 }
 
-// Bounds of a text. The parser and the compiler recurse, on a stack that cannot be bounded otherwise.
+// Limits of a text. The parser and the compiler are recursive, and their stack has no other limit.
 const (
 	maxSource  = 512 << 10
 	maxNesting = 500  // of brackets
-	maxArrows  = 2000 // each looks for its end through all that are nested in it
-	// of nodes: a chain of a thousand operators is no nesting to people, but is to a compiler
+	maxArrows  = 2000 // the end of each is searched through all nested ones
+	// of nodes: a chain of operators is not nested in the source, but is in the tree
 	maxTree = 5000
 )
 
-// nesting is how deep brackets are nested at most, those in strings and comments included.
+// nesting returns the maximal nesting of brackets, including those in strings and comments.
 func nesting(source string) int {
 	depth, most := 0, 0
 	for i := range len(source) {
@@ -184,8 +186,8 @@ func nesting(source string) int {
 	return most
 }
 
-// inspect looks through a part of a tree for what must not be compiled, and says what it is, or nothing.
-// depth counts the nodes around it.
+// inspect searches a part of a tree for unsupported parts, and returns a description of the first one, or
+// "". depth is the number of enclosing nodes.
 func inspect(v reflect.Value, depth int) string {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -217,11 +219,11 @@ func inspectPointer(v reflect.Value, depth int) string {
 		return inspect(v.Elem(), depth)
 	}
 	if v.Type().Elem().PkgPath() != astPath {
-		return "" // what positions refer to
+		return "" // not a node, for example a position
 	}
 	if n, ok := v.Interface().(*ast.NumberLiteral); ok {
 		if _, ok := n.Value.(*big.Int); ok {
-			return "BigInt literals are not supported" // arithmetic on them has no bound in time or memory
+			return "BigInt literals are not supported" // their arithmetic has no limit of time or memory
 		}
 	}
 	if depth == maxTree {
@@ -230,7 +232,7 @@ func inspectPointer(v reflect.Value, depth int) string {
 	return inspect(v.Elem(), depth+1)
 }
 
-// again is the field of functions that holds what their bodies hold as well.
+// again is the field of functions that repeats declarations of their bodies.
 const again = "DeclarationList"
 
 const astPath = "github.com/dop251/goja/ast"

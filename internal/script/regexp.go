@@ -10,28 +10,30 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Regular expressions that look around or back are matched by trying, as the interpreter does it, by the same
-// library; but not for longer than matchTime, which the interpreter cannot say.
+// Regular expressions with lookaround or back references need backtracking. They are matched by the library
+// that the interpreter uses, too, but with a time limit, which the interpreter does not support.
 
-// matchTime is how long one of them may look for a match.
+// matchTime is the time limit of one match.
 const matchTime = 500 * time.Millisecond
 
-// maxTrack is how much one of them may remember of what it has tried: 32 MB.
+// maxTrack is the size of the backtracking stack of one match, equivalent to 32 MB.
 const maxTrack = 4 << 20
 
-// maxMatchers is how many compiled ones a Runtime keeps.
+// maxMatchers is how many compiled expressions a Runtime caches.
 const maxMatchers = 100
 
-// matcher matches by trying. It keeps the text that it was used on last, since a search goes on in it.
+// matcher is a compiled expression. It caches the converted form of the last text, because searches are
+// usually continued in the same text.
 type matcher struct {
 	re    *regexp2.Regexp
-	whole bool // characters are code points
+	whole bool // the unit of matching is the code point, not the UTF-16 unit
 	text  goja.String
 	runes []rune
-	at    []int // where each of the runes begins in the text, in UTF-16 units; nil where each is one
+	at    []int // the UTF-16 offset of each rune in the text; nil if each rune is one unit
 }
 
-// match is match(source, flags, text, from), for sandbox_regexp.js: what exec gives, or null.
+// match is the native function match(source, flags, text, from) for sandbox_regexp.js. It returns the
+// result of exec, or null.
 func (r *Runtime) match(call goja.FunctionCall) goja.Value {
 	m, err := r.matcher(call.Argument(0).String(), call.Argument(1).String())
 	if err != nil {
@@ -43,7 +45,7 @@ func (r *Runtime) match(call goja.FunctionCall) goja.Value {
 	}
 	m.read(text)
 	found, err := m.re.FindRunesMatchStartingAt(m.runes, m.rune(int(call.Argument(3).ToInteger())))
-	if err != nil { // of time or of room
+	if err != nil { // a time or memory limit was exceeded
 		panic(r.rangeError("The regular expression is too costly for a text of this length"))
 	}
 	if found == nil {
@@ -52,7 +54,7 @@ func (r *Runtime) match(call goja.FunctionCall) goja.Value {
 	return r.matched(m, found)
 }
 
-// matcher finds or makes one.
+// matcher returns the compiled expression, from the cache if possible.
 func (r *Runtime) matcher(source, flags string) (*matcher, error) {
 	key := flags + "/" + source
 	if m := r.matchers[key]; m != nil {
@@ -88,7 +90,7 @@ func (r *Runtime) matcher(source, flags string) (*matcher, error) {
 	return m, nil
 }
 
-// units writes a pattern with two escapes for each character that has two UTF-16 units.
+// units replaces each character of two UTF-16 units in a pattern by two escapes.
 func units(source string) string {
 	var b strings.Builder
 	for _, c := range source {
@@ -105,7 +107,7 @@ func units(source string) string {
 	return b.String()
 }
 
-// read takes a text up.
+// read sets the text to match.
 func (m *matcher) read(text goja.String) {
 	if m.text != nil && m.text.SameAs(text) {
 		return
@@ -130,7 +132,7 @@ func (m *matcher) read(text goja.String) {
 	}
 }
 
-// rune is the number of the rune at a place in the text.
+// rune returns the index of the rune at a UTF-16 offset.
 func (m *matcher) rune(at int) int {
 	if m.whole {
 		return sort.SearchInts(m.at, at)
@@ -138,7 +140,7 @@ func (m *matcher) rune(at int) int {
 	return at
 }
 
-// place is where a rune begins.
+// place returns the UTF-16 offset of a rune.
 func (m *matcher) place(n int) int {
 	if m.whole {
 		return m.at[n]
@@ -146,7 +148,7 @@ func (m *matcher) place(n int) int {
 	return n
 }
 
-// matched is a match as scripts see it.
+// matched converts a match to the result of exec.
 func (r *Runtime) matched(m *matcher, found *regexp2.Match) goja.Value {
 	var named *goja.Object
 	list := found.Groups()

@@ -8,16 +8,16 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// Some instructions of the interpreter can grow or run without bound by themselves: an addition of texts, a
-// template, and the spreading of a list. rewrite puts a call around each that could, of a function that the
-// sandbox has put into the world under a name that no script can write.
+// Some single instructions can allocate or run without limit: string additions, templates, and spreading a
+// list. rewrite wraps each of them that could in a call of a function of the sandbox. The names of these
+// functions cannot be written in a script.
 const (
-	boundedName = "\x00bounded" // of a text that was added up: passes it on unless it is too long
-	fewName     = "\x00few"     // of what is spread into arguments: an array of not too many
-	fitsName    = "\x00fits"    // of what is spread into an object: passes it on unless it is too long
+	boundedName = "\x00bounded" // applied to a sum of strings: returns it unless it is too long
+	fewName     = "\x00few"     // applied to spread arguments: returns an array unless there are too many
+	fitsName    = "\x00fits"    // applied to a value spread into an object: returns it unless it is too large
 )
 
-// rewrite changes a part of a tree in place. It must not be deeper than inspect allows.
+// rewrite changes a part of a tree in place. Its depth must have been checked by inspect.
 func rewrite(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -47,7 +47,7 @@ func rewrite(v reflect.Value) {
 	}
 }
 
-// bound returns an expression with bounds around what it does by itself. What is in it has them.
+// bound wraps an expression in a call if necessary. Its operands have been rewritten already.
 func bound(e ast.Expression) ast.Expression {
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
@@ -76,7 +76,7 @@ func bound(e ast.Expression) ast.Expression {
 	return e
 }
 
-// boundTemplate makes an addition of a template, of as many texts as it has expressions.
+// boundTemplate converts a template to a sum of one template per expression.
 func boundTemplate(t *ast.TemplateLiteral) ast.Expression {
 	part := func(from int, elements ...*ast.TemplateElement) *ast.TemplateLiteral {
 		return &ast.TemplateLiteral{OpenQuote: t.OpenQuote, CloseQuote: t.CloseQuote, Elements: elements,
@@ -99,7 +99,7 @@ func boundSpread(args []ast.Expression) {
 	}
 }
 
-// short reports whether an expression is no text, or one that the script holds in its own.
+// short reports whether an expression's value is no string, or a string literal.
 func short(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.StringLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
@@ -111,7 +111,7 @@ func short(e ast.Expression) bool {
 	return false
 }
 
-// call is a call of a function that the world has under that name.
+// call returns a call of the global function with a name.
 func call(name unistring.String, of ast.Expression) ast.Expression {
 	at := of.Idx0()
 	return &ast.CallExpression{

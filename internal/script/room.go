@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// The interpreter of a Runtime runs in a goroutine of its own, its room, and whoever calls the script
-// attends: it carries out what the script asks of its host, and looks at the clock. So a caller can leave a
-// script that does not come back, for the interpreter can be stopped between two instructions alone. What is
-// left behind has no way to the host any more, its result is thrown away, and it is counted until it ends.
+// The interpreter of a Runtime runs in a goroutine of its own, called its room. The caller's goroutine
+// attends: it carries out the operations that the script requests from its host, and checks the limits. The
+// interpreter can be stopped only between two instructions, so a caller may have to abandon a script that
+// does not end. An abandoned script cannot access the host any more, its result is discarded, and it is
+// counted until it ends.
 
-// room is the goroutine of a Runtime and the ways to it.
+// room is the goroutine of a Runtime and the channels to it.
 type room struct {
 	jobs     chan func() error
-	results  chan error         // with room for one, so that nobody waits for who has left
-	asks     chan func()        // what the script asks of the caller
-	answered chan struct{}      // the caller has done that
-	gone     chan struct{}      // the caller is not there any more
-	done     chan struct{}      // the goroutine has ended
-	forsaken atomic.Bool        // gone while a job was running
-	cancel   context.CancelFunc // ends what the caller is doing for the script, in a call
+	results  chan error         // capacity 1, so that an abandoned goroutine does not block
+	asks     chan func()        // functions that the caller must run for the script
+	answered chan struct{}      // the caller has run the function
+	gone     chan struct{}      // closed when the caller has left
+	done     chan struct{}      // closed when the goroutine has ended
+	forsaken atomic.Bool        // the caller left while a job was running
+	cancel   context.CancelFunc // cancels the host's current operation
 	closed   bool
 }
 
@@ -32,14 +33,14 @@ func openRoom() *room {
 	}
 }
 
-// leave lets the goroutine end.
+// leave makes the goroutine end after its current job.
 func (m *room) leave() {
 	m.closed = true
 	close(m.gone)
 	close(m.jobs)
 }
 
-// work is the goroutine: one job after the other, until the caller leaves.
+// work is the goroutine's function: it runs jobs until the caller leaves.
 func (r *Runtime) work() {
 	defer close(r.room.done)
 	for job := range r.room.jobs {
@@ -50,8 +51,7 @@ func (r *Runtime) work() {
 	}
 }
 
-// protect makes an error of whatever goes wrong: what the script threw, why it was stopped, or a fault of the
-// interpreter.
+// protect runs a job and converts its error or panic to an error of this package.
 func (r *Runtime) protect(job func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -64,7 +64,7 @@ func (r *Runtime) protect(job func() error) (err error) {
 	return nil
 }
 
-// guard runs job as one call of the script.
+// guard runs a job, which is one call of the script, in the room.
 func (r *Runtime) guard(job func() error) error {
 	if r.room.closed {
 		return r.why
@@ -82,7 +82,8 @@ func (r *Runtime) guard(job func() error) error {
 	return err
 }
 
-// attend waits for the end of a job, serves it meanwhile, and leaves it where it does not end in time.
+// attend waits for the end of a job, serves its requests meanwhile, and abandons it if it does not end in
+// time.
 func (r *Runtime) attend() error {
 	end := r.ctx.Done()
 	for {
@@ -108,8 +109,8 @@ func (r *Runtime) attend() error {
 	}
 }
 
-// look stops a script that must end. It is true where the script has been stopped for longer than it may take
-// to notice.
+// look stops a script that has exceeded a limit. It returns true if the script has not ended within Grace
+// after it was stopped.
 func (r *Runtime) look() (lost bool) {
 	if r.why != nil {
 		return r.env.Elapsed()-r.stoppedAt >= r.limits.Grace
@@ -120,7 +121,7 @@ func (r *Runtime) look() (lost bool) {
 	return false
 }
 
-// stop ends the script at its next instruction. The caller alone stops it.
+// stop ends the script at its next instruction. Only the caller's goroutine calls it.
 func (r *Runtime) stop(why error) {
 	if r.why == nil {
 		r.why, r.stoppedAt = why, r.env.Elapsed()
@@ -128,13 +129,13 @@ func (r *Runtime) stop(why error) {
 	r.interrupt(why)
 }
 
-// interrupt is stop from inside a job.
+// interrupt is stop for code that runs within a job.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
 	r.js.Interrupt(interruption{why})
 }
 
-// forsake leaves a script behind that does not come back.
+// forsake abandons a script that does not end.
 func (r *Runtime) forsake() error {
 	r.programs.stuck.Add(1)
 	r.room.forsaken.Store(true)
@@ -142,7 +143,7 @@ func (r *Runtime) forsake() error {
 	return r.why
 }
 
-// Close ends the Runtime. It waits for its goroutine, but for one that a caller had to leave.
+// Close ends the Runtime. It waits for its goroutine, unless the script was abandoned.
 func (r *Runtime) Close() {
 	if r.release != nil {
 		r.release()
@@ -158,7 +159,7 @@ type goneError struct{}
 
 func (goneError) Error() string { return "nobody waits for the script any more" }
 
-// ask lets the caller do something, and waits for that. Meanwhile it is the one who looks at the clock.
+// ask runs a function in the caller's goroutine and waits for it. Meanwhile it checks the time limit.
 func (r *Runtime) ask(do func()) {
 	select {
 	case r.room.asks <- do:
@@ -182,7 +183,7 @@ func (r *Runtime) ask(do func()) {
 	}
 }
 
-// do carries out an operation of the script. What takes longer than the script may, ends.
+// do carries out an operation of the script. The operation is cancelled at the script's time limit.
 func (r *Runtime) do(host Host, op Operation) (answer Answer, err error) {
 	r.ask(func() {
 		if answer, err = host.Do(r.hostCtx, op); err != nil && r.hostCtx.Err() != nil && r.ctx.Err() == nil {
@@ -192,7 +193,7 @@ func (r *Runtime) do(host Host, op Operation) (answer Answer, err error) {
 	return answer, err
 }
 
-// taken is how long the script has run, over all calls.
+// taken returns how long the script has run, over all calls.
 func (r *Runtime) taken() time.Duration {
 	taken := r.spent.Load()
 	if since := r.since.Load(); since != idle {
@@ -201,7 +202,7 @@ func (r *Runtime) taken() time.Duration {
 	return time.Duration(taken)
 }
 
-// watchEvery is how often a caller looks.
+// watchEvery is the interval of the limit checks.
 const watchEvery = 5 * time.Millisecond
 
 // overdue reports why the script must end, or nil.

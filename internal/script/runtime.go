@@ -8,27 +8,27 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Env is the world of a script: it has no other. Its functions are called by the goroutine of the Runtime and
-// by the one that waits for it; by a script that had to be left behind even after Close.
+// Env is the environment of a script. Its functions are called by the goroutine of the Runtime and by the
+// caller's; an abandoned script may call them even after Close.
 type Env struct {
-	Now     func() time.Time     // what dates say
-	Random  func() float64       // what Math.random says: in [0, 1)
-	Elapsed func() time.Duration // since some moment, by a clock that nobody sets
-	// After sends once after that time; stop releases the timer early.
+	Now     func() time.Time     // the time of JavaScript's Date
+	Random  func() float64       // the result of Math.random, in [0, 1)
+	Elapsed func() time.Duration // monotonic time since any fixed time
+	// After returns a channel that receives once after a duration. stop releases the timer early.
 	After func(time.Duration) (c <-chan time.Time, stop func())
 }
 
-// DefaultTime is how long a script may run where Limits do not say.
+// DefaultTime is the default of Limits.Time.
 const DefaultTime = 5 * time.Second
 
-// Limits bound one Runtime. A field that is zero stands for its default.
+// Limits are the limits of one Runtime. A zero field means its default.
 type Limits struct {
-	Time   time.Duration // in the script, over all calls; 5 s
-	Memory int64         // bytes that the heap may grow by; 256 MB
+	Time   time.Duration // running time, over all calls; 5 s
+	Memory int64         // growth of the heap in bytes; 256 MB
 	Calls  int           // depth of the call stack; 2,000
-	// Grace is how long a script may take to notice that it was stopped, before it is left behind; 1 s.
+	// Grace is how long a stopped script may take to end before it is abandoned; 1 s.
 	Grace  time.Duration
-	Result int // bytes of JSON that a call may give out; 4 MB
+	Result int // JSON bytes of a result; 4 MB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -50,20 +50,20 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Bounds of single values inside a script.
+// Limits of single values within a script.
 const (
-	maxElements = 1 << 20  // of an array that a built-in function works on
-	maxSpread   = 64 << 10 // of an array whose elements become arguments
+	maxElements = 1 << 20  // elements of an array passed to a built-in function
+	maxSpread   = 64 << 10 // elements of an array that is spread into arguments
 	maxText     = 16 << 20 // UTF-16 units of a string
-	maxHard     = 64 << 10 // UTF-16 units of a string, for work that is long for each of them
+	maxHard     = 64 << 10 // UTF-16 units of a string, for functions that do much work per unit
 	maxPattern  = 16 << 10 // UTF-16 units of a regular expression
-	// steps of one call of a built-in function, where texts meet patterns or other texts
+	// steps of one call of a built-in function that searches in strings
 	maxWork = 100e6
 )
 
-// Runtime runs scripts in one world of their own: what one changes in it, the built-in objects included, the
-// next one in the same Runtime sees, and nobody else. It is used by one goroutine at a time and must be
-// closed.
+// Runtime runs scripts in one isolated JavaScript environment. Changes that a script makes, also to
+// built-in objects, are visible to later scripts of the same Runtime only. It is not safe for concurrent
+// use and must be closed.
 type Runtime struct {
 	programs *Programs
 	js       *goja.Runtime
@@ -71,27 +71,27 @@ type Runtime struct {
 	limits   Limits
 	ctx      context.Context // the Runtime ends with it
 	room     *room
-	hosted   bool            // it has a host
-	hostCtx  context.Context // of what the host does in the present call
+	hosted   bool            // it runs a procedure with a host
+	hostCtx  context.Context // the context of host operations in the current call
 
-	since   atomic.Int64 // Elapsed when the present call began, or idle
-	spent   atomic.Int64 // in calls before
+	since   atomic.Int64 // Elapsed at the start of the current call, or idle
+	spent   atomic.Int64 // the duration of earlier calls
 	stopped atomic.Bool
 
 	matchers map[string]*matcher // by flags and source
 
-	// Of the caller.
+	// Used only by the caller's goroutine.
 	heap      heapMeter
-	tick      <-chan time.Time // the next look at the script, whichever call that falls into
+	tick      <-chan time.Time // the next limit check; it may fall into a later call
 	release   func()           // releases tick
 	why       error            // why the script was stopped
-	stoppedAt time.Duration    // Elapsed then
+	stoppedAt time.Duration    // Elapsed at the stop
 }
 
 const idle = -1
 
-// Open makes a Runtime. It is stopped when ctx ends. The error is a *BusyError where too many scripts had to
-// be left behind.
+// Open returns a Runtime. It is stopped when ctx ends. The error is a *BusyError if there are too many
+// abandoned scripts.
 func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
 	if n := p.Stuck(); n >= maxStuck {
 		return nil, &BusyError{n}
@@ -114,8 +114,8 @@ func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, 
 	return r, nil
 }
 
-// stringifyCall is JSON.stringify(value, function, names, indent), with arguments that the sandbox has
-// prepared.
+// stringifyCall is the native function of JSON.stringify(value, function, names, indent). The sandbox has
+// prepared the arguments.
 func (r *Runtime) stringifyCall(call goja.FunctionCall) goja.Value {
 	e := &encoder{r: r, limit: maxText, indent: call.Argument(3).String()}
 	if f, ok := goja.AssertFunction(call.Argument(1)); ok {
@@ -134,7 +134,7 @@ func (r *Runtime) stringifyCall(call goja.FunctionCall) goja.Value {
 	return r.js.ToValue(string(e.out))
 }
 
-// call calls a function of the script from a native one: what it throws goes on.
+// call calls a JavaScript function from native code, and rethrows its exceptions.
 func (r *Runtime) call(f goja.Callable, this goja.Value, args ...goja.Value) goja.Value {
 	v, err := f(this, args...)
 	if err != nil {
@@ -143,18 +143,17 @@ func (r *Runtime) call(f goja.Callable, this goja.Value, args ...goja.Value) goj
 	return v
 }
 
-// check is called where native code runs long: it stops the script where the watch has asked for it.
+// check is called in long native loops. It ends the script if it was stopped.
 func (r *Runtime) check() {
 	if r.stopped.Load() {
-		_, err := r.js.RunString("0") // meets the interrupt
+		_, err := r.js.RunString("0") // triggers the interrupt
 		if err != nil {
 			panic(err)
 		}
 	}
 }
 
-// bound passes on what an addition of texts has made, where it is not too long: that is the end of the
-// script.
+// bound returns the result of a string addition, or ends the script if it is too long.
 func (r *Runtime) bound(call goja.FunctionCall) goja.Value {
 	v := call.Argument(0)
 	if s, ok := v.(goja.String); ok && s.Length() > maxText {
@@ -168,16 +167,16 @@ func (r *Runtime) rangeError(text string) goja.Value { return r.newError("RangeE
 
 func (r *Runtime) syntaxError(text string) goja.Value { return r.newError("SyntaxError", text) }
 
-// newError makes an error of one of the language's kinds.
+// newError returns a new JavaScript error of a built-in kind.
 func (r *Runtime) newError(kind, text string) goja.Value {
 	o, err := r.js.New(r.js.Get(kind), r.js.ToValue(text))
-	if err != nil { // the script has put something else in its place
+	if err != nil { // the script has replaced the constructor
 		return r.js.ToValue(kind + ": " + text)
 	}
 	return o
 }
 
-// asError turns what a panic carried into an error: the interpreter's own errors, or a fault of it.
+// asError converts the value of a panic: errors and exceptions of the interpreter, or a fault.
 func asError(x any) error {
 	switch x := x.(type) {
 	case error:

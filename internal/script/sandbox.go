@@ -6,11 +6,11 @@ import (
 	"github.com/dop251/goja"
 )
 
-// What every Runtime starts with is one script, so that its parts share what they have kept of the language
-// before anybody could change it. Each file has one job, and they follow each other.
+// The sandbox is one script that every Runtime runs first. Its files are concatenated, so that all of them
+// use the built-in functions as they were before any client script could change them.
 var (
 	//go:embed sandbox.js
-	sandboxBase string // what the others use, arrays, functions and objects
+	sandboxBase string // helpers, arrays, functions and objects
 	//go:embed sandbox_text.js
 	sandboxOfText string
 	//go:embed sandbox_regexp.js

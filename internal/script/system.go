@@ -8,8 +8,8 @@ import (
 //go:embed system.js
 var systemText string
 
-// SystemProcedure is the source of a stored procedure that every container has without anybody having made
-// it; ok is false where there is none of that id. Clients call them by ids that begin with "__.sys.".
+// SystemProcedure returns the source of a built-in stored procedure; ok is false if there is none with the
+// id. All containers have the built-in procedures. Their ids begin with "__.sys.".
 func SystemProcedure(id string) (source string, ok bool) {
 	switch id {
 	case "__.sys.echo", "__.sys.commonBulkInsert":

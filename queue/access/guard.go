@@ -8,26 +8,27 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Mode says how much of a token is looked at.
+// Mode determines how strictly tokens are verified.
 type Mode uint8
 
-// The modes: see the package.
+// The modes: see the package documentation.
 const (
 	Emulator Mode = iota
 	Strict
 	Off
 )
 
-// Options configure a Guard.
+// Options configures a Guard.
 type Options struct {
 	Keys []Key // none: the emulators' key
 	Mode Mode
-	Wall ttl.Clock // real time; nil is the system's
-	// Entities has the shared access rules of queues and topics; nil: keys of the namespace alone are valid.
+	Wall ttl.Clock // real time; nil: the system clock
+	// Entities provides the shared access rules of queues and topics; nil: only keys of the namespace are
+	// valid.
 	Entities Entities
 }
 
-// Guard knows the keys. It may be used from any goroutine.
+// Guard verifies keys and tokens. It is safe for concurrent use.
 type Guard struct {
 	keys     map[string]Key
 	mode     Mode
@@ -35,7 +36,7 @@ type Guard struct {
 	entities Entities
 }
 
-// New makes a guard.
+// New returns a Guard.
 func New(o Options) *Guard {
 	if len(o.Keys) == 0 {
 		o.Keys = []Key{EmulatorKey()}
@@ -51,37 +52,37 @@ func New(o Options) *Guard {
 	return g
 }
 
-// Grant is what a token lets its holder do. The zero Grant lets nobody do anything.
+// Grant is the rights that a token grants. The zero Grant grants nothing.
 type Grant struct {
-	Key     string   // the name of the key that signed it; "" where none did
-	Rights  Rights   // on Path and all below
-	Path    []string // segments in lower case; empty: everything
+	Key     string   // the name of the signing key; "" for none
+	Rights  Rights   // on Path and all paths below it
+	Path    []string // segments in lower case; empty: all paths
 	Expires int64    // seconds since 1970; 0: never
 }
 
-// Reason says why somebody is not let in.
+// Reason is the reason of a refusal.
 type Reason uint8
 
 // The reasons.
 const (
 	Missing   Reason = iota + 1 // there is no token
-	Malformed                   // it cannot be read
-	Unknown                     // no key has that name, or the token is of a kind that cannot be checked here
-	Forged                      // the signature is another one
-	Expired                     // its time is over
-	Elsewhere                   // it is for another entity
-	Lacking                     // its key has not the right that is needed
+	Malformed                   // the token cannot be parsed
+	Unknown                     // there is no such key, or no way to verify this kind of token
+	Forged                      // the signature is wrong
+	Expired                     // the token has expired
+	Elsewhere                   // the token is for another entity
+	Lacking                     // the key lacks the required right
 )
 
-// Error says why somebody is not let in.
+// Error is a refusal.
 type Error struct {
 	Reason Reason
-	Detail string // for the client; it repeats nothing secret
+	Detail string // for the client; contains no secret
 }
 
 func (e *Error) Error() string { return e.Detail }
 
-// Password checks the name and text of a key, as SASL PLAIN brings them.
+// Password checks the name and text of a key sent by SASL PLAIN.
 func (g *Guard) Password(name, text string) (Grant, error) {
 	k, known := g.keys[name]
 	switch {
@@ -95,10 +96,10 @@ func (g *Guard) Password(name, text string) (Grant, error) {
 	return Grant{Key: name, Rights: k.Rights}, nil
 }
 
-// Open reports whether everybody is let in, without a key.
+// Open reports whether no key is required.
 func (g *Guard) Open() bool { return g.mode == Off }
 
-// Anonymous is what somebody may do who shows nothing.
+// Anonymous returns the grant of a client without a token.
 func (g *Guard) Anonymous() Grant {
 	if g.mode == Off {
 		return Grant{Rights: All}
@@ -106,7 +107,7 @@ func (g *Guard) Anonymous() Grant {
 	return Grant{}
 }
 
-// Allow reports whether a grant is enough to do something with an entity, whose path is "orders" or
+// Allow checks that a grant includes a right on an entity. path is "orders" or
 // "news/subscriptions/all/$deadletterqueue", in any case; "" is the namespace. It fails with an *Error.
 func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	switch {
@@ -123,13 +124,13 @@ func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	return nil
 }
 
-// expired returns the error of a token that ended at a second since 1970. The text is the service's.
+// expired returns the error for a token that expired at a second since 1970. The text is the service's.
 func expired(at int64) *Error {
 	return &Error{Expired, "ExpiredToken: The token is expired. Expiration time: '" +
 		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
 }
 
-// covers reports whether the grant's path is the path or above it.
+// covers reports whether the grant's path is the path or a parent of it.
 func (grant Grant) covers(path string) bool {
 	have := segments(path)
 	if len(grant.Path) > len(have) {
@@ -143,7 +144,7 @@ func (grant Grant) covers(path string) bool {
 	return true
 }
 
-// segments divides a path, in lower case; slashes at the ends do not count.
+// segments splits a path, in lower case. It ignores slashes at both ends.
 func segments(path string) []string {
 	path = strings.Trim(strings.ToLower(path), "/")
 	if path == "" {
@@ -152,7 +153,8 @@ func segments(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// Renews reports when a connection has to look at a grant again: its end, in Strict; the zero time: never.
+// Renews returns when a connection must check a grant again: at its expiry in Strict mode. The zero time
+// means never.
 func (g *Guard) Renews(grant Grant) time.Time {
 	if g.mode != Strict || grant.Expires == 0 {
 		return time.Time{}

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Rights are what a key or token lets its holder do.
+// Rights is a set of rights.
 type Rights uint8
 
 // The rights. Manage implies the other two.
 const (
 	Listen Rights = 1 << iota // receive, settle, peek, sessions, rules
 	Send
-	Manage // make, change and delete entities
+	Manage // create, change and delete entities
 )
 
-// All are the rights of a key that manages.
+// All is the rights of a key with Manage.
 const All = Listen | Send | Manage
 
 var rightNames = []struct {
@@ -23,7 +23,7 @@ var rightNames = []struct {
 	name  string
 }{{Listen, "Listen"}, {Send, "Send"}, {Manage, "Manage"}}
 
-// Has reports whether all of need are among the rights.
+// Has reports whether the rights include all of need.
 func (r Rights) Has(need Rights) bool {
 	if r&Manage != 0 {
 		r = All
@@ -31,7 +31,7 @@ func (r Rights) Has(need Rights) bool {
 	return r&need == need
 }
 
-// String names them: "Listen+Send".
+// String returns the names: "Listen+Send".
 func (r Rights) String() string {
 	var names []string
 	for _, n := range rightNames {
@@ -42,7 +42,7 @@ func (r Rights) String() string {
 	return strings.Join(names, "+")
 }
 
-// ParseRights reads "Listen+Send", in any case and order; a comma separates as well.
+// ParseRights parses "Listen+Send", in any case and order. A comma is a separator, too.
 func ParseRights(text string) (r Rights, err error) {
 	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return c == '+' || c == ',' }) {
 		known := false
@@ -62,30 +62,30 @@ func ParseRights(text string) (r Rights, err error) {
 	return r, nil
 }
 
-// Key is a shared access key. Its text signs tokens as it stands, byte for byte: that it looks like base64
-// means nothing.
+// Key is a shared access key. Tokens are signed with the bytes of its text, which is not decoded even if it
+// looks like base64.
 type Key struct {
-	Name   string // compared with case
+	Name   string // case-sensitive
 	Rights Rights
 	Text   string
 }
 
-// The key that the emulators have. It is public: it keeps nobody out.
+// The key of the emulators. It is public and protects nothing.
 const (
 	EmulatorName = "RootManageSharedAccessKey"
 	EmulatorText = "SAS_KEY_VALUE"
 )
 
-// EmulatorKey is the key that the emulators have.
+// EmulatorKey returns the key of the emulators.
 func EmulatorKey() Key { return Key{EmulatorName, All, EmulatorText} }
 
-// KeyError says what is wrong with the description of a key.
+// KeyError is the error for an invalid description of a key.
 type KeyError struct{ Reason string }
 
 func (e *KeyError) Error() string { return e.Reason }
 
-// ParseKey reads "NAME:RIGHTS:TEXT": "worker:Listen+Send:c2VjcmV0". The text may hold colons. It fails with a
-// *KeyError, which does not repeat the text.
+// ParseKey parses "NAME:RIGHTS:TEXT", for example "worker:Listen+Send:c2VjcmV0". The text may contain
+// colons. It fails with a *KeyError, which does not contain the text.
 func ParseKey(s string) (Key, error) {
 	name, rest, _ := strings.Cut(s, ":")
 	rights, text, found := strings.Cut(rest, ":")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxRules is the limit of shared access rules of an entity.
+// maxRules is the maximal number of shared access rules of an entity.
 const maxRules = 12
 
 // rule is a shared access rule of an entity: two keys of one name, with rights.
@@ -54,8 +54,9 @@ func ParseRules(elements []byte) (keys []Key, err error) {
 
 // Entities is the source of shared access rules. It must be safe for concurrent use.
 type Entities interface {
-	// AccessRules returns the path and the rules of the queue or topic that a path, in any case, names or is
-	// below of: for "news/subscriptions/all" those of "news". It returns no rules if there is no such entity.
+	// AccessRules returns the path and the rules of the queue or topic that path names or belongs to: for
+	// "news/subscriptions/all" those of "news". Case is ignored. It returns no rules if there is no such
+	// entity.
 	AccessRules(path string) (entity string, rules []byte)
 }
 

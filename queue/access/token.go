@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// maxToken is the longest token that is read, in bytes.
+// maxToken is the maximal length of a token in bytes.
 const maxToken = 16 << 10
 
 const signatureWord = "SharedAccessSignature"
 
-// Token reads a token and checks it: a shared access signature, as it stands in an Authorization header or
-// comes by AMQP's put-token, or a JSON Web Token with or without "Bearer". It fails with an *Error.
+// Token parses and verifies a token: a shared access signature, in the form of an Authorization header or
+// of AMQP's put-token, or a JSON Web Token with or without "Bearer". It fails with an *Error.
 func (g *Guard) Token(text string) (Grant, error) {
 	switch {
 	case g.mode == Off:
@@ -44,9 +44,9 @@ func malformed(why string) *Error {
 	return &Error{Malformed, "The token is malformed: " + why + "."}
 }
 
-// sharedAccess checks sr=R&sig=S&se=E&skn=K, in any order. What is signed is R as it stands there, escapes
-// and all, since clients do not agree on how to write them; a line feed; and E. The key is the bytes of its
-// text.
+// sharedAccess verifies sr=R&sig=S&se=E&skn=K, in any order. The signed text is R exactly as sent, a line
+// feed, and E. R is not unescaped, because clients escape it differently. The signing key is the bytes of
+// the key's text.
 func (g *Guard) sharedAccess(fields string) (Grant, error) {
 	var resource, sum, end, name string
 	for field := range strings.SplitSeq(fields, "&") {
@@ -97,7 +97,8 @@ func signature(k Key, text string) []byte {
 	return mac.Sum(nil)
 }
 
-// unescape undoes percent escapes; what is malformed stays as it is. A plus is a plus: it is in base64.
+// unescape decodes percent escapes; malformed text stays unchanged. A plus is not decoded, because it
+// occurs in base64.
 func unescape(s string) string {
 	if plain, err := url.PathUnescape(s); err == nil {
 		return plain
@@ -105,8 +106,9 @@ func unescape(s string) string {
 	return s
 }
 
-// scope is the path of what a token is for. Clients write all of a URI, with a port and a query, or no
-// scheme: then what looks like a host is one. The host is not compared: one machine has many names.
+// scope returns the path of a token's resource. Clients send a complete URI with port and query, or omit
+// the scheme; then a first segment that looks like a host is removed. The host is not compared, because one
+// machine has many names.
 func scope(resource string) []string {
 	_, rest, absolute := strings.Cut(resource, "://")
 	if !absolute {
@@ -117,7 +119,7 @@ func scope(resource string) []string {
 	if !absolute && !strings.ContainsAny(first, ":.") && first != "localhost" {
 		return segments(rest)
 	}
-	// A claim for a management node is for its entity.
+	// A token for a management node is valid for its entity.
 	list := segments(path)
 	if n := len(list); n > 0 && list[n-1] == "$management" {
 		list = list[:n-1]
@@ -125,9 +127,9 @@ func scope(resource string) []string {
 	return list
 }
 
-// webToken checks a JSON Web Token. There is no directory to ask for its signature: in Emulator one that can
-// be read will do, as it does with the emulators; in Strict its third part must be the text of a key that
-// manages, in base64, since otherwise a token that anybody can write would go round the keys.
+// webToken verifies a JSON Web Token. There is no directory to verify its signature. Emulator mode accepts
+// any token that can be parsed, as the emulators do. In Strict mode the third part must be the text of a
+// key with Manage, in base64, because otherwise anybody could write a valid token.
 func (g *Guard) webToken(token string) (Grant, error) {
 	head, rest, _ := strings.Cut(token, ".")
 	payload, proof, _ := strings.Cut(rest, ".")
@@ -167,7 +169,7 @@ func decodePart(part string, into any) bool {
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
-// Sign makes a token: a key's rights on a resource, which is a URI, until an end.
+// Sign returns a token with a key's rights on a resource, which is a URI, until an end.
 func Sign(k Key, resource string, end time.Time) string {
 	escaped := strings.ReplaceAll(url.QueryEscape(resource), "+", "%20")
 	until := strconv.FormatInt(end.Unix(), 10)

@@ -11,9 +11,9 @@ const (
 	defaultMaxSize = 1 << 20
 )
 
-// attach begins a link, whose node may take its time. The lock is held.
+// attach begins a link. The answer is sent later, because the handler may wait. The caller holds the lock.
 func (s *session) attach(a *frame.Attach) error {
-	// The handle is in use until the client is told that the link that had it has left.
+	// The handle is in use until the detach of the link that had it has been answered.
 	s.c.await(s.c.life, func() bool { return !s.leaving[a.Handle] })
 	if a.Handle >= handleMax || s.links[a.Handle] != nil {
 		s.fail(&frame.Error{Condition: frame.CondHandleInUse,
@@ -48,7 +48,7 @@ func (s *session) attach(a *frame.Attach) error {
 	return nil
 }
 
-// links is how many there are in all sessions. The lock is held.
+// links returns the number of links in all sessions. The caller holds the lock.
 func (c *conn) links() (n int) {
 	for _, s := range c.sessions {
 		n += len(s.links)
@@ -56,11 +56,11 @@ func (c *conn) links() (n int) {
 	return n
 }
 
-// begin answers an attach. The lock is held.
+// begin answers an attach. The caller holds the lock.
 func (l *Link) begin(answer Answer, err error) {
 	l.sink, l.source = answer.Sink, answer.Source
 	switch {
-	case l.closing: // the client has gone meanwhile, and knows it
+	case l.closing: // the client has detached the link meanwhile
 		return
 	case err != nil:
 		l.fail(l.asError(err))
@@ -94,7 +94,8 @@ func (l *Link) begin(answer Answer, err error) {
 	l.tell()
 }
 
-// reply is the server's attach: the modes and the termini as the client has them, since clients compare them.
+// reply returns the server's attach. It repeats the client's modes and termini, because clients compare
+// them.
 func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.Attach {
 	a := &frame.Attach{Name: l.name, Handle: l.handle, Receiver: !l.receiver,
 		SndSettleMode: l.request.SndSettleMode,
@@ -107,12 +108,13 @@ func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.At
 	return a
 }
 
-// detach answers the client's detach, or takes its answer to the server's. It answers when the node has been
-// told: the client may ask next for what the link has held.
+// detach answers the client's detach, or processes the client's answer to the server's detach. It answers
+// after the node has been notified, because the client may then request what the link held, such as a
+// session lock.
 func (s *session) detach(d *frame.Detach) error {
 	l := s.links[d.Handle]
 	if l == nil {
-		return nil // some clients say it twice, which harms nobody
+		return nil // some clients detach twice, which is harmless
 	}
 	answer := !l.closing
 	if answer {
@@ -126,7 +128,7 @@ func (s *session) detach(d *frame.Detach) error {
 		l.leave()
 		s.c.mu.Lock()
 		defer s.c.mu.Unlock()
-		if answer && (!s.ended || s.leaves) { // the client still listens until it gets the end
+		if answer && (!s.ended || s.leaves) { // the client reads until it gets the end
 			if !l.answered {
 				s.c.write(s.channel, l.reply(Answer{}, nil, nil))
 			}

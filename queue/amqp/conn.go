@@ -22,12 +22,12 @@ const (
 	defaultIdle      = 2 * time.Minute
 	channelMax       = 4999
 	handleMax        = 1 << 16
-	maxLinks         = 5000 // of a connection, in all its sessions
+	maxLinks         = 5000 // per connection, in all sessions together
 	// MaxPending is how many bytes of messages of one connection may wait for their sinks.
 	MaxPending = 16 << 20
-	// openTime is how long a client may take from connecting to its open.
+	// openTime is the time limit from connecting to the client's open.
 	openTime = 30 * time.Second
-	// closeTime is how long a client may take to answer a close, and to read what is left.
+	// closeTime is the time limit for the client to answer a close and to read the remaining output.
 	closeTime = 2 * time.Second
 )
 
@@ -36,34 +36,35 @@ type conn struct {
 	o       Options
 	raw     net.Conn
 	r       *frame.Reader
-	since   time.Time       // when it began
+	since   time.Time       // when the connection began
 	life    context.Context // ends with the connection
 	end     context.CancelFunc
-	reading context.Context // ends when no more frames are taken in
+	reading context.Context // ends when no more frames are read
 	stop    context.CancelFunc
 	nodes   Handler        // nil until the connection is open
-	work    sync.WaitGroup // all goroutines that work for links and sessions
-	pen     sync.WaitGroup // the one that writes
+	work    sync.WaitGroup // all goroutines of links and sessions
+	pen     sync.WaitGroup // the writing goroutine
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	out      output
 	sessions map[uint16]*session
 	ordering
-	pending  int   // bytes of messages that wait for sinks
-	held     int64 // bytes of the room that its links and messages have
-	partials int64 // those of messages that are not whole
+	pending  int   // bytes of messages waiting for sinks
+	held     int64 // bytes that links and messages have taken from Options.Room
+	partials int64 // the part of held for unfinished messages
 	swept    time.Time
-	size     int    // of the frame that is handled, in bytes
-	idle     bool   // as Options.Idle was told
-	peerMax  uint32 // the largest frame that the client reads
+	size     int    // bytes of the frame being handled
+	idle     bool   // the last value passed to Options.Idle
+	peerMax  uint32 // the client's maximal frame size
 	closing  bool   // close is sent
-	left     bool   // the client has closed, and will be answered
+	left     bool   // the client has sent close and waits for the answer
 	changed  chan struct{}
-	waiting  int // for changed
+	waiting  int // the number of goroutines waiting for changed
 }
 
-// Serve serves a connection until it ends, or ctx does, which closes it by its own protocol first. It returns
-// when nothing of it is left. The error is what was no fault of the client's: nil mostly.
+// Serve serves a connection until it ends. If ctx ends, Serve closes the connection by the AMQP protocol.
+// It returns after all goroutines of the connection have ended. Errors that the client or the network
+// causes are not returned.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.MaxFrameSize == 0 {
 		o.MaxFrameSize = defaultFrameSize
@@ -88,7 +89,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	c.reading, c.stop = context.WithCancel(c.life)
 	defer c.raw.Close()
 	_ = raw.SetDeadline(o.Wall.Now().Add(openTime))
-	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // nothing is open that could be closed better
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // before open, AMQP has no close
 	opened, err := c.open()
 	if !stop() || err != nil || opened == nil {
 		c.end()
@@ -109,13 +110,13 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// opening is what a client has said until it has opened the connection.
+// opening is what a client has sent up to its open.
 type opening struct {
 	peer    Peer
 	request *frame.Open
 }
 
-// ignoreClient drops the errors that a client, or the network to it, makes.
+// ignoreClient returns nil for errors that the client or the network has caused, and err for others.
 func ignoreClient(err error) error {
 	var format *frame.FormatError
 	var network net.Error
@@ -127,8 +128,8 @@ func ignoreClient(err error) error {
 	return err
 }
 
-// open goes through the protocol headers and the security layer up to the client's open. It is nil where the
-// client was turned away.
+// open processes the protocol headers, the security layer and the client's open. It returns nil if the
+// client was rejected.
 func (c *conn) open() (*opening, error) {
 	o := &opening{}
 	h, err := c.r.ProtocolHeader()
@@ -144,7 +145,7 @@ func (c *conn) open() (*opening, error) {
 			return nil, err
 		}
 	} else if h != frame.HeaderAMQP() {
-		want := frame.HeaderSASL() // what the server speaks is the answer to what it does not
+		want := frame.HeaderSASL() // an unsupported header is answered by a supported one
 		_, err := c.raw.Write(want[:])
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (c *conn) open() (*opening, error) {
 	return o, nil
 }
 
-// refuse closes a connection that was not opened: with an open, since close must follow one.
+// refuse closes a connection that was not opened. It sends an open first, since close must follow one.
 func (c *conn) refuse(err error) error {
 	var format *frame.FormatError
 	if !errors.As(err, &format) {
@@ -229,8 +230,8 @@ func (c *conn) read() (err error) {
 	}
 }
 
-// setPatience sets how long the next frame may take: with the lock held, as fail does, so that the one who
-// closes has the last word.
+// setPatience sets the deadline for the next frame. It holds the lock, as fail does, so that it cannot
+// overwrite the shorter deadline of a closing connection.
 func (c *conn) setPatience() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +242,8 @@ func (c *conn) setPatience() {
 	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(patience))
 }
 
-// broken tells the client why its connection ends, where that is its own doing.
+// broken closes the connection with an error if the client has violated the protocol or was silent for too
+// long.
 func (c *conn) broken(err error) {
 	var format *frame.FormatError
 	var network net.Error
@@ -255,14 +257,14 @@ func (c *conn) broken(err error) {
 	}
 }
 
-// fail closes the connection with an error: the client is to answer, and has a little time for it.
+// fail closes the connection with an error. The client has closeTime to answer.
 func (c *conn) fail(e *frame.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failLocked(e)
 }
 
-// failLocked is fail with the lock held.
+// failLocked is fail for a caller that holds the lock.
 func (c *conn) failLocked(e *frame.Error) {
 	if c.closing {
 		return
@@ -276,7 +278,7 @@ func (c *conn) failLocked(e *frame.Error) {
 	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(closeTime))
 }
 
-// handle does what a frame asks for. done reports that the connection is over.
+// handle processes a frame. done reports that the connection is over.
 func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	if f.Type != frame.TypeAMQP {
 		return false, &frame.FormatError{Condition: frame.CondFraming, Reason: "a frame of another type"}
@@ -287,7 +289,7 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	}
 	t, isTransfer := body.(*frame.Transfer)
 	if !isTransfer || t.State != nil {
-		// What is kept of it must not lie in the reader's buffer.
+		// The parts that are kept must not lie in the reader's buffer.
 		if body, payload, err = frame.Parse(bytes.Clone(f.Body)); err != nil {
 			return false, err
 		}
@@ -319,7 +321,7 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	if s == nil {
 		switch body.(type) {
 		case *frame.End, *frame.Detach:
-			return false, nil // some clients end twice, which harms nobody
+			return false, nil // some clients end twice, which is harmless
 		}
 		return false, &frame.FormatError{Condition: frame.CondFraming,
 			Reason: fmt.Sprintf("there is no session on the "+
@@ -333,8 +335,9 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	return false, s.handle(body, payload)
 }
 
-// leave ends all sessions, waits for all that works for them, and then for what is left to be written. A
-// close of the client's is answered last: it may ask another connection next for what this one has held.
+// leave ends all sessions, waits for their goroutines, and then until the remaining output is written. It
+// answers a close of the client last, because the client may then request on another connection what this
+// one held.
 func (c *conn) leave() {
 	c.mu.Lock()
 	var links []*Link

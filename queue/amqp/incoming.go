@@ -6,13 +6,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// partial is a message of which more is to come.
+// partial is a message whose last frame has not arrived yet.
 type partial struct {
 	arrival
-	refusal *frame.Error // nil: none; else what follows is passed over
+	refusal *frame.Error // nil: none; else further frames are discarded
 }
 
-// arrival is a message that waits for its sink.
+// arrival is a complete message that waits for its sink.
 type arrival struct {
 	Incoming
 	turn
@@ -20,7 +20,7 @@ type arrival struct {
 	hold hold
 }
 
-// transfer takes a message in, or a piece of one. The lock is held.
+// transfer processes a frame of a message. The caller holds the lock.
 func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 	if s.window == 0 {
 		s.fail(&frame.Error{Condition: frame.CondWindowViolation,
@@ -51,7 +51,8 @@ func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 	return nil
 }
 
-// take adds a piece to its message, and gives a whole message to the sink.
+// take adds a frame's payload to the current message, and queues the message for the sink once it is
+// complete.
 func (l *Link) take(t *frame.Transfer, payload []byte) {
 	p := l.partial
 	if p == nil {
@@ -101,7 +102,7 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 }
 
-// beginMessage begins the message of a transfer; nil: the link has failed.
+// beginMessage begins the message of a transfer. It returns nil if the link has failed.
 func (l *Link) beginMessage(t *frame.Transfer) *partial {
 	refusal := &frame.Error{Condition: frame.CondTransferLimit, Description: "There is no credit for the transfer."}
 	if l.credit > 0 {
@@ -118,8 +119,8 @@ func (l *Link) beginMessage(t *frame.Transfer) *partial {
 	return nil
 }
 
-// grow makes room in the payload for n bytes more: a large one gets all that it may have at once, since it
-// would be in memory several times while it grows.
+// grow makes room in the payload for n more bytes. A large message gets its full capacity at once, because
+// repeated reallocation would need a multiple of its size.
 func (p *partial) grow(n int, room hold) {
 	if room.large && cap(p.Payload) < int(room.n) && len(p.Payload)+n > cap(p.Payload) {
 		p.Payload = append(make([]byte, 0, room.n), p.Payload...)
@@ -131,7 +132,7 @@ func plainNoRoom() *frame.Error {
 		Description: "The messages of other clients take all the memory that there is for them."}
 }
 
-// ends reads the discharge that a message to a coordinator is; nil: it is none.
+// ends decodes the discharge in a message to a coordinator, or returns nil if the message is none.
 func (l *Link) ends(payload []byte) *discharge {
 	if l.discharges == nil {
 		return nil
@@ -148,7 +149,7 @@ func plainTooLarge() *frame.Error {
 		Description: "The message is larger than the link allows."}
 }
 
-// sinkAll gives the sink what has arrived, all that is there and ready at a time, until there is no more.
+// sinkAll passes queued arrivals to the sink, as many as are ready at a time, until the queue is empty.
 func (l *Link) sinkAll() {
 	c := l.s.c
 	c.mu.Lock()
@@ -177,8 +178,8 @@ func (l *Link) sinkAll() {
 	l.sinking = false
 }
 
-// nextArrivals takes what the sink may be given now out of what has arrived, in order. It waits until there
-// is some, or nothing is left: the server has detached the link.
+// nextArrivals removes the ready arrivals from the front of the queue. It waits until there is one, or
+// until the queue is empty because the server has detached the link.
 func (l *Link) nextArrivals() (list []arrival) {
 	l.s.c.await(context.WithoutCancel(l.life), func() bool {
 		return len(l.arrived) == 0 ||
@@ -197,7 +198,7 @@ func (l *Link) nextArrivals() (list []arrival) {
 	return list
 }
 
-// finishArrival ends the work of an arrival that its sink has answered.
+// finishArrival ends the turn of an arrival after the sink has returned its state.
 func (l *Link) finishArrival(a *arrival, state frame.State) {
 	if d, ok := state.(*frame.Declared); ok && l.discharges != nil {
 		l.declared(d.TxnID)
@@ -209,8 +210,7 @@ func (l *Link) finishArrival(a *arrival, state frame.State) {
 	l.s.c.finish(&a.turn, joined)
 }
 
-// outcomes tells the client what has become of its messages; those in a row that have been accepted in one
-// frame.
+// outcomes sends the states of messages to the client. Consecutive accepted messages share a frame.
 func (l *Link) outcomes(list []arrival, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1
@@ -231,7 +231,7 @@ func isAccepted(s frame.State) bool { _, ok := s.(*frame.Accepted); return ok }
 
 func (l *Link) outcome(a arrival, s frame.State) { l.outcomes([]arrival{a}, []frame.State{s}) }
 
-// refill gives credit anew when half of it is used.
+// refill grants new credit when half of it is used.
 func (l *Link) refill() {
 	if l.credit <= l.batch/2 {
 		l.credit = l.batch

@@ -10,21 +10,21 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// Link is a link of a client with a node. The connection's lock guards what is not fixed.
+// Link is a link between a client and a node. The connection's lock guards the fields that change.
 type Link struct {
 	s        *session
 	name     string
-	handle   uint32 // both sides number it alike
-	receiver bool   // the client receives
+	handle   uint32 // both sides use the same number
+	receiver bool   // the client is the receiver
 	request  *frame.Attach
-	kept     hold            // the room of the request
+	kept     hold            // the memory taken for the request
 	life     context.Context // ends when the link is stopped
 	end      context.CancelFunc
 	workers  sync.WaitGroup
 
 	answered bool         // attach is sent
 	closing  bool         // detach is sent, or the link is stopped
-	refusal  *frame.Error // with which the server has detached it; nil: it has not
+	refusal  *frame.Error // the error of the server's detach; nil: none was sent
 	sink     Sink
 	source   Source
 	maxSize  uint64
@@ -32,30 +32,30 @@ type Link struct {
 	noRoom   func() *frame.Error
 	// discharges is as in Answer.
 	discharges func(payload []byte) (txn []byte, fail, ok bool)
-	batch      uint32 // credit that a sink gives
-	credit     uint32 // of the one who sends
-	delivered  uint32 // deliveries of the one who sends: the delivery-count
+	batch      uint32 // the credit that a sink grants
+	credit     uint32 // the sender's remaining credit
+	delivered  uint32 // the sender's delivery-count
 
-	// Of a sink.
+	// Fields of a sink.
 	partial  *partial
-	room     hold         // of the message under way
-	since    time.Time    // when that began; zero: there is none
-	denied   *frame.Error // why the transfer that is handled has no room; nil: it has
+	room     hold         // taken for the current message
+	since    time.Time    // when the current message began; zero: there is none
+	denied   *frame.Error // why the current transfer gets no memory; nil: it has it
 	arrived  []arrival
 	sinking  bool
 	settling bool
 	settles  []settle
-	// Of a source.
+	// Fields of a source.
 	drain   bool
-	behind  []*discharge // that the last flow has come behind
+	behind  []*discharge // discharges that arrived before the last flow
 	pumping bool
-	cancel  context.CancelFunc // of the Receive that is under way
+	cancel  context.CancelFunc // cancels the current Receive
 }
 
-// Name is what the client calls the link.
+// Name returns the client's name of the link.
 func (l *Link) Name() string { return l.name }
 
-// Session is the session that the link is of.
+// Session returns the link's session.
 func (l *Link) Session() *Session { return &l.s.Session }
 
 // IsOpen reports whether neither side has ended the link.
@@ -65,25 +65,24 @@ func (l *Link) IsOpen() bool {
 	return !l.closing
 }
 
-// Detach ends the link with an error. It may be called at any time, by anybody.
+// Detach detaches the link with an error. It is safe for concurrent use.
 func (l *Link) Detach(e *frame.Error) {
 	l.s.c.mu.Lock()
 	defer l.s.c.mu.Unlock()
 	l.fail(e)
 }
 
-// Break breaks the connection of the link off, without a word to the client. It may be called at any time, by
-// anybody.
+// Break closes the link's network connection without notifying the client. It is safe for concurrent use.
 func (l *Link) Break() { _ = l.s.c.raw.Close() }
 
-// fail is Detach with the lock held. The client's answer forgets the link.
+// fail is Detach for a caller that holds the lock. The link is removed when the client answers.
 func (l *Link) fail(e *frame.Error) {
 	if l.closing || l.s.ended {
 		return
 	}
 	if l.answered {
 		l.debug("a link is detached by the server", e)
-	} else { // an attach that is refused names nothing
+	} else { // a refused attach is answered without termini
 		l.debug("a link is refused", e)
 		l.answered = true
 		l.s.c.write(l.s.channel, l.reply(Answer{}, nil, nil))
@@ -102,8 +101,8 @@ func (l *Link) fail(e *frame.Error) {
 	l.stop()
 }
 
-// stop ends what waits for the link. What the client has sent or settled before is done all the same: it may
-// have said that it wants to hear no more of it. The lock is held.
+// stop ends everything that waits for the link. Messages and settlements that the client sent before are
+// still processed: it may have detached without waiting for the results. The caller holds the lock.
 func (l *Link) stop() {
 	l.closing = true
 	l.end()
@@ -118,7 +117,7 @@ func (l *Link) stop() {
 	l.s.c.signal()
 }
 
-// forgetDeliveries forgets what was handed out on the link: the client settles no more of it.
+// forgetDeliveries removes the link's unsettled deliveries, because the client cannot settle them any more.
 func (l *Link) forgetDeliveries() {
 	for _, d := range l.s.unsettled {
 		if d.link == l {
@@ -127,13 +126,13 @@ func (l *Link) forgetDeliveries() {
 	}
 }
 
-// heard reports whether the client still listens to what is said of the link's deliveries: until it has
-// detached the link, or has confirmed that the server has.
+// heard reports whether the client still accepts frames about the link's deliveries. It does until it has
+// detached the link or has answered the server's detach.
 func (l *Link) heard() bool {
 	return !l.s.ended && (!l.closing || l.refusal != nil && l.s.links[l.handle] == l)
 }
 
-// leave waits until all is done that the link was to do, and tells the node. The link is stopped.
+// leave waits until the link's work is done and notifies the node. The link must be stopped.
 func (l *Link) leave() {
 	l.workers.Wait()
 	if l.sink != nil {
@@ -147,7 +146,7 @@ func (l *Link) leave() {
 	l.abandonTransactions()
 }
 
-// run lets fn work for the link. Where it has a defect the link ends with it, and no other.
+// run runs fn in a goroutine of the link. If fn panics, the link is detached and other links go on.
 func (l *Link) run(fn func()) {
 	l.workers.Go(func() {
 		defer func() {
@@ -161,7 +160,7 @@ func (l *Link) run(fn func()) {
 	})
 }
 
-// asError is an error of a node as the client gets it.
+// asError converts an error of a node to the error that the client gets.
 func (l *Link) asError(err error) *frame.Error {
 	var e *frame.Error
 	if errors.As(err, &e) {
@@ -172,7 +171,7 @@ func (l *Link) asError(err error) *frame.Error {
 		Description: "The server was unable to process the request."}
 }
 
-// flow takes a client's credit in, or answers its question.
+// flow processes a client's flow: new credit, or a request for the link's state.
 func (l *Link) flow(f *frame.Flow) {
 	if l.closing {
 		return
@@ -182,7 +181,7 @@ func (l *Link) flow(f *frame.Flow) {
 		l.drain = f.Drain
 		l.behind = l.s.barriers()
 		if l.cancel != nil {
-			l.cancel() // it asks for more than there is credit for, or is not to wait any more
+			l.cancel() // it waits, or asks for a number of messages that may be wrong now
 		}
 		l.pump()
 	}
@@ -191,7 +190,7 @@ func (l *Link) flow(f *frame.Flow) {
 	}
 }
 
-// tell writes a flow of the link.
+// tell sends a flow with the link's state.
 func (l *Link) tell() {
 	f := l.s.state()
 	f.Handle, f.DeliveryCount, f.LinkCredit = frame.Some(l.handle), frame.Some(l.delivered), frame.Some(

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// debug logs what has become of a link, for who looks for the reason why a client does not get on. e is the
-// reason; nil: there is none.
+// debug logs an event of a link, for users who search for the reason of a client's problem. e is the
+// reason, or nil.
 func (l *Link) debug(what string, e *frame.Error) {
 	log := l.s.c.o.Logger
 	if !log.Enabled(l.s.c.life, slog.LevelDebug) {
@@ -24,7 +24,7 @@ func (l *Link) debug(what string, e *frame.Error) {
 	log.Debug(what, attrs...)
 }
 
-// address is that of the node, as the client has asked for it.
+// address returns the address of the node as the client requested it.
 func (l *Link) address() string {
 	if l.receiver {
 		if l.request.Source == nil {

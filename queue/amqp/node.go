@@ -10,132 +10,133 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options say how connections are served. Connect must be set; the rest has defaults.
+// Options configures how connections are served. Connect must be set; all other fields have defaults.
 type Options struct {
-	// Connect begins a connection that has shown who it is. ctx ends with the connection.
+	// Connect returns the handler of a connection that its client has opened. ctx ends with the
+	// connection.
 	Connect func(ctx context.Context, p Peer) Handler
-	// Password checks SASL's PLAIN, and returns what Peer.Identity is to be. Nil: nobody is let in by it.
+	// Password checks SASL PLAIN and returns the value for Peer.Identity. Nil: PLAIN always fails.
 	Password func(user, password string) (identity any, err error)
-	// ContainerID is what the server calls itself.
+	// ContainerID is the server's container id.
 	ContainerID string
-	// MaxFrameSize is the largest frame that is read, in bytes. Default: 65,536.
+	// MaxFrameSize is the largest frame that the server reads, in bytes. Default: 65,536.
 	MaxFrameSize uint32
-	// IdleTimeout is how long a client may be silent. Default: 2 minutes; half as much more is granted.
+	// IdleTimeout is the timeout announced to clients. Default: 2 minutes. A connection is closed after one
+	// and a half times as long.
 	IdleTimeout time.Duration
-	// TokenTime is how long a client may take from connecting to showing who it is. Default: a minute.
+	// TokenTime is the time limit from connecting to authorization. Default: one minute.
 	TokenTime time.Duration
-	// Room is the memory that what clients send, and what they do not read, is counted against. Nil: each
-	// connection has bounds of its own alone.
+	// Room is the memory limit for what clients send and for output that they do not read. Nil: only the
+	// limits per connection apply.
 	Room Room
-	// Idle is told when the connection begins or ends to be one that may be closed where another client needs
-	// its place; at its beginning it is. Nil: nobody asks. It must not wait.
+	// Idle is called when the connection becomes idle or busy. An idle connection may be closed to make
+	// place for another client. A new connection is idle. Nil: not called. It must not block.
 	Idle func(bool)
-	// Wall tells real time. Default: the system's.
+	// Wall is the source of real time. Default: the system clock.
 	Wall ttl.Clock
-	// Logger takes what is no fault of a client. Nil discards.
+	// Logger logs errors that no client has caused. Nil discards.
 	Logger *slog.Logger
 }
 
-// Peer is who is connected.
+// Peer describes the client of a connection.
 type Peer struct {
-	Identity  any    // of Options.Password; nil for who has shown nothing
-	Container string // what the client calls itself
-	Hostname  string // what it thinks the server is called
+	Identity  any    // returned by Options.Password; nil if the client did not use PLAIN
+	Container string // the client's container id
+	Hostname  string // the server's host name, as the client sent it
 
-	Properties wire.Map // what it says of itself
+	Properties wire.Map // the client's connection properties
 }
 
-// Session is a session of a client, as a Handler sees it.
+// Session is a client's session as a Handler sees it.
 type Session struct {
-	// Own is what the Handler keeps of the session. Nothing else looks at it.
+	// Own is for the Handler's use. Package amqp does not access it.
 	Own any
 }
 
-// Handler is what a connection is connected to. Its methods are called from several goroutines.
+// Handler implements the nodes of one connection. Its methods are called concurrently.
 type Handler interface {
-	// Attaching is told of a link that a client asks for, before Attach decides about it, in the order of the
-	// client's frames. It must not wait.
+	// Attaching is called before Attach, in the order of the client's attach frames. It must not block.
 	Attaching(l *Link, request *frame.Attach)
-	// Attach decides about a link that a client asks for. ctx ends with the link. The error is a
-	// *frame.Error, or a defect.
+	// Attach accepts or refuses a link that a client requests. ctx ends with the link. The error is a
+	// *frame.Error; other errors are logged as defects.
 	Attach(ctx context.Context, l *Link, request *frame.Attach) (Answer, error)
-	// Authorized reports whether the client has shown who it is, now or before. It must not wait.
+	// Authorized reports whether the client has been authorized. It must not block.
 	Authorized() bool
-	// Closed is told when all links are detached and the connection is gone.
+	// Closed is called once all links are detached and the connection is closed.
 	Closed()
 }
 
-// Answer is what a link that was attached is like.
+// Answer describes an accepted link.
 type Answer struct {
-	Sink           Sink          // of a link on which the client sends
-	Source         Source        // of one on which it receives
-	From           *frame.Source // what is answered; nil: as it was asked for
+	Sink           Sink          // for a link on which the client sends
+	Source         Source        // for a link on which the client receives
+	From           *frame.Source // the source to answer with; nil: as requested
 	Properties     wire.Map
 	MaxMessageSize uint64 // bytes, of a Sink; 0: 1 MiB
-	Credit         uint32 // that a Sink gives ahead; 0: 1,000
-	// Discharges reads a message to a coordinator: which transaction it ends, and whether that is to fail. ok
-	// is false of one that ends none. Nil: the Sink is no coordinator.
+	Credit         uint32 // granted by a Sink; 0: 1,000
+	// Discharges decodes a message to a coordinator: the id of the transaction that it discharges, and
+	// whether to roll it back. ok is false if the message is no discharge. Nil: the Sink is no coordinator.
 	Discharges func(payload []byte) (txn []byte, fail, ok bool)
-	// TooLarge makes what a client is told of a message above MaxMessageSize, which no Sink gets. Nil: plain
-	// words.
+	// TooLarge returns the error for a message above MaxMessageSize, which is not passed to the Sink. Nil:
+	// a generic error.
 	TooLarge func() *frame.Error
-	// NoRoom makes what a client is told of a message for which there is no memory. Nil: plain words.
+	// NoRoom returns the error for a message for which there is no memory. Nil: a generic error.
 	NoRoom func() *frame.Error
 }
 
-// Sink takes what a client sends on a link.
+// Sink receives the messages that a client sends on a link.
 type Sink interface {
-	// Transfer takes messages in the order in which they have come, and tells the state of each: a
-	// *frame.Transactional where it has become part of a transaction. ctx does not end: what a client has
-	// sent before it leaves is taken. It is called by one goroutine at a time.
+	// Transfer processes messages in the order of their arrival and returns the state of each: a
+	// *frame.Transactional if it has become part of a transaction. ctx is not cancelled when the client
+	// leaves, because messages sent before are still processed. Calls are not concurrent.
 	Transfer(ctx context.Context, list []Incoming) []frame.State
-	// Detached is told once when the link is gone, and no other method runs.
+	// Detached is called once after the link has ended and no other method is running.
 	Detached()
 }
 
-// Incoming is a message that a client has sent. It is the sink's to keep.
+// Incoming is a message sent by a client. The sink may keep it.
 type Incoming struct {
 	Format  uint32
 	Payload []byte
-	Settled bool        // nobody is told of its state
-	State   frame.State // of a transaction; nil for none
-	// Incomplete is set of the discharge of a transaction of which some work was refused or lost: it must not
+	Settled bool        // the client gets no disposition
+	State   frame.State // of its transaction; nil for none
+	// Incomplete is set for the discharge of a transaction that has lost or refused some work: it must not
 	// be committed.
 	Incomplete bool
 }
 
-// Source gives messages to a client.
+// Source provides messages for a client.
 type Source interface {
-	// Receive returns up to max messages; where there are none it waits for one until ctx ends, if wait is
-	// set. Who gets none, and no error, has not waited or ctx has ended. An error ends the link: a
-	// *frame.Error, or a defect. It is called by one goroutine at a time.
+	// Receive returns up to max messages. If there are none and wait is set, it waits for one until ctx
+	// ends. No messages and no error mean that wait was not set or ctx has ended. An error ends the link: a
+	// *frame.Error; other errors are logged as defects. Calls are not concurrent.
 	Receive(ctx context.Context, max int, wait bool) ([]Outgoing, error)
-	// GiveBack returns messages that were not sent, since the client has taken its credit back or the link is
-	// gone.
+	// GiveBack returns messages that were not sent, because the client has withdrawn its credit or the link
+	// has ended.
 	GiveBack(list []Outgoing)
-	// Settle settles messages as the client wants it, and reports what has become of each: a
-	// *frame.Transactional where that depends on a transaction, whose end settles it. ctx does not end. It is
-	// called by one goroutine at a time, beside Receive.
+	// Settle settles messages with the client's states and returns the resulting state of each: a
+	// *frame.Transactional if a transaction will settle it. ctx is not cancelled when the link ends. Calls
+	// of Settle are not concurrent, but one may run while Receive runs.
 	Settle(ctx context.Context, list []Settlement) []frame.State
-	// Detached is told once when the link is gone, and no other method runs.
+	// Detached is called once after the link has ended and no other method is running.
 	Detached()
 }
 
 // Outgoing is a message for a client.
 type Outgoing struct {
-	Tag     []byte // names the delivery, at most 32 bytes
+	Tag     []byte // identifies the delivery, at most 32 bytes
 	Format  uint32
 	Payload []byte
 	Settled bool // the client need not settle it
-	// Final is set of what the source has given away for good: it is sent although the client has taken its
-	// credit back meanwhile, as if it had been under way.
+	// Final is set if the source has given the message away for good. It is sent even if the client has
+	// withdrawn its credit meanwhile.
 	Final bool
-	// Done is called when the message was written or given back; nil: nobody asks.
+	// Done is called when the message was written or given back. It may be nil.
 	Done func()
 }
 
-// Settlement is what a client wants to become of a delivery.
+// Settlement is a client's settlement of one delivery.
 type Settlement struct {
 	Tag   []byte
-	State frame.State // nil: it has said no more than that it is settled
+	State frame.State // nil if the client has sent settled without a state
 }

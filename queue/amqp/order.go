@@ -8,45 +8,47 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// The order of work around transactions. Links work side by side, but for one rule: a discharge is looked at
-// when all work of its transaction that arrived before it has been done, and work that arrives behind it on
-// its session waits until it is done. A coordinator that is the only link of its session orders the whole
-// connection, since clients give each link a session of its own then.
+// The order of work around transactions. Links work in parallel, with one exception. A discharge is
+// processed after all work of its transaction that arrived before it. Work that arrives after the discharge
+// on the same session waits until it is done. If a coordinator is the only link of its session, its
+// discharges order the whole connection, because such clients use one session per link.
 //
-// Work waits only for work that has arrived before it, and links work off what has arrived whatever becomes
-// of their client, so that no wait is a cycle and each ends. The connection's lock guards all of it.
+// Work waits only for work that has arrived before it, and links process what has arrived even after their
+// client has left. Therefore waits form no cycle, and each of them ends. The connection's lock guards all
+// of this state.
 
-// ordering is what a connection knows of its transactions.
+// ordering is a connection's state of transactions.
 type ordering struct {
 	transactions map[string]*transaction // by id
-	last         *discharge              // of those that order the whole connection
+	last         *discharge              // the last discharge that orders the whole connection
 }
 
-// transaction is one that a coordinator of the connection has declared, until it is discharged.
+// transaction is an undischarged transaction that a coordinator of the connection has declared.
 type transaction struct {
 	by          *Link
-	pending     int // transfers and settlements of it that have arrived and are not done
+	pending     int // its transfers and settlements that have arrived and are not done
 	incomplete  bool
-	provisional map[*outDelivery]struct{} // deliveries that it settles
-	ending      *discharge                // nil: none has arrived
+	provisional map[*outDelivery]struct{} // deliveries that it will settle
+	ending      *discharge                // its discharge; nil: none has arrived
 }
 
-// discharge is the end of a transaction that a client asks for, from its arrival until it is done.
+// discharge is a client's request to end a transaction, from its arrival until it is done.
 type discharge struct {
 	id   string
-	t    *transaction // nil: there is none of that id
+	t    *transaction // nil: there is no transaction with the id
 	fail bool
 	done bool
 }
 
-// turn is when an arrival or a settlement may be worked off, and what its end is to be counted for.
+// turn determines when an arrival or a settlement may be processed, and what its completion affects.
 type turn struct {
 	behind []*discharge
-	of     *transaction // that counts it as pending; nil: none
-	ends   *discharge   // that it is; nil: it is none
+	of     *transaction // the transaction that counts it as pending; nil: none
+	ends   *discharge   // the discharge that it is; nil: it is none
 }
 
-// enqueue notes work that has arrived on the session. state is that of its frame; ends is set of a discharge.
+// enqueue records work that has arrived on the session. state is the state in its frame; ends is set for a
+// discharge.
 func (s *session) enqueue(state frame.State, ends *discharge) turn {
 	c := s.c
 	w := turn{behind: s.barriers(), ends: ends}
@@ -72,7 +74,7 @@ func (s *session) enqueue(state frame.State, ends *discharge) turn {
 	return w
 }
 
-// barriers are the discharges that work which arrives on the session now is behind.
+// barriers returns the pending discharges that work which arrives on the session now must wait for.
 func (s *session) barriers() (list []*discharge) {
 	for _, d := range []*discharge{s.last, s.c.last} {
 		if d != nil && !d.done {
@@ -82,7 +84,7 @@ func (s *session) barriers() (list []*discharge) {
 	return list
 }
 
-// order makes a discharge the last one of what it orders: its session, or the connection.
+// order makes a discharge a barrier for its session or for the connection.
 func (s *session) order(d *discharge) {
 	if len(s.links) > 1 {
 		s.last = d
@@ -91,7 +93,7 @@ func (s *session) order(d *discharge) {
 	s.c.last = d
 }
 
-// ready reports whether the work may be done now.
+// ready reports whether the work may be processed now.
 func (w *turn) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
@@ -106,8 +108,8 @@ func passed(list []*discharge) bool {
 	return true
 }
 
-// finish ends work: done reports whether it has become part of its transaction, if it has one. Of a
-// discharge it reports whether the transaction is committed.
+// finish ends work. done reports whether the work has become part of its transaction; for a discharge,
+// whether the transaction is committed.
 func (c *conn) finish(w *turn, done bool) {
 	if w.of != nil {
 		w.of.pending--
@@ -123,7 +125,7 @@ func (c *conn) finish(w *turn, done bool) {
 	c.signal()
 }
 
-// lose notes that work of a transaction is not done: it cannot be committed any more.
+// lose records that work of a transaction was lost: the transaction cannot be committed any more.
 func (c *conn) lose(state frame.State) {
 	if part, ok := state.(*frame.Transactional); ok {
 		if t := c.transactions[string(part.TxnID)]; t != nil && t.ending == nil {
@@ -132,7 +134,7 @@ func (c *conn) lose(state frame.State) {
 	}
 }
 
-// loseFrame is lose for a frame that nobody takes in.
+// loseFrame is lose for a frame that is not processed.
 func (c *conn) loseFrame(body frame.Body) {
 	switch b := body.(type) {
 	case *frame.Transfer:
@@ -142,7 +144,7 @@ func (c *conn) loseFrame(body frame.Body) {
 	}
 }
 
-// declared notes a transaction that the coordinator has declared.
+// declared records a transaction that the coordinator has declared.
 func (l *Link) declared(id []byte) {
 	c := l.s.c
 	if c.transactions == nil {
@@ -151,7 +153,7 @@ func (l *Link) declared(id []byte) {
 	c.transactions[string(id)] = &transaction{by: l, provisional: make(map[*outDelivery]struct{})}
 }
 
-// abandonTransactions forgets the transactions of a coordinator that is gone.
+// abandonTransactions removes the transactions of a coordinator whose link has ended.
 func (l *Link) abandonTransactions() {
 	c := l.s.c
 	for id, t := range c.transactions {
@@ -162,8 +164,8 @@ func (l *Link) abandonTransactions() {
 	}
 }
 
-// settleProvisional ends the provisional state of deliveries: a transaction that is committed settles them,
-// after another one the client can settle them again (OASIS AMQP 1.0 part 4, 4.4.2).
+// settleProvisional ends the provisional state of a transaction's deliveries. A committed transaction
+// settles them. After a rollback the client can settle them again (OASIS AMQP 1.0 part 4, 4.4.2).
 func (c *conn) settleProvisional(t *transaction, committed bool) {
 	list := slices.SortedFunc(maps.Keys(t.provisional), func(a, b *outDelivery) int {
 		return cmp.Compare(a.id,
@@ -182,7 +184,7 @@ func (c *conn) settleProvisional(t *transaction, committed bool) {
 	}
 }
 
-// setProvisional notes the outcome that a delivery has when a transaction is committed.
+// setProvisional records the outcome that a delivery has if a transaction is committed.
 func (d *outDelivery) setProvisional(state *frame.Transactional) {
 	if t := d.link.s.c.transactions[string(state.TxnID)]; t != nil {
 		d.transaction, d.outcome = t, state.Outcome
@@ -190,7 +192,7 @@ func (d *outDelivery) setProvisional(state *frame.Transactional) {
 	}
 }
 
-// forget forgets a delivery that is settled, or that nobody can settle any more.
+// forget removes a delivery that is settled, or that cannot be settled any more.
 func (d *outDelivery) forget() {
 	delete(d.link.s.unsettled, d.id)
 	if d.transaction != nil {

@@ -6,27 +6,27 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// maxAsked is how many messages a source is asked for at a time.
+// maxAsked is the maximal number of messages requested from a source at a time.
 const maxAsked = 64
 
-// transferHead is more than a transfer takes without its payload and tag.
+// transferHead is an upper bound of the size of a transfer frame without its payload and tag, in bytes.
 const transferHead = 64
 
-// outDelivery is one that the client has to settle.
+// outDelivery is a delivery that the client must settle.
 type outDelivery struct {
 	id   uint32
 	link *Link
 	tag  []byte
-	// busy counts the settlements that have arrived and are not answered; joins is the transaction that the
-	// last of them is part of, nil: none.
+	// busy counts the settlements that have arrived and are not answered. joins is the transaction of the
+	// last of them; nil: none.
 	busy  int
 	joins *transaction
 
-	transaction *transaction // that settles it with the outcome; nil: none
+	transaction *transaction // will settle it with outcome; nil: none
 	outcome     frame.State
 }
 
-// pump lets the source give messages while there is credit. The lock is held.
+// pump sends messages of the source while there is credit. The caller holds the lock.
 func (l *Link) pump() {
 	if l.pumping || l.closing || !l.answered || l.source == nil || l.credit == 0 && !l.drain {
 		return
@@ -44,9 +44,9 @@ func (l *Link) pump() {
 	})
 }
 
-// serve asks the source once and sends what it gives. The lock is held, but not while the source is asked.
+// serve asks the source once and sends the messages. The lock is held, except while the source is asked.
 func (l *Link) serve() {
-	if l.credit == 0 { // there is nothing to drain
+	if l.credit == 0 { // drain without credit: no message can be sent
 		l.drained()
 		return
 	}
@@ -55,7 +55,7 @@ func (l *Link) serve() {
 	ask, wait := int(min(l.credit, maxAsked)), !l.drain
 	l.cancel = cancel
 	if l.drain {
-		l.cancel = nil // it ends soon by itself
+		l.cancel = nil // such a Receive does not wait
 	}
 	var list []Outgoing
 	var err error
@@ -78,7 +78,7 @@ func (l *Link) serve() {
 	}
 }
 
-// done reports that messages are not kept any more.
+// done calls Done of messages.
 func done(list []Outgoing) {
 	for _, m := range list {
 		if m.Done != nil {
@@ -87,7 +87,7 @@ func done(list []Outgoing) {
 	}
 }
 
-// drained uses the credit up that is left, and tells the client so.
+// drained uses up the remaining credit and notifies the client.
 func (l *Link) drained() {
 	if !l.drain || l.closing {
 		return
@@ -98,13 +98,13 @@ func (l *Link) drained() {
 	l.drain = false
 }
 
-// send sends a message in as many frames as it takes, as the session's window and the output allow. It is
-// false where the link, or its credit, has ended before the first one. The lock is held, but not while it
-// waits.
+// send sends a message in as many frames as needed, as the session's window and the output allow. It
+// returns false if the link or its credit has ended before the first frame. The lock is held, except while
+// it waits.
 func (l *Link) send(m Outgoing) bool {
 	s, c := l.s, l.s.c
 	room := func() bool { return c.out.dead || s.peerWindow > 0 && c.outputFits(roomy) }
-	// The client may take its credit back while there is no room.
+	// The client may withdraw its credit during the wait.
 	withdrawn := func() bool { return l.credit == 0 && !m.Final }
 	begin := func() bool { return withdrawn() || room() }
 	if !c.await(l.life, begin) || l.closing || c.out.dead || withdrawn() {
@@ -131,9 +131,9 @@ func (l *Link) send(m Outgoing) bool {
 			return true
 		}
 		if !c.await(l.life, room) || l.closing || c.out.dead {
-			return true // it was begun: the client has to settle it, or the link is gone
+			return true // it is partly sent: the client settles it, or the link has ended
 		}
-		// Later frames repeat no more than the id, which old clients look for.
+		// Later frames repeat only the id, which old clients require.
 		t.DeliveryTag, t.MessageFormat = nil, frame.Maybe{}
 	}
 }

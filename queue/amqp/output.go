@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// freeOutput is how many bytes of output are of no room.
+	// freeOutput is how many bytes of output are not counted against Options.Room.
 	freeOutput = 64 << 10
-	// roomy is how many bytes may wait to be written where sources add more.
+	// roomy is how many bytes of output may wait while sources still add messages.
 	roomy = 256 << 10
-	// crowded is how many bytes may wait where the client is still read.
+	// crowded is how many bytes of output may wait while the client is still read.
 	crowded = 4 << 20
-	// spareSize is the largest buffer that an idle connection keeps.
+	// spareSize is the largest buffer that an idle connection keeps, in bytes.
 	spareSize = 16 << 10
 )
 
-// output is what waits to be written. It is guarded by the connection's lock, but for the channel.
+// output is the data waiting to be written. The connection's lock guards it, except the channel.
 type output struct {
 	buf   []byte
-	held  int64 // bytes of the room that it has
+	held  int64 // bytes taken from Options.Room
 	spare []byte
 	wake  chan struct{} // one slot
-	last  bool          // the writer ends when it has written what is there
+	last  bool          // the writer ends after the current data
 	dead  bool          // the writer has ended
 }
 
-// write adds a frame. The lock is held.
+// write appends a frame to the output. The caller holds the lock.
 func (c *conn) write(channel uint16, b frame.Body) { c.writeTransfer(channel, b, nil) }
 
 func (c *conn) writeTransfer(channel uint16, b frame.Body, payload []byte) {
@@ -46,8 +46,8 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// writeOut writes what there is until the connection ends, and a heartbeat when there has been nothing for
-// half as long as the client waits; 0: it waits for ever.
+// writeOut writes the output until the connection ends. It writes a heartbeat if there was no output for
+// half of the client's idle timeout. 0: no timeout.
 func (c *conn) writeOut(peerIdle time.Duration) {
 	defer func() {
 		c.mu.Lock()
@@ -79,7 +79,7 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 	}
 }
 
-// flush writes what is there. last reports that no more will come.
+// flush writes the current output. last reports that no more output will come.
 func (c *conn) flush() (last bool, err error) {
 	c.mu.Lock()
 	b := c.out.buf
@@ -87,14 +87,14 @@ func (c *conn) flush() (last bool, err error) {
 	c.out.buf, c.out.spare = c.out.spare[:0], nil
 	c.signal()
 	patience := c.o.IdleTimeout
-	if c.closing { // the limit of what was written before may be over
+	if c.closing { // the deadline of the previous write may have passed
 		patience = closeTime
 	}
 	_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(patience))
 	c.mu.Unlock()
 	if len(b) > 0 {
 		if _, err = c.raw.Write(b); err != nil {
-			_ = c.raw.Close() // the reader learns of it
+			_ = c.raw.Close() // so that the reader ends, too
 		}
 	}
 	c.mu.Lock()
@@ -109,7 +109,7 @@ func (c *conn) flush() (last bool, err error) {
 	return last, err
 }
 
-// signal wakes all who wait for the state to change. The lock is held.
+// signal wakes all goroutines that wait for a change of state. The caller holds the lock.
 func (c *conn) signal() {
 	if c.waiting > 0 {
 		close(c.changed)
@@ -117,8 +117,8 @@ func (c *conn) signal() {
 	}
 }
 
-// await waits until ready, which is asked with the lock held; false where ctx ends before. The lock is held
-// before and after, and not while it waits.
+// await waits until ready returns true. It returns false if ctx ends first. ready is called with the lock
+// held. The lock is held before and after, but not during the wait.
 func (c *conn) await(ctx context.Context, ready func() bool) bool {
 	for !ready() {
 		if ctx.Err() != nil {

@@ -8,56 +8,56 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Room is the memory that all clients of a server share, in bytes. It is used concurrently.
+// Room is a memory limit in bytes, shared by all clients of a server. It is safe for concurrent use.
 type Room interface {
-	// Take waits for n bytes until ctx ends, whose error it returns.
+	// Take waits for n bytes until ctx ends, and then returns the error of ctx.
 	Take(ctx context.Context, n int64) error
-	// TryTake takes n bytes if they are there.
+	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
-	// Give gives n bytes back.
+	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge is Take for a large message: it waits for others of its kind first, so that those who take
-	// little need not wait behind it.
+	// TakeLarge is Take for a large message. It waits behind other large messages, so that small ones need
+	// not wait behind it.
 	TakeLarge(ctx context.Context, n int64) error
-	// GiveLarge gives back what TakeLarge took.
+	// GiveLarge returns n bytes that TakeLarge took.
 	GiveLarge(n int64)
 }
 
-// The room of a message that comes in several frames grows in steps: who waits for the next step holds no
-// more than the one before. From the last one on a message waits for nothing.
+// The memory for a message of several frames grows in steps: a message that waits for the next step holds
+// only the previous one. After the last step it waits for nothing.
 const (
 	firstStep  = 256 << 10
 	secondStep = 1 << 20
-	// maxPartials is how many bytes the unfinished messages of a connection may have, those beyond the second
-	// step left aside: the room for these is one of the server's.
+	// maxPartials is how many bytes the unfinished messages of a connection may have. Messages beyond the
+	// second step are not counted: TakeLarge limits them for the whole server.
 	maxPartials = 32 << 20
-	// roomTime is how long a client waits for room.
+	// roomTime is the time limit of a wait for memory.
 	roomTime = 30 * time.Second
-	// partialTime is how long a message may take from its first frame to its last.
+	// partialTime is the time limit of a message, from its first frame to its last.
 	partialTime = 5 * time.Minute
-	// sweepTime is how often unfinished messages are looked through for those that take too long.
+	// sweepTime is the interval of the checks for messages beyond partialTime.
 	sweepTime = 10 * time.Second
 )
 
-// Bounds of a connection until its client has shown who it is.
+// Limits of a connection until its client is authorized.
 const (
-	earlyBytes    = 32 << 10 // of a frame, of the links together with unfinished messages, and of output
+	earlyBytes    = 32 << 10 // of a frame; of all links and unfinished messages; of output
 	earlyLinks    = 16
 	earlySessions = 16
-	// defaultTokenTime is how long it may take.
+	// defaultTokenTime is the time limit for the authorization.
 	defaultTokenTime = time.Minute
 )
 
-// maxLinkName is how many bytes the name of a link may have.
+// maxLinkName is the maximal length of a link's name in bytes.
 const maxLinkName = 512
 
-// hold is what a message, or a link, has of the room.
+// hold is memory taken from Options.Room for a message or a link.
 type hold struct {
 	n     int64
 	large bool
 }
 
-// give gives a hold back.
+// give returns a hold.
 func (c *conn) give(h hold) {
 	c.held -= h.n
 	switch {
@@ -69,9 +69,9 @@ func (c *conn) give(h hold) {
 	}
 }
 
-// take takes n bytes of the room, and waits for them where there are none. It is false where the client has
-// waited for long, the connection ends, or has too much already without having shown who it is: it is closed
-// then. The lock is held, but not while it waits.
+// take takes memory and waits until it is available. It returns false if the client has waited for
+// roomTime, or the connection ends. It also closes the connection and returns false if the client is not
+// authorized and exceeds earlyBytes. The lock is held, except while it waits.
 func (c *conn) take(h hold) bool {
 	if c.early() && c.held+h.n > earlyBytes {
 		c.failLocked(tooMuchEarly())
@@ -95,7 +95,7 @@ func (c *conn) take(h hold) bool {
 	return true
 }
 
-// early reports whether the client has not shown who it is. The lock is held.
+// early reports whether the client is not authorized yet. The caller holds the lock.
 func (c *conn) early() bool { return c.nodes != nil && !c.nodes.Authorized() }
 
 func tooMuchEarly() *frame.Error {
@@ -103,8 +103,8 @@ func tooMuchEarly() *frame.Error {
 		Description: "A client that has shown no token has a few links and 32 KB."}
 }
 
-// admit takes the room for a transfer. Where there is none the link refuses the message. The lock is held,
-// but not while it waits.
+// admit takes the memory for a transfer. If there is none, the link refuses the message. The lock is held,
+// except while it waits.
 func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 	l := s.links[t.Handle]
 	if l == nil || l.closing || l.receiver || !l.answered || t.Aborted {
@@ -126,7 +126,7 @@ func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 	}
 }
 
-// takeMore makes the room of the message under way what next says.
+// takeMore increases the memory of the current message to next.
 func (c *conn) takeMore(l *Link, next hold) bool {
 	more := next
 	if !next.large {
@@ -156,11 +156,11 @@ func (c *conn) takeMore(l *Link, next hold) bool {
 	return true
 }
 
-// step is the room that a message of n bytes needs, of which more is to come or not.
+// step returns the memory that an unfinished or complete message of n bytes needs.
 func (l *Link) step(n int64, more bool) hold {
 	most := int64(min(l.maxSize, 1<<40))
 	switch {
-	case n > most: // it is refused
+	case n > most: // the message is refused
 		return hold{}
 	case n > secondStep:
 		return hold{n: most, large: true}
@@ -172,8 +172,8 @@ func (l *Link) step(n int64, more bool) hold {
 	return hold{n: min(firstStep, most)}
 }
 
-// pass gives the room of the message under way to the message, which is whole: what it does not need is given
-// back.
+// pass transfers the memory of the current message to the complete message, and returns what exceeds its
+// size.
 func (l *Link) pass(size int) hold {
 	c, h := l.s.c, l.room
 	l.room, l.since = hold{}, time.Time{}
@@ -187,7 +187,7 @@ func (l *Link) pass(size int) hold {
 	return h
 }
 
-// free gives the room of the message under way back.
+// free returns the memory of the current message.
 func (l *Link) free() {
 	if !l.room.large {
 		l.s.c.partials -= l.room.n
@@ -196,7 +196,7 @@ func (l *Link) free() {
 	l.room, l.since = hold{}, time.Time{}
 }
 
-// dropSlow ends the links whose messages have been unfinished for too long. The lock is held.
+// dropSlow detaches the links whose current message is older than partialTime. The caller holds the lock.
 func (c *conn) dropSlow() {
 	now := c.o.Wall.Now()
 	if c.held == 0 || now.Sub(c.swept) < sweepTime {
@@ -213,8 +213,8 @@ func (c *conn) dropSlow() {
 	}
 }
 
-// awaitRoom keeps the reader from taking more in than is worked off: the messages that wait are whole, so
-// that none of them waits for the reader.
+// awaitRoom stops the reader while too much input or output waits. Only complete messages count, so none of
+// them waits for the reader.
 func (c *conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,7 +229,7 @@ func (c *conn) awaitRoom() {
 	c.limitFrames()
 }
 
-// limitFrames sets how large the next frame may be.
+// limitFrames sets the maximal size of the next frame.
 func (c *conn) limitFrames() {
 	most := c.o.MaxFrameSize
 	if c.early() {
@@ -238,8 +238,8 @@ func (c *conn) limitFrames() {
 	c.r.SetMax(most)
 }
 
-// outputFits reports whether there is less output than most bytes, of which those above freeOutput are of the
-// room. The lock is held.
+// outputFits reports whether the output has less than most bytes. It takes memory for the bytes above
+// freeOutput, and returns false if there is none. The caller holds the lock.
 func (c *conn) outputFits(most int) bool {
 	n := len(c.out.buf)
 	if n >= most || c.o.Room == nil || c.out.dead {
@@ -254,8 +254,8 @@ func (c *conn) outputFits(most int) bool {
 	return true
 }
 
-// watchIdle reports who has given the connection its place whether another one may have it: its client has
-// shown no token, or has no link. The lock is held.
+// watchIdle calls Options.Idle if the connection has become idle or busy. It is idle while its client is
+// not authorized or has no link. The caller holds the lock.
 func (c *conn) watchIdle() {
 	if c.o.Idle == nil {
 		return
@@ -266,8 +266,8 @@ func (c *conn) watchIdle() {
 	}
 }
 
-// admitFrame reports whether a connection whose client has shown no token may have one more session or link.
-// It is closed where it may not. The lock is held.
+// admitFrame reports whether an unauthorized client may open one more session or link. If not, it closes
+// the connection. The caller holds the lock.
 func (c *conn) admitFrame(b frame.Body) bool {
 	if !c.early() {
 		return true
@@ -285,7 +285,7 @@ func (c *conn) admitFrame(b frame.Body) bool {
 	return !over
 }
 
-// watchToken closes the connection where its client shows no token in time, until stop.
+// watchToken closes the connection if the client is not authorized in time. stop ends the watch.
 func (c *conn) watchToken() (stop func()) {
 	return ttl.AfterFunc(c.o.Wall, c.o.TokenTime-c.o.Wall.Now().Sub(c.since), func() {
 		c.mu.Lock()

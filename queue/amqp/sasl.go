@@ -7,15 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// The mechanisms, in the service's order. Some clients take the first one that they know.
+// The mechanisms, in the service's order. Some clients choose the first one that they support.
 const (
-	mechBus       wire.Symbol = "MSSBCBS" // no more than a promise to send claims
+	mechBus       wire.Symbol = "MSSBCBS" // the client sends its token later, over $cbs
 	mechPlain     wire.Symbol = "PLAIN"
 	mechAnonymous wire.Symbol = "ANONYMOUS"
 	mechExternal  wire.Symbol = "EXTERNAL"
 )
 
-// authenticate goes through the security layer. ok is false where the client was turned away.
+// authenticate runs the SASL exchange. ok is false if the client was rejected.
 func (c *conn) authenticate(o *opening) (ok bool, err error) {
 	header := frame.HeaderSASL()
 	b := frame.Append(header[:], 0, &frame.Mechanisms{
@@ -49,8 +49,8 @@ func (c *conn) authenticate(o *opening) (ok bool, err error) {
 	return outcome.Code == frame.SASLOK, err
 }
 
-// password checks a response of PLAIN: an identity to act for, which is ignored, the user and the password,
-// with a zero byte between them.
+// password checks a response of PLAIN. It consists of an authorization identity, which is ignored, the user
+// and the password, separated by zero bytes.
 func (c *conn) password(response []byte) (identity any, ok bool) {
 	parts := bytes.Split(response, []byte{0})
 	if len(parts) != 3 || c.o.Password == nil {

@@ -7,27 +7,27 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// incomingWindow is how many transfers a client may send ahead in a session.
+// incomingWindow is how many transfers a client may send in advance in a session.
 const incomingWindow = 5000
 
-// session is one session. The connection's lock guards it.
+// session is one AMQP session. The connection's lock guards it.
 type session struct {
 	Session
 	c       *conn
-	channel uint16 // both sides number it alike
+	channel uint16 // both sides use the same number
 	links   map[uint32]*Link
-	leaving map[uint32]bool // the handles of links that the client has detached, until it is answered
+	leaving map[uint32]bool // handles of links whose detach has not been answered yet
 
 	nextIncoming uint32 // transfer id
-	window       uint32 // transfers that the client may send
+	window       uint32 // transfers that the client may still send
 	nextOutgoing uint32 // transfer id
-	peerWindow   uint32 // transfers that the client takes
+	peerWindow   uint32 // transfers that the client still accepts
 
 	nextDelivery uint32
-	last         *discharge // of those that order the session; nil: there was none
+	last         *discharge // the last discharge that orders the session; nil: none
 	unsettled    map[uint32]*outDelivery
-	ended        bool // end is sent, or will be when the links have left
-	leaves       bool // the client has ended it, and will be answered
+	ended        bool // end is sent, or will be sent after the links have left
+	leaves       bool // the client has sent end and waits for the answer
 }
 
 // beginSession answers a begin.
@@ -50,14 +50,14 @@ func (c *conn) beginSession(channel uint16, b *frame.Begin) error {
 	return nil
 }
 
-// handle does what a frame on the session's channel asks for. The lock is held.
+// handle processes a frame on the session's channel. The caller holds the lock.
 func (s *session) handle(body frame.Body, payload []byte) error {
 	if e, ok := body.(*frame.End); ok {
 		return s.end(e)
 	}
 	if s.ended {
 		s.c.loseFrame(body)
-		return nil // it was sent before the client knew
+		return nil // the client sent it before it received the end
 	}
 	switch b := body.(type) {
 	case *frame.Attach:
@@ -75,10 +75,10 @@ func (s *session) handle(body frame.Body, payload []byte) error {
 		Reason: "a frame that does not belong to a session"}
 }
 
-// end answers the client's end, as detach does.
+// end answers the client's end after all links have left, as detach does.
 func (s *session) end(*frame.End) error {
 	if s.leaves {
-		return nil // some clients say it twice
+		return nil // some clients send it twice
 	}
 	answer := !s.ended
 	links := s.drop()
@@ -114,7 +114,7 @@ func (s *session) fail(condition *frame.Error) {
 	}
 }
 
-// drop stops all links and returns those whose nodes are to be told.
+// drop stops all links and returns those whose leave must be called.
 func (s *session) drop() (links []*Link) {
 	for _, l := range s.links {
 		l.stop()
@@ -129,7 +129,7 @@ func (s *session) drop() (links []*Link) {
 	return links
 }
 
-// flow takes windows and credit in.
+// flow processes the client's window and credit.
 func (s *session) flow(f *frame.Flow) error {
 	s.peerWindow = remaining(f.IncomingWindow, f.NextIncomingID.Or(0), s.nextOutgoing)
 	s.c.signal()
@@ -149,7 +149,7 @@ func (s *session) flow(f *frame.Flow) error {
 	return nil
 }
 
-// state is a flow that tells the session's windows.
+// state returns a flow with the session's windows.
 func (s *session) state() *frame.Flow {
 	return &frame.Flow{NextIncomingID: frame.Some(s.nextIncoming), IncomingWindow: s.window,
 		NextOutgoingID: s.nextOutgoing, OutgoingWindow: incomingWindow}

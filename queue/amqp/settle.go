@@ -8,18 +8,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// settle is a settlement that waits for its source.
+// settle is a settlement that waits to be passed to its source.
 type settle struct {
 	Settlement
 	turn
 	*outDelivery
-	silent bool // the client has settled: it waits for no answer
+	silent bool // the client has settled and expects no answer
 }
 
-// disposition takes in what the client says of deliveries. The lock is held.
+// disposition processes a client's disposition. The caller holds the lock.
 func (s *session) disposition(d *frame.Disposition) error {
 	if !d.Receiver {
-		return nil // of what the client has sent: it was told the outcome, and agrees
+		return nil // about messages that the client has sent: it confirms the outcome
 	}
 	if _, progress := d.State.(*frame.Received); progress || d.State == nil && !d.Settled {
 		return nil
@@ -34,8 +34,8 @@ func (s *session) disposition(d *frame.Disposition) error {
 			}
 		}
 	} else {
-		// More ids than there are deliveries: in the order of the ids all the same, which are numbers of a
-		// circle.
+		// The range has more ids than there are deliveries. They are settled in the order of the ids, which
+		// are serial numbers and may wrap around.
 		var ids []uint32
 		for id := range s.unsettled {
 			if id-d.First <= last-d.First {
@@ -53,15 +53,15 @@ func (s *session) disposition(d *frame.Disposition) error {
 	return nil
 }
 
-// settleOne takes in what the client says of one delivery. It reports whether that is one which the client
-// can settle.
+// settleOne queues a client's settlement of one delivery. It returns false if the client cannot settle the
+// delivery.
 func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	out := s.unsettled[id]
 	if out == nil || !out.settleable() {
 		return false // settled before, or never sent
 	}
 	l := out.link
-	if l.refusal != nil { // the client has not known yet when it wrote this
+	if l.refusal != nil { // the client had not received the detach when it sent this
 		out.forget()
 		s.c.lose(d.State)
 		if !d.Settled {
@@ -86,14 +86,14 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	return true
 }
 
-// settleable reports whether a settlement of the delivery is taken in: the first one, and one that comes
-// behind the end of the transaction which the first is part of.
+// settleable reports whether a settlement of the delivery is accepted: the first one, or one that arrives
+// after the discharge of the transaction that the first one is part of.
 func (d *outDelivery) settleable() bool {
 	return d.busy == 0 || d.busy == 1 && d.joins != nil && d.joins.ending != nil
 }
 
-// settleAll gives the source what the client has settled, all that is there and ready at a time, until there
-// is no more. What was settled before the link went is settled all the same.
+// settleAll passes queued settlements to the source, as many as are ready at a time, until the queue is
+// empty. Settlements that arrived before the link ended are processed, too.
 func (l *Link) settleAll() {
 	c := l.s.c
 	c.mu.Lock()
@@ -115,7 +115,8 @@ func (l *Link) settleAll() {
 	l.settling = false
 }
 
-// nextSettles takes what the source may be given now out of what was settled, in order, when there is some.
+// nextSettles waits until the first settlement is ready, and removes the ready ones from the front of the
+// queue.
 func (l *Link) nextSettles() (list []settle) {
 	l.s.c.await(context.WithoutCancel(l.life), l.settles[0].ready)
 	n := 1
@@ -126,8 +127,7 @@ func (l *Link) nextSettles() (list []settle) {
 	return list
 }
 
-// answers tells the client what has become of its settlements; those in a row that were accepted in one
-// frame.
+// answers sends the results of settlements to the client. Consecutive accepted settlements share a frame.
 func (l *Link) answers(list []settle, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1
@@ -154,7 +154,8 @@ func (l *Link) answers(list []settle, states []frame.State) {
 	}
 }
 
-// provisional tells the client that a settlement depends on a transaction: the delivery stays unsettled.
+// provisional tells the client that a transaction will settle the delivery, which stays unsettled until
+// then.
 func (l *Link) provisional(s *settle, state *frame.Transactional) {
 	s.busy--
 	if s.silent || !l.heard() {

@@ -13,8 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// Apply makes the entities. It makes all of them before it lets one forward to another, in whatever order the
-// file has them. Where it fails, what came before is done; made again, it goes on.
+// Apply creates the entities, or updates existing ones. It first creates all entities and then sets their
+// forwarding targets, so that the file can have them in any order. If it fails, the changes made so far
+// remain, and another call continues.
 func (c *Config) Apply(ctx context.Context, queues *queue.Queues) error {
 	for _, forwards := range []bool{false, true} {
 		for _, e := range c.entities {
@@ -26,7 +27,7 @@ func (c *Config) Apply(ctx context.Context, queues *queue.Queues) error {
 	return nil
 }
 
-// apply makes an entity or brings it to what the file says, with what it forwards to or without.
+// apply creates or updates an entity. forwards selects whether its forwarding targets are set.
 func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEntity, forwards bool) error {
 	old, err := queues.Get(ctx, e.path)
 	absent := err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
@@ -62,8 +63,8 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEnt
 	return c.applyRules(ctx, queues, e)
 }
 
-// asked sets what the file says of the properties, with what the entity forwards to or without. It returns
-// the place of the last of them.
+// asked sets the properties given in the file, with or without forwarding targets. It returns the position
+// of the last one in the file.
 func (e *declaredEntity) asked(p *entity.Properties, forwards bool) (last tree.Place) {
 	last = e.at
 	for _, s := range e.set {
@@ -75,7 +76,8 @@ func (e *declaredEntity) asked(p *entity.Properties, forwards bool) (last tree.P
 	return last
 }
 
-// Differences are what Apply would change of what is there: each is an *Error. Nothing is written.
+// Differences returns the changes that Apply would make to existing entities, each as an *Error. It writes
+// nothing.
 func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []error, err error) {
 	for _, e := range c.entities {
 		old, err := queues.Get(ctx, e.path)
@@ -105,7 +107,7 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 	return list, nil
 }
 
-// ruleDifferences are those of the rules of a subscription.
+// ruleDifferences returns the differences in the rules of a subscription.
 func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *declaredEntity) (list []error,
 	err error) {
 	if len(e.rules) == 0 {
@@ -132,7 +134,8 @@ func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *d
 	return list, nil
 }
 
-// same compares properties as the store keeps them: a target may be written with a scheme and a host.
+// same compares properties. Forwarding targets are equal if they name the same entity, with or without
+// scheme and host.
 func same(a, b entity.Properties) bool {
 	for _, p := range []*entity.Properties{&a, &b} {
 		for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
@@ -144,10 +147,10 @@ func same(a, b entity.Properties) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// allRules is more than a subscription can have.
+// allRules is more than the maximal number of rules of a subscription.
 const allRules = 1 << 20
 
-// applyRules gives a subscription the rules of the file, and those alone.
+// applyRules makes the rules of a subscription equal to those of the file.
 func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declaredEntity) error {
 	wanted := make(map[string]bool)
 	for _, r := range e.rules {
@@ -169,7 +172,7 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declar
 	}
 	for _, r := range there {
 		if len(wanted) == 0 || wanted[strings.ToLower(r.Name)] {
-			continue // without a rule in the file the subscription keeps what it has
+			continue // without rules in the file the subscription keeps its rules
 		}
 		if err := queues.DeleteRule(ctx, e.path, r.Name); err != nil {
 			return placed(e.at, err)
@@ -178,7 +181,7 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declar
 	return nil
 }
 
-// sameRule compares rules as they are stored. Parameters have no order: clients write them as they like.
+// sameRule compares rules. The order of parameters is ignored, because clients write them in any order.
 func sameRule(a, b entity.Rule) bool {
 	type parts struct {
 		kind                 rule.Kind
@@ -207,7 +210,7 @@ func sameRule(a, b entity.Rule) bool {
 		reflect.DeepEqual(before.correlation, after.correlation)
 }
 
-// at gives an error its place in the file.
+// placed adds the position in the file to an error.
 func placed(at tree.Place, err error) error {
 	reason := err.Error()
 	var own *entity.Error

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// namesOf are the properties that an entity of a kind has, by their names in the file.
+// namesOf returns the names in the file of the properties that a kind of entity has.
 func namesOf(kind entity.Kind) []string {
 	names := []string{"AutoDeleteOnIdle", "DefaultMessageTimeToLive", "EnableBatchedOperations", "Status",
 		"UserMetadata"}
@@ -27,8 +27,8 @@ func namesOf(kind entity.Kind) []string {
 	return names
 }
 
-// Properties are all properties of an entity of a kind as the file has them: texts, numbers and truth values
-// by their names. Texts that are empty, and what a client has not written, are left out.
+// Properties returns the properties of an entity in the form of the file: strings, numbers and booleans by
+// name. Empty strings and missing authorization rules are omitted.
 func Properties(kind entity.Kind, p entity.Properties) map[string]any {
 	out := map[string]any{}
 	for _, name := range namesOf(kind) {
@@ -49,7 +49,7 @@ func Properties(kind entity.Kind, p entity.Properties) map[string]any {
 	return out
 }
 
-// differing are the names of the properties that differ, of those that entities of the kind have.
+// differing returns the names of the properties that differ.
 func differing(kind entity.Kind, a, b entity.Properties) []string {
 	before, after := Properties(kind, a), Properties(kind, b)
 	var names []string

@@ -1,18 +1,18 @@
 // Package config reads the Config.json of the Service Bus emulator: queues, topics, subscriptions and rules
-// that are to be there from the start.
+// that must exist after the start.
 //
 //	c, err := config.Parse("Config.json", data)
 //	err = c.Apply(ctx, queues)
 //
-// Parse reads all of the file before anything is made (read*.go, over the values of package tree). Its
-// errors, and those of Apply, are *Error: the file, the line, the column, and what is wrong there.
+// Parse reads the complete file before any entity is created (read*.go, with package tree). Errors of Parse
+// and Apply are *Error, with the file, line and column.
 //
-// Apply makes what is not there and changes what is another way than the file says; what it does not name
-// stays (apply.go). So it can run at each start. Entities that the file does not name stay, too.
+// Apply creates missing entities and changes existing ones to match the file. Properties and entities that
+// the file does not contain stay unchanged (apply.go). Therefore Apply can run at each start.
 //
-// Differences reports what Apply would change, and Properties is the other way: an entity in the words of the
-// file (describe.go).
+// Differences reports what Apply would change. Properties converts an entity's properties to the form of
+// the file (describe.go).
 //
-// Beside the properties of the emulator's file it knows those that the service has for an entity, by the
-// names of its management API.
+// Besides the properties of the emulator's file, the package supports all properties of the service, by
+// their names in its management API.
 package config

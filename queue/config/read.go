@@ -9,25 +9,25 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Config is what a file asks for.
+// Config is the contents of a file.
 type Config struct {
 	entities []*declaredEntity // in the order of the file
 }
 
-// Len is how many queues, topics and subscriptions the file asks for.
+// Len returns the number of queues, topics and subscriptions in the file.
 func (c *Config) Len() int { return len(c.entities) }
 
-// declaredEntity is one entity that a file asks for.
+// declaredEntity is an entity in a file.
 type declaredEntity struct {
 	kind  entity.Kind
 	path  string
 	at    tree.Place
 	set   []property
 	rules []ruleAt
-	ruled bool // the file names the rules
+	ruled bool // the file has a list of rules
 }
 
-// property is one that the file sets.
+// property is a property in a file.
 type property struct {
 	name string
 	at   tree.Place
@@ -39,10 +39,10 @@ type ruleAt struct {
 	at tree.Place
 }
 
-// Error says what is wrong with a file, and where.
+// Error is an error at a position in a file.
 type Error = tree.Error
 
-// Parse reads a file, of YAML where its name ends in .yaml or .yml. name is what errors call it.
+// Parse parses a file: YAML if its name ends in .yaml or .yml, else JSON. name is used in errors.
 func Parse(name string, data []byte) (*Config, error) {
 	root, err := tree.Parse(name, data)
 	if err != nil {
@@ -51,17 +51,17 @@ func Parse(name string, data []byte) (*Config, error) {
 	return Read(root)
 }
 
-// Read reads what a file has.
+// Read reads the entities from a parsed file.
 func Read(root *tree.Value) (*Config, error) {
 	c := &Config{}
 	err := c.members(root, map[string]func(*tree.Value) error{"UserConfig": func(v *tree.Value) error {
 		return c.members(v, map[string]func(*tree.Value) error{"Namespaces": c.namespaces,
-			"Logging": func(*tree.Value) error { return nil }}) // where the emulator writes its log
+			"Logging": func(*tree.Value) error { return nil }}) // the emulator's log destination, ignored
 	}})
 	return c, err
 }
 
-// members calls a function for each member of an object; others are errors.
+// members calls the function of each member of an object. Unknown members are errors.
 func (c *Config) members(v *tree.Value, known map[string]func(*tree.Value) error) error {
 	if v.Kind != tree.Object {
 		return v.Place.Fail("an object is expected here, not %s", v.Kind)
@@ -78,7 +78,7 @@ func (c *Config) members(v *tree.Value, known map[string]func(*tree.Value) error
 	return nil
 }
 
-// each calls a function for each element of an array.
+// each returns a function that calls read for each element of an array.
 func (c *Config) each(read func(*tree.Value) error) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.Array {
@@ -93,7 +93,7 @@ func (c *Config) each(read func(*tree.Value) error) func(*tree.Value) error {
 	}
 }
 
-// text reads a string.
+// text returns a function that reads a string.
 func (c *Config) text(to *string) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.String {
@@ -118,11 +118,11 @@ func (c *Config) namespaces(v *tree.Value) error {
 	})(v)
 }
 
-// entity reads an entity; topic is that of a subscription.
+// entity reads an entity. topic is the topic of a subscription.
 func (c *Config) entity(v *tree.Value, kind entity.Kind, topic string) error {
 	e := &declaredEntity{kind: kind, at: v.Place}
 	c.entities = append(c.entities, e)
-	if v.Kind == tree.Object { // the name first, which others need
+	if v.Kind == tree.Object { // the name first: subscriptions and errors need it
 		for _, m := range v.Members {
 			if m.Name == "Name" {
 				if err := c.text(&e.path)(m.Value); err != nil {
@@ -161,7 +161,7 @@ func (c *Config) entity(v *tree.Value, kind entity.Kind, topic string) error {
 	return c.members(v, known)
 }
 
-// properties reads what is set of an entity.
+// properties reads the properties of an entity.
 func (c *Config) properties(v *tree.Value, e *declaredEntity) error {
 	if v.Kind != tree.Object {
 		return v.Place.Fail("an object is expected here, not %s", v.Kind)
@@ -289,11 +289,11 @@ func textOf(name string) func(*entity.Properties) *string {
 	return nil
 }
 
-// The properties that name other entities.
+// The properties with forwarding targets.
 const (
 	forwardTo   = "ForwardTo"
 	forwardDead = "ForwardDeadLetteredMessagesTo"
 )
 
-// authorization is the property that is kept as the client has written it, XML.
+// authorization is the property with the XML of shared access rules, which is stored unchanged.
 const authorization = "AuthorizationRules"

@@ -73,7 +73,7 @@ func (c *Config) correlation(v *tree.Value, to *rule.Correlation) error {
 		"Properties": c.parameters(&to.Properties)})
 }
 
-// parameters reads values by their names.
+// parameters returns a function that reads named values.
 func (c *Config) parameters(to *[]rule.Parameter) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.Object {

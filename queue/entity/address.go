@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what an entity is.
+// Kind is a kind of entity.
 type Kind uint8
 
 // The kinds.
@@ -16,7 +16,7 @@ const (
 	Subscription
 )
 
-// String names the kind as the service does.
+// String returns the service's name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case Queue:
@@ -27,7 +27,7 @@ func (k Kind) String() string {
 	return "Subscription"
 }
 
-// Sub is one of the message stores of a queue or subscription.
+// Sub identifies a message store of a queue or subscription.
 type Sub uint8
 
 // The message stores.
@@ -37,10 +37,10 @@ const (
 	TransferDeadLetters
 )
 
-// Address names a message store, or a topic.
+// Address names a message store or a topic.
 type Address struct {
-	// Entity is "orders" or "news/Subscriptions/all", spelled as the client has it but for the word in the
-	// middle; it is compared without case.
+	// Entity is the path "orders" or "news/Subscriptions/all", in the client's spelling except for the word
+	// "Subscriptions". It is compared without case.
 	Entity string
 	Sub    Sub
 }
@@ -50,21 +50,22 @@ const (
 	managementWord    = "/$management"
 )
 
-// subWords are what addresses of sub-queues end in, the longer one first.
+// subWords are the suffixes of sub-queue addresses, the longest first.
 var subWords = [...]struct {
 	word string
 	sub  Sub
 }{{"/$Transfer/$DeadLetterQueue", TransferDeadLetters}, {"/$DeadLetterQueue", DeadLetters}}
 
-// Lengths of names, in characters.
+// The maximal lengths of names in characters.
 const (
 	maxPath = 260
 	maxName = 50 // of a subscription or rule
 )
 
-// ParseAddress reads an address in any of the forms that clients use: with or without a scheme and host, a
-// leading slash, and in any case of "Subscriptions" and of the names of sub-queues. management reports that
-// it ended in "/$management". It fails with CodeArgument. It does not look whether the entity exists.
+// ParseAddress parses an address in any form that clients use: with or without a scheme and host, with a
+// leading slash, and with "Subscriptions" and the names of sub-queues in any case. management reports
+// whether it ended in "/$management". It fails with CodeArgument. It does not check whether the entity
+// exists.
 func ParseAddress(text string) (a Address, management bool, err error) {
 	path := text
 	if _, rest, found := strings.Cut(text, "://"); found {
@@ -93,8 +94,9 @@ func ParseAddress(text string) (a Address, management bool, err error) {
 	return a, management, nil
 }
 
-// ParseDestination reads the address of a queue or topic that messages are sent to. It fails as ParseAddress
-// does, and with CodeNotAllowed for a management node. It does not look whether the entity exists.
+// ParseDestination parses the address of a queue or topic that messages are sent to. It fails as
+// ParseAddress does, and with CodeNotAllowed for a management node. It does not check whether the entity
+// exists.
 func ParseDestination(text string) (Address, error) {
 	a, management, err := ParseAddress(text)
 	if err == nil && management {
@@ -112,7 +114,8 @@ func cutSuffixFold(s, suffix string) (before string, found bool) {
 	return s[:at], true
 }
 
-// splitSubscription splits a path whose last segment but one is "Subscriptions", in any case.
+// SplitSubscription splits the path of a subscription; ok is false for other paths. "Subscriptions" may be
+// in any case.
 func SplitSubscription(path string) (topic, name string, ok bool) {
 	last := strings.LastIndexByte(path, '/')
 	if last < 0 {
@@ -122,7 +125,7 @@ func SplitSubscription(path string) (topic, name string, ok bool) {
 	return topic, path[last+1:], ok && topic != "" && path[last+1:] != ""
 }
 
-// String is the address in its canonical spelling: "orders/$DeadLetterQueue".
+// String returns the address in canonical spelling: "orders/$DeadLetterQueue".
 func (a Address) String() string {
 	for _, w := range subWords {
 		if w.sub == a.Sub {
@@ -132,11 +135,11 @@ func (a Address) String() string {
 	return a.Entity
 }
 
-// Subscription splits the name of a subscription's entity; ok is false for one of a queue or topic.
+// Subscription splits the path of a subscription; ok is false for the path of a queue or topic.
 func (a Address) Subscription() (topic, name string, ok bool) { return SplitSubscription(a.Entity) }
 
-// TopLevel is the queue or topic that the address is of, in lower case: subscriptions of one topic, and
-// sub-queues of one queue, have it in common.
+// TopLevel returns the path of the queue or topic that the address belongs to, in lower case. All
+// subscriptions of a topic, and all sub-queues of a queue, have the same one.
 func (a Address) TopLevel() string {
 	if topic, _, ok := a.Subscription(); ok {
 		return strings.ToLower(topic)
@@ -144,7 +147,7 @@ func (a Address) TopLevel() string {
 	return strings.ToLower(a.Entity)
 }
 
-// SubscriptionPath is the path of a subscription.
+// SubscriptionPath returns the path of a subscription.
 func SubscriptionPath(topic, name string) string { return topic + subscriptionsWord + name }
 
 // NameError is wrapped by the *Error for a name that Service Bus does not allow.
@@ -158,12 +161,12 @@ func (e *NameError) Reason() string {
 		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + HelpLink
 }
 
-// helpLink is the end of the service's error texts for the management of entities.
+// HelpLink is the end of the service's error texts for the management of entities.
 const HelpLink = "To know more visit https://aka.ms/sbResourceMgrExceptions."
 
-// checkName validates the name of a new entity or rule: segments of letters, digits, '.', '-' and '_' in any
-// order, divided by slashes if the kind allows them. The segments "." and ".." are refused because no URL can
-// contain them, and "Subscriptions" is refused behind another segment because it addresses a subscription.
+// CheckName validates the name of a new entity or rule: segments of letters, digits, '.', '-' and '_' in
+// any order, separated by slashes if slashes is set. The segments "." and ".." are refused because no URL
+// can contain them. "Subscriptions" is refused after another segment because it addresses a subscription.
 func CheckName(what, name string, slashes bool) error {
 	most := maxName
 	if slashes {
@@ -192,7 +195,7 @@ func CheckName(what, name string, slashes bool) error {
 	return nil
 }
 
-// isForbidden reports whether a segment of a name cannot contain a character.
+// isForbidden reports whether a character is not allowed in a segment of a name.
 func isForbidden(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' &&
 		c != '_'

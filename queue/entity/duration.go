@@ -8,11 +8,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// foreverText is how the wire writes Forever. Clients round it in ways of their own.
+// foreverText is the wire format of Forever. Clients round it in different ways.
 const foreverText = "P10675199DT2H48M5.4775807S"
 
-// ParseDuration reads a duration as XML Schema writes it: "PT1M", "P14D", "PT0.5S". What is longer than this
-// machine can tell, as the longest one of the service is, is Forever.
+// ParseDuration parses an XML Schema duration: "PT1M", "P14D", "PT0.5S". A duration that exceeds
+// time.Duration, such as the service's maximal value, becomes Forever.
 func ParseDuration(text string) (time.Duration, error) {
 	d, ok := ttl.ParseISODuration(strings.TrimSpace(text))
 	if !ok {
@@ -22,8 +22,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseAnyDuration reads a duration in any form that people write, as ttl.ParseDuration does; what ISO 8601
-// writes may be Forever.
+// ParseAnyDuration parses an XML Schema duration, or any form that ttl.ParseDuration accepts. Only the
+// former can be Forever.
 func ParseAnyDuration(text string) (time.Duration, error) {
 	if d, err := ParseDuration(text); err == nil {
 		return d, nil
@@ -36,7 +36,7 @@ func ParseAnyDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration writes a duration as ParseDuration reads it.
+// FormatDuration formats a duration for ParseDuration.
 func FormatDuration(d time.Duration) string {
 	if d >= Forever {
 		return foreverText

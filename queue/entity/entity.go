@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// Forever is the duration that stands for no limit: the wire's P10675199DT2H48M5.4775807S.
+// Forever is the duration without a limit, on the wire P10675199DT2H48M5.4775807S.
 const Forever time.Duration = math.MaxInt64
 
-// Status says what an entity refuses.
+// Status determines which operations an entity refuses.
 type Status uint8
 
 // The statuses.
@@ -21,7 +21,7 @@ const (
 	ReceiveDisabled
 )
 
-// String names the status as the service does.
+// String returns the service's name of the status.
 func (s Status) String() string {
 	switch s {
 	case Disabled:
@@ -34,7 +34,7 @@ func (s Status) String() string {
 	return "Active"
 }
 
-// ParseStatus reads a status that an owner can set: CodeArgument for others.
+// ParseStatus parses a status, or returns CodeArgument.
 func ParseStatus(text string) (Status, error) {
 	for s := Active; s <= ReceiveDisabled; s++ {
 		if s.String() == text {
@@ -45,23 +45,23 @@ func ParseStatus(text string) (Status, error) {
 		"' is none of Active, Disabled, SendDisabled and ReceiveDisabled."}
 }
 
-// Properties are what the owner of an entity can set. What a kind does not have is ignored for it; a zero
-// value of a duration or size stands for the default.
+// Properties are the settable properties of an entity. Properties that a kind does not have are ignored. A
+// zero duration or size means the default.
 type Properties struct {
 	LockDuration                   time.Duration // 5 s to 5 min
 	MaxDeliveryCount               int32
-	DefaultTTL                     time.Duration // of messages: default and ceiling; Forever: neither
+	DefaultTTL                     time.Duration // of messages: default and maximum; Forever: no limit
 	DeadLetterOnExpiration         bool
 	DeadLetterOnFilterErrors       bool          // subscriptions
 	AutoDeleteOnIdle               time.Duration // 5 min or more; Forever: never
 	RequiresDuplicateDetection     bool          // cannot be changed
 	DuplicateDetectionWindow       time.Duration // 20 s to 7 days
 	RequiresSession                bool          // cannot be changed
-	MaxSizeMB                      int32         // of all 16 partitions of a partitioned entity
+	MaxSizeMB                      int32         // of all 16 partitions together if partitioned
 	MaxMessageKB                   int32
 	ForwardTo                      string // path or absolute address of a queue or topic
-	ForwardDeadLettersTo           string // the same; see TargetPath
-	EnableBatchedOperations        bool   // from here on: stored and told, without effect
+	ForwardDeadLettersTo           string // as ForwardTo
+	EnableBatchedOperations        bool   // this one and those up to UserMetadata are stored without effect
 	EnablePartitioning             bool   // cannot be changed
 	EnableExpress                  bool
 	SupportOrdering                bool
@@ -69,19 +69,19 @@ type Properties struct {
 	FilteringBeforePublishing      bool
 	EnableSubscriptionPartitioning bool
 	UserMetadata                   string
-	AuthorizationRules             []byte // as the client has written them
-	Status                         Status // has effect
+	AuthorizationRules             []byte // the XML that the client sent
+	Status                         Status // it has an effect
 }
 
-// Counts are messages by what they are. What has expired and is not purged yet may be among them.
+// Counts are numbers of messages by state. Expired messages that have not been purged yet are included.
 type Counts struct {
-	Active, Scheduled, DeadLetter, TransferDeadLetter int64 // Active: visible, locked and deferred
+	Active, Scheduled, DeadLetter, TransferDeadLetter int64 // Active includes locked and deferred ones
 }
 
-// Entity is an entity with what is known of it.
+// Entity describes an entity.
 type Entity struct {
 	Kind       Kind
-	Path       string // as its owner has spelled it; of a subscription "news/Subscriptions/all"
+	Path       string // in the spelling of its creator; of a subscription "news/Subscriptions/all"
 	Properties Properties
 	Created    time.Time
 	Updated    time.Time

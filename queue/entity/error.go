@@ -5,33 +5,33 @@ import (
 	"strconv"
 )
 
-// Code says what kind of failure an Error is. Each has its condition in AMQP and its status in REST, in the
-// tables of those packages.
+// Code is a kind of failure. The packages of the protocols map each code to an AMQP condition and a REST
+// status.
 type Code uint8
 
 // The codes.
 const (
 	CodeInternal              Code = iota
-	CodeEntityNotFound             // there is no such entity
-	CodeEntityExists               // one of that name, or of the other kind, is there
-	CodeEntityDisabled             // its status refuses this
-	CodeUnauthorized               // no right to it
-	CodeMessageLockLost            // the lock has lapsed, or was never held; the message is untouched
-	CodeSessionLockLost            // the same of a session
-	CodeSessionCannotBeLocked      // somebody else holds it
-	CodeMessageNotFound            // no deferred or scheduled message has that number
-	CodeRuleNotFound               // the subscription has no such rule
-	CodeRuleExists                 // the subscription has a rule of that name
-	CodeTimeout                    // nothing came in the time that the caller gave
-	CodeServerBusy                 // too much at once; a retry may succeed
+	CodeEntityNotFound             // the entity does not exist
+	CodeEntityExists               // a queue or topic with the name exists already
+	CodeEntityDisabled             // its status does not allow the operation
+	CodeUnauthorized               // the token lacks the required right
+	CodeMessageLockLost            // the lock has lapsed or never existed; the message is unchanged
+	CodeSessionLockLost            // the session lock has lapsed or never existed
+	CodeSessionCannotBeLocked      // another receiver holds the lock
+	CodeMessageNotFound            // no message with the number is in the required state
+	CodeRuleNotFound               // the subscription has no rule with the name
+	CodeRuleExists                 // the subscription has a rule with the name already
+	CodeTimeout                    // nothing arrived within the caller's time limit
+	CodeServerBusy                 // overload; a retry may succeed
 	CodeQuotaExceeded              // the entity is full
-	CodeMessageTooLarge            // one message, or one batch
-	CodeArgument                   // malformed, or refused for what it says
-	CodeArgumentOutOfRange         // a number or duration outside of its bounds
-	CodeNotAllowed                 // sessions where there are none, sending to dead letters, and the like
-	CodeNotImplemented             // known, and not here
-	CodeCancelled                  // the caller's context ended, or the server stops
-	CodeStorage                    // the engine: see Err and host.Classify
+	CodeMessageTooLarge            // a message or batch exceeds the limit
+	CodeArgument                   // an argument is malformed or invalid
+	CodeArgumentOutOfRange         // a number or duration is out of bounds
+	CodeNotAllowed                 // the entity does not support the operation
+	CodeNotImplemented             // the operation is not implemented
+	CodeCancelled                  // the caller's context ended, or the server is stopping
+	CodeStorage                    // the engine failed: see Err and host.Classify
 )
 
 // String returns the name of the code, for logs.
@@ -46,20 +46,20 @@ func (c Code) String() string {
 	return "Code(" + strconv.Itoa(int(c)) + ")"
 }
 
-// Error is the one error type of the package.
+// Error is the error type of queues.
 type Error struct {
 	Code    Code
-	Message string // for the client; the wire adds its tracking id
-	Entity  string // whom it concerns; "" for none
-	Err     error  // what lies below it; nil for none
+	Message string // for the client, without the tracking id
+	Entity  string // the entity concerned; "" for none
+	Err     error  // the cause; nil for none
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns what lies below.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf is the code of an error, wrapped or not: CodeInternal for one of another type.
+// CodeOf returns the code of an error, which may be wrapped, or CodeInternal for an error of another type.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
@@ -68,7 +68,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// Retryable reports whether the same call may succeed later: of timeouts, a busy server, failures within.
+// Retryable reports whether a retry of the same call may succeed.
 func (c Code) Retryable() bool {
 	switch c {
 	case CodeTimeout, CodeServerBusy, CodeInternal, CodeCancelled, CodeStorage:

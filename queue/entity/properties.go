@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of properties: those of the Standard tier, and of Premium for what an entity can hold.
+// Bounds of properties, of the Standard tier. Sizes go up to those of the Premium tier.
 const (
 	minLock, maxLock       = 5 * time.Second, 5 * time.Minute
 	minIdle                = 5 * time.Minute
@@ -28,12 +28,12 @@ const (
 	defaultDuplicateWindow = 10 * time.Minute
 )
 
-// sizesMB are the sizes that an entity can have.
+// sizesMB returns the valid values of MaxSizeMB.
 func sizesMB() []int32 {
 	return []int32{1024, 2048, 3072, 4096, 5120, 10_240, 20_480, 40_960, 81_920}
 }
 
-// Defaults are the properties of a new entity of a kind where its owner sets none.
+// Defaults returns the default properties of a kind of entity.
 func Defaults(kind Kind) Properties {
 	p := Properties{DefaultTTL: Forever, AutoDeleteOnIdle: Forever, EnableBatchedOperations: true}
 	if kind != Topic {
@@ -47,7 +47,7 @@ func Defaults(kind Kind) Properties {
 	return p
 }
 
-// orDefault puts the default in the place of what is not set.
+// orDefault sets v to the default if it is zero.
 func orDefault[T comparable](v *T, def T) {
 	var zero T
 	if *v == zero {
@@ -55,7 +55,7 @@ func orDefault[T comparable](v *T, def T) {
 	}
 }
 
-// complete fills in what is not set, drops what the kind does not have, and refuses what is out of bounds.
+// Complete fills in defaults, clears properties that the kind does not have, and validates the bounds.
 func (p Properties) Complete(kind Kind, path string, basic bool) (Properties, error) {
 	def := Defaults(kind)
 	if basic {
@@ -82,7 +82,7 @@ func (p Properties) Complete(kind Kind, path string, basic bool) (Properties, er
 		p.DeadLetterOnFilterErrors = false
 	}
 	if p.ForwardTo != "" && kind == Subscription {
-		p.AutoDeleteOnIdle = Forever // as in the service; of a queue it is kept without effect
+		p.AutoDeleteOnIdle = Forever // as in the service; a queue keeps the value, without effect
 	}
 	if p.EnablePartitioning && kind != Subscription && p.MaxSizeMB <= maxPartitionMB {
 		p.MaxSizeMB *= partitions // a larger value is already the total
@@ -90,7 +90,7 @@ func (p Properties) Complete(kind Kind, path string, basic bool) (Properties, er
 	return p, p.check(kind, path, basic)
 }
 
-// check refuses what is out of bounds.
+// check validates the bounds of properties.
 func (p *Properties) check(kind Kind, path string, basic bool) error {
 	for _, c := range []struct {
 		ok   bool
@@ -128,8 +128,7 @@ func (p *Properties) check(kind Kind, path string, basic bool) error {
 	return nil
 }
 
-// checkImmutable fails with CodeArgument if a property differs that cannot be changed. The texts are the
-// service's.
+// CheckImmutable fails with CodeArgument if an immutable property differs. The texts are the service's.
 func (p *Properties) CheckImmutable(kind Kind, path string, old *Properties) error {
 	text := "The value for the %s property of an existing " + kind.String() + " cannot be changed. "
 	switch {
@@ -145,7 +144,7 @@ func (p *Properties) CheckImmutable(kind Kind, path string, old *Properties) err
 	return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. " + text + HelpLink}
 }
 
-// equal reports whether two sets of properties are the same.
+// Equal reports whether two sets of properties are equal.
 func (p *Properties) Equal(other *Properties) bool {
 	return reflect.DeepEqual(p.withoutRules(), other.withoutRules()) &&
 		bytes.Equal(p.AuthorizationRules, other.AuthorizationRules)

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// RuleValue converts a value of AMQP to one of rules. Numbers keep their type; unknown types are opaque.
+// RuleValue converts an AMQP value to a value of rules. Numbers keep their type; unknown types are opaque.
 func RuleValue(v any) rule.Value {
 	value := PropertyValue(v, encodeAny(v))
 	switch v := v.(type) {
@@ -29,7 +29,7 @@ func RuleValue(v any) rule.Value {
 	case uint32:
 		return value.WithType(rule.Uint32, "")
 	case uint64:
-		return value.WithType(rule.Uint64, strconv.FormatUint(v, 10)) // it may be rounded in calculations
+		return value.WithType(rule.Uint64, strconv.FormatUint(v, 10)) // the Float may be rounded
 	case float32:
 		return value.WithType(rule.Float32, "")
 	case float64:
@@ -61,17 +61,17 @@ func sampleOf(v rule.Value) any {
 	return nil
 }
 
-// WireValue converts a value of a rule to AMQP. A number has the type that its client gave it.
+// WireValue converts a value of a rule to AMQP. A number gets the type that its client gave it.
 func WireValue(v rule.Value) any {
 	x, _, err := wire.Value(EncodeValue(v, nil))
 	if err != nil {
-		return nil // an opaque one that is no value
+		return nil // an opaque value with invalid bytes
 	}
 	return x
 }
 
-// The types that clients of .NET write under names of their own. Ticks are 100 nanoseconds, of moments since
-// the year 1.
+// Described types defined by .NET clients. A tick is 100 nanoseconds; times are counted in ticks since the
+// year 1.
 const (
 	typeSpan   = wire.Symbol("com.microsoft:timespan")
 	typeMoment = wire.Symbol("com.microsoft:datetime-offset")
@@ -81,7 +81,7 @@ const (
 	ticksUntil          = 621_355_968_000_000_000
 )
 
-// propertyValue is a value as rules calculate with it. raw is x, encoded.
+// PropertyValue converts an AMQP value to a value that rules evaluate. raw is the encoding of x.
 func PropertyValue(x any, raw []byte) rule.Value {
 	switch x := x.(type) {
 	case nil:
@@ -131,8 +131,8 @@ func describedValue(d wire.Described, raw []byte) rule.Value {
 	return rule.Opaque(raw)
 }
 
-// encodeValue encodes what a rule has calculated. A number keeps the width of the one before it, if it fits;
-// without one before, it has the type of the rule's parameter.
+// EncodeValue encodes the result of a rule's expression. A number gets the type of the old value if it
+// fits. If there is no old value, it gets the type of the rule's parameter.
 func EncodeValue(v rule.Value, old any) []byte {
 	if old == nil {
 		old = sampleOf(v)
@@ -172,7 +172,7 @@ func EncodeValue(v rule.Value, old any) []byte {
 	return wire.AppendNull(nil)
 }
 
-// encodeNumber encodes a whole number as one of the type that was there, or as a long.
+// encodeNumber encodes an integer with the type of the old value if it fits, else as a long.
 func encodeNumber(n int64, old any) []byte {
 	var same any
 	var fits bool
@@ -198,7 +198,7 @@ func encodeNumber(n int64, old any) []byte {
 	return wire.AppendInt64(nil, n)
 }
 
-// encodeAny encodes a value of a type that has an encoding.
+// encodeAny encodes a value, or null if its type has no encoding.
 func encodeAny(v any) []byte {
 	b, err := wire.Append(nil, v)
 	if err != nil {

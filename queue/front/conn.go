@@ -13,29 +13,29 @@ import (
 	"github.com/mayflydb/mayfly/internal/peek"
 )
 
-// First bytes.
+// The first bytes of protocols.
 const (
 	recordHandshake = 0x16
 	headerAMQP      = 'A'
 )
 
 const (
-	// speakTime is how long a client may take to say its first word, to end a handshake, and for the head
-	// of a request.
+	// speakTime is the time limit for a client's first byte, for a TLS handshake, and for the header of a
+	// request.
 	speakTime = 30 * time.Second
-	// bodyTime is how long a request of HTTP may take to its end. A handler that lets a larger body in
-	// extends it.
+	// bodyTime is the time limit for reading an HTTP request. A handler that accepts larger bodies extends
+	// it.
 	bodyTime = time.Minute
-	// answerTime is how long an answer may take from its request on, the time of a receiver that waits
-	// included.
+	// answerTime is the time limit from a request to the end of its response, including the wait of a
+	// receiver.
 	answerTime = 5 * time.Minute
-	// idleTime is how long a connection of HTTP may be without a request.
+	// idleTime is how long an HTTP connection may be without a request.
 	idleTime = 2 * time.Minute
-	// maxHeader is how many bytes the head of a request may have.
+	// maxHeader is the maximal size of a request's header in bytes.
 	maxHeader = 64 << 10
 )
 
-// serve finds out what a connection speaks, and returns when that has ended.
+// serve detects the protocol of a connection and serves it until it ends.
 func (s *Server) serve(raw net.Conn, p *place) {
 	stop := s.closeWith(raw)
 	defer stop()
@@ -56,17 +56,17 @@ func (s *Server) serve(raw net.Conn, p *place) {
 	}
 	_ = raw.SetDeadline(time.Time{})
 	if first == headerAMQP {
-		stop() // it ends by its own protocol
+		stop() // it ends by the AMQP protocol
 		if err := s.o.AMQP(s.life, c, p.setIdle); err != nil {
 			s.o.Logger.Error("a connection of AMQP failed", "error", err)
 		}
 		return
 	}
-	stop() // http.Server knows what to do at the end
+	stop() // http.Server ends it
 	s.handed.hand(c, p)
 }
 
-// closeWith closes a connection when the server ends, until stop.
+// closeWith closes a connection when the server ends. stop cancels that.
 func (s *Server) closeWith(c net.Conn) (stop func()) {
 	ended := make(chan struct{})
 	var once sync.Once
@@ -80,13 +80,13 @@ func (s *Server) closeWith(c net.Conn) (stop func()) {
 	return func() { once.Do(func() { close(ended) }) }
 }
 
-// accepted is a connection whose protocol is known.
+// accepted is a connection of a known protocol.
 type accepted struct {
 	*peek.Conn
-	secure bool // inside of TLS
+	secure bool // within TLS
 }
 
-// handed is a listener of the connections that have turned out to be HTTP.
+// handed is a net.Listener that accepts the connections detected as HTTP.
 type handed struct {
 	conns chan *handedConn
 	done  chan struct{}
@@ -95,7 +95,7 @@ type handed struct {
 
 func newHanded() *handed { return &handed{conns: make(chan *handedConn), done: make(chan struct{})} }
 
-// handedConn reports when it is closed: until then it has its place among the connections.
+// handedConn is an HTTP connection that signals its end. Until then it occupies its place.
 type handedConn struct {
 	*accepted
 	place  *place
@@ -109,7 +109,7 @@ func (c *handedConn) Close() error {
 	return c.accepted.Close()
 }
 
-// hand gives a connection to HTTP and waits until that has closed it.
+// hand passes a connection to the HTTP server and waits until it is closed.
 func (h *handed) hand(c *accepted, p *place) {
 	own := &handedConn{accepted: c, place: p, closed: make(chan struct{})}
 	select {
@@ -138,20 +138,21 @@ func (h *handed) Close() error {
 // Addr implements net.Listener.
 func (h *handed) Addr() net.Addr { return &net.TCPAddr{} }
 
-// isTransient tells errors of Accept that pass: there are no descriptors left, or a client has gone already.
+// isTransient reports whether an error of Accept is temporary: no descriptors are left, or a client has
+// gone.
 func isTransient(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
 		errors.Is(err, syscall.ECONNABORTED)
 }
 
-// connKey is where a request's context holds its connection.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// watchState is told by net/http what becomes of a connection: one on which no request is under way is idle.
+// watchState is the http.Server's ConnState hook. It marks a connection without an active request as idle.
 func watchState(c net.Conn, state http.ConnState) {
 	if own, ok := c.(*handedConn); ok && (state == http.StateActive || state == http.StateIdle) {
 		own.place.setIdle(state == http.StateIdle)

@@ -13,28 +13,28 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure a Server. AMQP and HTTP must be set.
+// Options configures a Server. AMQP and HTTP must be set.
 type Options struct {
-	// AMQP serves one connection until it or ctx ends. It calls idle when another connection may have the
-	// place of this one, and when it may not any more: at its beginning it may.
+	// AMQP serves one connection until it or ctx ends. It calls idle when the connection becomes idle or
+	// busy: an idle one may be closed for another connection. A new connection is idle.
 	AMQP func(ctx context.Context, c net.Conn, idle func(bool)) error
 	HTTP http.Handler
-	// Admit lets requests in, for a WebSocket too; nil: all of them. Browsers lend their place in the network
-	// to every page.
+	// Admit decides whether a request is allowed, including WebSocket requests; nil: all of them. It
+	// protects against browsers, which send requests of any page from within the user's network.
 	Admit func(*http.Request) bool
-	TLS   *tls.Config // nil: no connection is encrypted
-	// Most is how many connections there may be; 0: any number. The one that has been idle for longest is
-	// closed for one more; where none is idle more of them wait.
+	TLS   *tls.Config // nil: TLS is not supported
+	// Most is the maximal number of connections; 0: no limit. If it is reached, the connection that has
+	// been idle for longest is closed for a new one. If none is idle, new ones wait.
 	Most   int
-	Wall   ttl.Clock    // real time; nil is the system's
+	Wall   ttl.Clock    // real time; nil: the system clock
 	Logger *slog.Logger // nil discards
 }
 
-// Server answers on as many listeners as it is given.
+// Server serves any number of listeners.
 type Server struct {
 	o      Options
 	http   *http.Server
-	handed *handed // connections of HTTP
+	handed *handed // passes HTTP connections to http
 	life   context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup
@@ -43,10 +43,10 @@ type Server struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	closed    bool
-	over      bool // no request begins any more
+	over      bool // no more requests may begin
 }
 
-// New makes a server.
+// New returns a Server.
 func New(o Options) *Server {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
@@ -65,7 +65,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve answers until the listener fails, or Shutdown closes it: nil then.
+// Serve serves until the listener fails, or Shutdown closes it. In the latter case it returns nil.
 func (s *Server) Serve(ln net.Listener) error {
 	s.mu.Lock()
 	s.listeners = append(s.listeners, ln)
@@ -97,10 +97,10 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 }
 
-// acceptPause is how long nobody is let in after an Accept that has failed for want of descriptors.
+// acceptPause is the pause after an Accept that has failed for lack of descriptors.
 const acceptPause = 50 * time.Millisecond
 
-// pause waits a little after an error that may pass; false for one that does not.
+// pause waits after a temporary error. It returns false for other errors.
 func (s *Server) pause(err error) bool {
 	var network net.Error
 	if !errors.As(err, &network) || !isTransient(err) {
@@ -116,8 +116,8 @@ func (s *Server) pause(err error) bool {
 	return true
 }
 
-// Shutdown lets nobody in any more, ends connections of AMQP by their protocol, and waits for requests of
-// HTTP until ctx ends: they are broken off then, and the error is its.
+// Shutdown stops accepting, closes AMQP connections by their protocol, and waits for HTTP requests until
+// ctx ends. Then it aborts them and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -140,7 +140,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// begin adds a request to what Shutdown waits for; false where that waits already.
+// begin registers a request that Shutdown must wait for. It returns false if Shutdown no longer accepts
+// requests.
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// places are those of the connections. Where all are taken, the connection that has been idle for longest
-// gives its place to a new one: its client has said nothing yet, has no request of HTTP under way, or has
-// shown no token over AMQP or has no link there. Where none is idle new connections wait.
+// places limits the number of connections. If all places are taken, the connection that has been idle for
+// longest is closed for a new one. A connection is idle if its client has sent nothing yet, has no active
+// HTTP request, or is not authorized or has no link over AMQP. If none is idle, new connections wait.
 type places struct {
-	most int // 0: any number
+	most int // 0: no limit
 
 	mu     sync.Mutex
-	freed  *sync.Cond // a place may be free, or one idle
+	freed  *sync.Cond // signals a free place or an idle connection
 	open   map[*place]struct{}
-	turn   int64 // grows with each connection that becomes idle
+	turn   int64 // incremented for each connection that becomes idle
 	closed bool
 }
 
@@ -29,12 +29,12 @@ type place struct {
 	all  *places
 	conn net.Conn
 
-	idle  bool // guarded by the places' lock
+	idle  bool // guarded by the mutex of places
 	since int64
 }
 
-// take gives a connection a place, which another one may have to give up for it; nil where the server ends
-// before there is one.
+// take waits for a place for a connection, and closes an idle connection if necessary. It returns nil if
+// the server ends first.
 func (p *places) take(c net.Conn) *place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *places) take(c net.Conn) *place {
 	return o
 }
 
-// dropIdle closes the connection that has been idle for longest; false where none is idle.
+// dropIdle closes the connection that has been idle for longest. It returns false if none is idle.
 func (p *places) dropIdle() bool {
 	var oldest *place
 	for o := range p.open {
@@ -64,18 +64,18 @@ func (p *places) dropIdle() bool {
 		return false
 	}
 	delete(p.open, oldest)
-	_ = oldest.conn.Close() // without TLS's goodbye, which may have to wait for the client
+	_ = oldest.conn.Close() // without a TLS close notification, which could block
 	return true
 }
 
-// makeRoom closes an idle connection after an Accept that has failed since there are no descriptors.
+// makeRoom closes an idle connection after Accept has failed for lack of descriptors.
 func (p *places) makeRoom() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dropIdle()
 }
 
-// setIdle notes whether the connection may be closed for another one.
+// setIdle records whether the connection may be closed for another one.
 func (o *place) setIdle(idle bool) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
@@ -87,7 +87,7 @@ func (o *place) setIdle(idle bool) {
 	o.idle = idle
 }
 
-// leave gives the place back.
+// leave frees the place.
 func (o *place) leave() {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
@@ -95,7 +95,7 @@ func (o *place) leave() {
 	o.all.freed.Signal()
 }
 
-// close lets nobody in any more.
+// close stops giving places.
 func (p *places) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

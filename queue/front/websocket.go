@@ -8,14 +8,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// webSocketPath is where AMQP is answered in a WebSocket.
+// webSocketPath is the path of AMQP over WebSocket.
 const webSocketPath = "/$servicebus/websocket"
 
-// webSocketProtocols are what clients ask for; the one that they have asked for is answered.
+// webSocketProtocols returns the supported subprotocols. The one that the client requests is selected.
 func webSocketProtocols() []string { return []string{"AMQPWSB10", "amqp"} }
 
-// serveHTTP answers a request, or goes on as AMQP. Which pages of other origins can do so Admit has decided;
-// without one only those of the server's own can.
+// serveHTTP serves a request, or AMQP over its WebSocket. Admit decides which origins may connect. Without
+// Admit only pages of the server's own origin can open a WebSocket.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.begin() {
 		return
@@ -33,14 +33,15 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: webSocketProtocols(),
 		CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: s.o.Admit != nil})
 	if err != nil {
-		return // the client has been told
+		return // Accept has sent the error
 	}
-	// The connection outlives s.life by its farewell; who serves it closes it.
+	// AMQP closes the connection by its protocol after s.life has ended, so the WebSocket must outlive
+	// s.life.
 	always := context.WithoutCancel(s.life)
 	idle := func(bool) {}
 	if own, ok := r.Context().Value(connKey{}).(*handedConn); ok {
 		idle = own.place.setIdle
-		idle(true) // until its client has a link
+		idle(true) // until AMQP reports otherwise
 	}
 	if err := s.o.AMQP(s.life, websocket.NetConn(always, c, websocket.MessageBinary), idle); err != nil {
 		s.o.Logger.Error("a connection of AMQP failed", "error", err)

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// The message annotations that the service gives a meaning.
+// The message annotations defined by the service.
 const (
 	annPartitionKey    = "x-opt-partition-key"
 	annViaPartitionKey = "x-opt-via-partition-key"
@@ -20,11 +20,11 @@ const (
 	annDeadLetterSource = "x-opt-deadletter-source"
 )
 
-// annLockToken is the delivery annotation that tells the token of a lock.
+// annLockToken is the delivery annotation with the lock token.
 const annLockToken = "x-opt-lock-token"
 
-// isBrokers tells the annotations that only the broker writes. A sender that passes a received message on
-// sends them, too.
+// isBrokers reports whether only the broker sets an annotation. Senders that forward a received message
+// send these annotations, too.
 func isBrokers(name string) bool {
 	switch name {
 	case annSequence, annEnqueuedSequence, annEnqueued, annLockedUntil, annState, annDeadLetterSource:
@@ -33,22 +33,23 @@ func isBrokers(name string) bool {
 	return false
 }
 
-// PartitionKey is what the sender calls the partition; "": nothing.
+// PartitionKey returns the partition key; "" for none.
 func (m *Message) PartitionKey() string {
 	text, _ := wire.Text(m.Annotation(annPartitionKey))
 	return text
 }
 
-// SetPartitionKey sets it; "" deletes it.
+// SetPartitionKey sets the partition key; "" deletes it.
 func (m *Message) SetPartitionKey(key string) { m.setText(annPartitionKey, key) }
 
-// ViaPartitionKey is the partition of the entity that a transaction goes through; "": nothing.
+// ViaPartitionKey returns the partition key for the entity by way of which the message is sent; "" for
+// none.
 func (m *Message) ViaPartitionKey() string {
 	text, _ := wire.Text(m.Annotation(annViaPartitionKey))
 	return text
 }
 
-// SetViaPartitionKey sets it; "" deletes it.
+// SetViaPartitionKey sets that partition key; "" deletes it.
 func (m *Message) SetViaPartitionKey(key string) { m.setText(annViaPartitionKey, key) }
 
 func (m *Message) setText(name, text string) {
@@ -59,7 +60,8 @@ func (m *Message) setText(name, text string) {
 	m.SetAnnotation(name, wire.AppendString(nil, text))
 }
 
-// Scheduled is the moment before which nobody receives the message, in milliseconds since 1970; Absent.
+// Scheduled returns the time before which the message cannot be received, in milliseconds since 1970, or
+// Absent.
 func (m *Message) Scheduled() int64 {
 	if ms, ok := wire.Time(m.Annotation(annScheduled)); ok {
 		return ms
@@ -67,7 +69,7 @@ func (m *Message) Scheduled() int64 {
 	return Absent
 }
 
-// SetScheduled sets it; Absent deletes it.
+// SetScheduled sets that time; Absent deletes it.
 func (m *Message) SetScheduled(ms int64) {
 	if ms == Absent {
 		m.SetAnnotation(annScheduled, nil)
@@ -76,8 +78,8 @@ func (m *Message) SetScheduled(ms int64) {
 	m.SetAnnotation(annScheduled, wire.AppendTimestamp(nil, ms))
 }
 
-// OwnTTL is the time to live that the sender gave, in milliseconds; Absent. It is the header's; where that
-// has no more bits, or says nothing, the moments of creation and of expiry tell it.
+// OwnTTL returns the sender's time to live in milliseconds, or Absent. It is the header's value. If that is
+// missing or the maximum, it is the difference between the expiry and creation times.
 func (m *Message) OwnTTL() int64 {
 	if m.Header.TTL != Absent && m.Header.TTL < maxHeaderTTL {
 		return m.Header.TTL
@@ -93,14 +95,14 @@ func (m *Message) OwnTTL() int64 {
 	if life := expires - created; life >= 0 {
 		return life
 	}
-	return Absent // further apart than a number can tell
+	return Absent // the difference overflows
 }
 
-// maxHeaderTTL is the longest that the header can tell, in milliseconds: 49.7 days.
+// maxHeaderTTL is the maximum that the header can represent, in milliseconds: 49.7 days.
 const maxHeaderTTL = 1<<32 - 1
 
-// SetOwnTTL sets it, in milliseconds; Absent: none. created is the moment of creation, in milliseconds since
-// 1970, which stands beside a time to live that the header cannot tell.
+// SetOwnTTL sets the time to live in milliseconds; Absent for none. created is the creation time in
+// milliseconds since 1970. It is stored, with the expiry time, if the header cannot represent ttl.
 func (m *Message) SetOwnTTL(ttl, created int64) {
 	m.slots[Creation], m.slots[AbsoluteExpiry] = nil, nil
 	m.Header.TTL = ttl
@@ -111,7 +113,7 @@ func (m *Message) SetOwnTTL(ttl, created int64) {
 	}
 }
 
-// later adds without going beyond the last moment that clients know.
+// later adds two numbers of milliseconds, limited to LastMoment.
 func later(at, by int64) int64 {
 	if by > LastMoment-at {
 		return LastMoment
@@ -119,15 +121,16 @@ func later(at, by int64) int64 {
 	return at + by
 }
 
-// LastMoment is the end of the year 9999, in milliseconds since 1970: the latest that all clients can read.
+// LastMoment is the end of the year 9999, in milliseconds since 1970: the latest time that all clients can
+// read.
 const LastMoment = 253402300799999
 
-// annotation checks one of the sender's annotations, and gives those that have a meaning the type that
-// receivers expect. keep is false for what is the broker's.
+// annotation validates an annotation of a sender, and converts those of the service to the type that
+// receivers expect. keep is false for annotations of the broker.
 func annotation(key, value []byte) (p Property, keep bool, err error) {
 	name, ok := wire.Text(key)
 	if !ok || isBrokers(name) || wire.IsNull(value) {
-		return p, false, nil // keys that are numbers are reserved, and nobody has given one out
+		return p, false, nil // numeric keys are reserved, and none is defined
 	}
 	switch name {
 	case annPartitionKey, annViaPartitionKey:
@@ -146,8 +149,8 @@ func annotation(key, value []byte) (p Property, keep bool, err error) {
 	return Property{name, value}, true, nil
 }
 
-// annotationText is a string, or a binary that is one in UTF-8: a client for Python passes the strings of a
-// message that it has received on as binaries.
+// annotationText decodes a string, or a binary in UTF-8: a Python client forwards received strings as
+// binaries.
 func annotationText(value []byte) (text string, ok bool) {
 	if text, ok = wire.Text(value); ok {
 		return text, true
@@ -156,8 +159,8 @@ func annotationText(value []byte) (text string, ok bool) {
 	return string(b), ok && utf8.Valid(b)
 }
 
-// deliveryAnnotation checks one of the sender's delivery annotations. keep is false for the token of a lock
-// that the sender has received the message under.
+// deliveryAnnotation validates a delivery annotation of a sender. keep is false for the lock token of a
+// message that the sender has received and forwards.
 func deliveryAnnotation(key, value []byte) (p Property, keep bool, err error) {
 	name, ok := wire.Text(key)
 	return Property{name, value}, ok && name != annLockToken && !wire.IsNull(value), nil

@@ -2,13 +2,13 @@ package message
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// SetBody makes the body one data section.
+// SetBody sets the body to one data section.
 func (m *Message) SetBody(data []byte) {
 	m.Body = wire.AppendBinary(wire.AppendDescriptor(make([]byte, 0, len(data)+16), sectionData), data)
 }
 
-// Data is the body as bytes, for receivers that know nothing of AMQP: data sections one after the other, or a
-// value that is a string or a binary. ok is false for any other value and for sequences.
+// Data returns the body as bytes, for receivers without AMQP: the concatenated data sections, or a string
+// or binary value. ok is false for other values and for sequences.
 func (m *Message) Data() (data []byte, ok bool) {
 	for left := m.Body; len(left) > 0; {
 		code, name, value, rest, err := wire.SplitDescribed(left)
@@ -33,10 +33,10 @@ func (m *Message) Data() (data []byte, ok bool) {
 	return data, true
 }
 
-// Size is about how many bytes the message has on the wire.
+// Size returns the approximate size of the message on the wire in bytes.
 func (m *Message) Size() int { return m.PropertiesSize() + len(m.Body) + len(m.Footer) + 16 }
 
-// PropertiesSize is about how many bytes all properties and annotations have on the wire.
+// PropertiesSize returns the approximate size of all properties and annotations on the wire in bytes.
 func (m *Message) PropertiesSize() (n int) {
 	for _, list := range [][]Property{m.Delivery, m.Annotations, m.Application} {
 		for _, p := range list {

@@ -2,7 +2,7 @@ package message
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// State is where a message is in its life.
+// State is the state of a message.
 type State int32
 
 // The states.
@@ -12,28 +12,28 @@ const (
 	Scheduled
 )
 
-// Broker is what the broker knows of a message and tells its receivers. Moments are in milliseconds since
+// Broker is the properties that the broker adds to a received message. Times are in milliseconds since
 // 1970.
 type Broker struct {
 	SequenceNumber         int64
-	EnqueuedSequenceNumber int64 // the one that it was given first, where it was forwarded; else 0
+	EnqueuedSequenceNumber int64 // its first sequence number if it was forwarded; else 0
 	EnqueuedTime           int64
 	LockedUntil            int64 // Absent without a lock; LastMoment for a message of a session
-	ExpiresAt              int64 // Absent: it does not expire, or that is not told
-	TTL                    int64 // that is in force, in milliseconds; Absent as ExpiresAt
+	ExpiresAt              int64 // Absent if the message does not expire, or its expiry is not shown
+	TTL                    int64 // the effective time to live in milliseconds; Absent as ExpiresAt
 	State                  State
-	DeliveryCount          uint32 // of deliveries that have failed
-	DeadLetterSource       string // where it died, once it was forwarded from there
+	DeliveryCount          uint32 // of failed deliveries
+	DeadLetterSource       string // where it was dead-lettered, if it was forwarded from the dead letters
 	LockToken              *UUID  // nil without a lock
-	// ShowZeroOrigin and ShowActive have AppendWire write EnqueuedSequenceNumber though it is 0, and State
-	// though it is Active. A peek shows both; a receiver gets the zero from partitioned entities with
-	// sessions alone, as the service has it.
+	// ShowZeroOrigin makes AppendWire write an EnqueuedSequenceNumber of 0; ShowActive makes it write the
+	// state Active. As in the service, a peek shows both, and a receiver gets the zero only from
+	// partitioned entities with sessions.
 	ShowZeroOrigin, ShowActive bool
-	// OmitBody leaves the body out.
+	// OmitBody omits the body.
 	OmitBody bool
 }
 
-// AppendWire writes the message as a receiver gets it.
+// AppendWire encodes the message for a receiver.
 func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
 	dst = m.appendHeader(dst, b)
 	dst = m.appendDelivery(dst, b)
@@ -46,8 +46,8 @@ func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
 	return m.appendRest(dst, body)
 }
 
-// appendDelivery writes the delivery annotations: the sender's, and the token of the lock. A receiver gets an
-// empty map where there are none, as from the service; a peek gets nothing.
+// appendDelivery writes the delivery annotations: the sender's, and the lock token. If there are none, a
+// receiver gets an empty map, as in the service, and a peek omits the section.
 func (m *Message) appendDelivery(dst []byte, b *Broker) []byte {
 	count := 2 * len(m.Delivery)
 	if b.LockToken != nil {
@@ -66,13 +66,12 @@ func (m *Message) appendDelivery(dst []byte, b *Broker) []byte {
 	return o.CloseWith(dst, count)
 }
 
-// AppendBare writes the message without a header and annotations: the answer to a request, of which no broker
-// has anything to tell.
+// AppendBare encodes the message without header and annotations, for responses to requests.
 func (m *Message) AppendBare(dst []byte) []byte {
 	return m.appendRest(m.appendProperties(dst, &Broker{ExpiresAt: Absent}), m.Body)
 }
 
-// appendRest writes the sections behind the properties.
+// appendRest writes the sections after the properties.
 func (m *Message) appendRest(dst, body []byte) []byte {
 	if len(m.Application) > 0 {
 		var o wire.Open
@@ -103,7 +102,7 @@ func (m *Message) appendHeader(dst []byte, b *Broker) []byte {
 	return o.CloseWith(wire.AppendUint32(dst, b.DeliveryCount), 5)
 }
 
-// appendBool writes a field of the header: null where its sender has left it out.
+// appendBool writes a field of the header, or null if its sender omitted it.
 func (h *Header) appendBool(dst []byte, field HeaderFields, v bool) []byte {
 	if h.Unset.has(field) {
 		return wire.AppendNull(dst)
@@ -111,7 +110,7 @@ func (h *Header) appendBool(dst []byte, field HeaderFields, v bool) []byte {
 	return wire.AppendBool(dst, v)
 }
 
-// appendAnnotations writes what clients look for under these names, each with the very type that they assert.
+// appendAnnotations writes the annotations, each with the exact type that clients expect.
 func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
 	dst, o := wire.OpenMap(wire.AppendDescriptor(dst, sectionAnnotations))
 	count := 0
@@ -139,8 +138,8 @@ func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
 	return o.CloseWith(dst, 2*count)
 }
 
-// appendProperties writes the slots. The moments of creation and expiry are the broker's where it reports
-// when the message expires; else the sender's moment of expiry is left out, which was a wish.
+// appendProperties writes the properties section. If the broker sets an expiry time, it also sets the
+// creation time. Otherwise the sender's expiry time is omitted, because it is not in effect.
 func (m *Message) appendProperties(dst []byte, b *Broker) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionProperties))
 	for s, raw := range m.slots {

@@ -10,60 +10,60 @@ import (
 // UUID is the type of lock tokens.
 type UUID = wire.UUID
 
-// Message is what a sender wrote. The zero Message is an empty one.
+// Message is a message as its sender wrote it. The zero Message is empty.
 type Message struct {
 	Header      Header
-	Delivery    []Property // delivery annotations; the token of a lock is not among them
-	Annotations []Property // message annotations; those of the broker are not among them
+	Delivery    []Property // delivery annotations, without the lock token
+	Annotations []Property // message annotations, without those of the broker
 	slots       [slotCount][]byte
 	Application []Property
-	Body        []byte // sections as they are encoded
-	Footer      []byte // the section as it is encoded, its keys symbols or numbers; nil: none
+	Body        []byte // encoded sections
+	Footer      []byte // the encoded section; string keys are symbols; nil: none
 }
 
-// Header is what concerns the transport of a message.
+// Header is the header section of a message.
 type Header struct {
 	Durable       bool
 	FirstAcquirer bool
-	Priority      uint8 // 4 where the sender says nothing
-	TTL           int64 // milliseconds as the sender wrote them; Absent
-	// Unset are the fields of these that the sender left out, which have their defaults: receivers get them
-	// as null, so that a message which is sent again is the one that was sent.
+	Priority      uint8 // default 4
+	TTL           int64 // the sender's value in milliseconds, or Absent
+	// Unset is the set of fields that the sender omitted. They have their defaults here and are sent as
+	// null, so that a forwarded message is unchanged.
 	Unset HeaderFields
 }
 
 // HeaderFields is a set of fields of a Header.
 type HeaderFields uint8
 
-// The fields that a sender may leave out; TTL has Absent for that.
+// The fields that a sender may omit. An omitted TTL is Absent.
 const (
 	FieldDurable HeaderFields = 1 << iota
 	FieldFirstAcquirer
 	FieldPriority
 
-	// anyField are all of them: the fields of a message without a header.
+	// anyField is all of them: the set for a message without a header.
 	anyField = FieldDurable | FieldFirstAcquirer | FieldPriority
 )
 
 // has reports whether a field is in the set.
 func (f HeaderFields) has(field HeaderFields) bool { return f&field != 0 }
 
-// Absent stands for a time or duration that is not there.
+// Absent is the value of a missing time or duration.
 const Absent int64 = -1
 
-// DefaultPriority is that of a message whose sender says nothing.
+// DefaultPriority is the priority if the sender sets none.
 const DefaultPriority = 4
 
-// Property is a name with a value, encoded as package wire has it.
+// Property is a name with an encoded value.
 type Property struct {
 	Name  string
 	Value []byte
 }
 
-// Slot is one of the fields of the properties section.
+// Slot is a field of the properties section.
 type Slot int
 
-// The slots, in the order of the wire.
+// The slots, in the order of the encoding.
 const (
 	MessageID Slot = iota
 	UserID
@@ -81,14 +81,14 @@ const (
 	slotCount
 )
 
-// New is a message with a body of one data section.
+// New returns a message with a body of one data section.
 func New(body []byte) *Message {
 	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent, Unset: anyField}}
 	m.SetBody(body)
 	return m
 }
 
-// Clone is a message of its own, which shares the bytes.
+// Clone returns a copy that can be changed independently. The copies share bytes.
 func (m *Message) Clone() *Message {
 	c := *m
 	c.Delivery = slices.Clone(m.Delivery)
@@ -97,10 +97,10 @@ func (m *Message) Clone() *Message {
 	return &c
 }
 
-// Raw is a slot as it is encoded; nil: it is empty.
+// Raw returns the encoded value of a slot, or nil if it is empty.
 func (m *Message) Raw(s Slot) []byte { return m.slots[s] }
 
-// SetRaw fills a slot with an encoded value of the type that it must have; nil and null empty it.
+// SetRaw sets a slot to an encoded value of the slot's type; nil and null clear it.
 func (m *Message) SetRaw(s Slot, value []byte) {
 	if wire.IsNull(value) {
 		value = nil
@@ -108,8 +108,8 @@ func (m *Message) SetRaw(s Slot, value []byte) {
 	m.slots[s] = value
 }
 
-// Text is a slot as text; "" for an empty one. Ids that are no strings are told as in Key, without its first
-// letter.
+// Text returns a slot as text, or "" if it is empty. The text of an id that is no string is that of Key
+// without the first letter.
 func (m *Message) Text(s Slot) string {
 	raw := m.slots[s]
 	if text, ok := wire.Text(raw); ok || raw == nil {
@@ -119,7 +119,7 @@ func (m *Message) Text(s Slot) string {
 	return text
 }
 
-// SetText fills a slot with a string, or with a symbol where it has one; "" empties it.
+// SetText sets a slot to a string, or to a symbol if that is the slot's type; "" clears it.
 func (m *Message) SetText(s Slot, text string) {
 	switch {
 	case text == "":
@@ -131,11 +131,11 @@ func (m *Message) SetText(s Slot, text string) {
 	}
 }
 
-// SessionID is the session that the message belongs to; ok is false where it belongs to none.
+// SessionID returns the session id; ok is false if the message has none.
 func (m *Message) SessionID() (id string, ok bool) { return wire.Text(m.slots[GroupID]) }
 
-// Key is the message id in a form that tells the ids of different types apart: "s" and a string, "u" and a
-// number, "i" and a UUID, "b" and hexadecimal digits. ok is false where there is no id.
+// Key returns the message id in a form that distinguishes ids of different types: "s" and a string, "u" and
+// a number, "i" and a UUID, or "b" and hexadecimal digits. ok is false if there is no id.
 func (m *Message) Key() (key string, ok bool) {
 	raw := m.slots[MessageID]
 	if raw == nil {
@@ -148,12 +148,12 @@ func (m *Message) Key() (key string, ok bool) {
 	return kind + text, true
 }
 
-// find is the place of a property, or -1.
+// find returns the index of a property, or -1.
 func find(list []Property, name string) int {
 	return slices.IndexFunc(list, func(p Property) bool { return p.Name == name })
 }
 
-// Get is an application property as it is encoded; nil: there is none.
+// Get returns the encoded value of an application property, or nil if there is none.
 func (m *Message) Get(name string) []byte {
 	if i := find(m.Application, name); i >= 0 {
 		return m.Application[i].Value
@@ -161,7 +161,7 @@ func (m *Message) Get(name string) []byte {
 	return nil
 }
 
-// GetFold is Get for a name in any case; one that is spelled alike goes first.
+// GetFold is Get, ignoring case. A name with the same case has precedence.
 func (m *Message) GetFold(name string) []byte {
 	if v := m.Get(name); v != nil {
 		return v
@@ -176,8 +176,8 @@ func foldIndex(list []Property, name string) int {
 	return slices.IndexFunc(list, func(p Property) bool { return strings.EqualFold(p.Name, name) })
 }
 
-// Set sets an application property to an encoded value, in its place where it is there already; null deletes
-// it.
+// Set sets an application property to an encoded value; null deletes it. An existing property keeps its
+// position.
 func (m *Message) Set(name string, value []byte) {
 	i := find(m.Application, name)
 	switch {
@@ -192,7 +192,7 @@ func (m *Message) Set(name string, value []byte) {
 	}
 }
 
-// SetFold is Set for a name in any case; a property that is there keeps its spelling.
+// SetFold is Set, ignoring case. An existing property keeps its spelling.
 func (m *Message) SetFold(name string, value []byte) {
 	if i := foldIndex(m.Application, name); i >= 0 && find(m.Application, name) < 0 {
 		name = m.Application[i].Name
@@ -203,7 +203,7 @@ func (m *Message) SetFold(name string, value []byte) {
 // SetString sets an application property to a string.
 func (m *Message) SetString(name, value string) { m.Set(name, wire.AppendString(nil, value)) }
 
-// Annotation is one of the sender's message annotations as it is encoded; nil: there is none.
+// Annotation returns the encoded value of a message annotation of the sender, or nil if there is none.
 func (m *Message) Annotation(name string) []byte {
 	if i := find(m.Annotations, name); i >= 0 {
 		return m.Annotations[i].Value
@@ -211,7 +211,8 @@ func (m *Message) Annotation(name string) []byte {
 	return nil
 }
 
-// SetAnnotation sets one; nil and null delete it: clients do not expect null among them.
+// SetAnnotation sets a message annotation. nil and null delete it, because clients do not expect null
+// annotations.
 func (m *Message) SetAnnotation(name string, value []byte) {
 	if wire.IsNull(value) {
 		value = nil

@@ -21,7 +21,7 @@ const (
 	sectionFooter      = 0x78
 )
 
-// sectionNames are the sections by the symbols that may describe them.
+// sectionNames maps symbolic descriptors to sections.
 var sectionNames = map[wire.Symbol]uint64{
 	"amqp:header:list": sectionHeader, "amqp:delivery-annotations:map": sectionDelivery,
 	"amqp:message-annotations:map": sectionAnnotations, "amqp:properties:list": sectionProperties,
@@ -30,7 +30,7 @@ var sectionNames = map[wire.Symbol]uint64{
 	"amqp:footer:map": sectionFooter,
 }
 
-// FormatError says that bytes are no message.
+// FormatError is the error for bytes that are no valid message.
 type FormatError struct {
 	Reason string
 	Err    error // of package wire; nil for none
@@ -43,15 +43,16 @@ func (e *FormatError) Error() string {
 	return "malformed message: " + e.Reason
 }
 
-// Unwrap returns what lies below.
+// Unwrap returns Err.
 func (e *FormatError) Unwrap() error { return e.Err }
 
 func malformed(reason string) error { return &FormatError{Reason: reason} }
 
-// Parse reads the payload of one transfer, its sections in any order. It fails with a *FormatError.
+// Parse decodes the payload of one transfer. The sections may be in any order. It fails with a
+// *FormatError.
 func Parse(b []byte) (*Message, error) {
 	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent, Unset: anyField}}
-	seen, body := uint16(0), uint64(0) // a bit for each section; the kind of the body's
+	seen, body := uint16(0), uint64(0) // a bit per section; the type of the body's sections
 	for len(b) > 0 {
 		code, name, value, rest, err := wire.SplitDescribed(b)
 		if err != nil {
@@ -78,14 +79,14 @@ func Parse(b []byte) (*Message, error) {
 		}
 		b = rest
 	}
-	m.Body = slices.Clip(m.Body) // what follows it is not the body's
+	m.Body = slices.Clip(m.Body) // so that append cannot overwrite what follows
 	return m, nil
 }
 
 func isBody(section uint64) bool { return section >= sectionData && section <= sectionValue }
 
-// section takes a section in; whole is its encoding with the descriptor. It looks to the ground of what is
-// handed on as it came: a receiver that cannot read a message has no way to settle it.
+// section decodes a section; whole is its encoding with the descriptor. It also validates the parts that
+// are forwarded in their encoding: a receiver that cannot decode a message cannot settle it.
 func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	switch code {
 	case sectionHeader:
@@ -99,7 +100,7 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 		if h.Priority, set = f.OptionalUint8(); !set {
 			h.Priority, h.Unset = DefaultPriority, h.Unset|FieldPriority
 		}
-		// A client for Java writes 0 for none, where it sends again what it has received without one.
+		// A Java client writes 0 for no time to live when it forwards a received message without one.
 		if ttl, ok := f.OptionalUint32(); ok && ttl > 0 {
 			h.TTL = int64(ttl)
 		}
@@ -127,7 +128,7 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	return nil
 }
 
-// extend makes one slice of two that follow each other in the same bytes: sections of a body do.
+// extend joins two slices. It does not copy if they are adjacent in memory, as the sections of a body are.
 func extend(body, more []byte) []byte {
 	if body == nil {
 		return more
@@ -138,7 +139,8 @@ func extend(body, more []byte) []byte {
 	return append(body[:len(body):len(body)], more...)
 }
 
-// plain is a section under its number in one byte, which is all that some clients know.
+// plain returns a section with its descriptor as a one-byte number, because some clients accept no other
+// form.
 func plain(code uint64, value, whole []byte) []byte {
 	if len(whole) == len(value)+3 {
 		return whole
@@ -162,8 +164,8 @@ func checkBody(code uint64, value []byte) error {
 	return err
 }
 
-// footer reads a footer, whose whole encoding with a plain descriptor is given. Its keys must be strings,
-// which become symbols, or numbers: some clients fail to read a message with other keys.
+// footer decodes a footer; whole is its encoding with a plain descriptor. Keys must be strings, which
+// become symbols, or numbers: some clients cannot read a message with other keys.
 func footer(value, whole []byte) ([]byte, error) {
 	if wire.IsNull(value) {
 		return nil, nil
@@ -190,14 +192,14 @@ func footer(value, whole []byte) ([]byte, error) {
 	return o.CloseWith(list, count), nil
 }
 
-// manyProperties is how many names are compared one by one.
+// manyProperties is the number of names from which on duplicates are found by a map.
 const manyProperties = 16
 
-// properties reads a map of names. Of entries with the same name the first one counts; take decides whether
-// one is kept and how.
+// properties decodes a map with names as keys. The first of several entries with the same name is kept.
+// take decodes an entry and decides whether to keep it.
 func properties(raw []byte,
 	take func(key, value []byte) (Property, bool, error)) (list []Property, err error) {
-	var seen map[string]bool // once there are many
+	var seen map[string]bool // used from manyProperties on
 	_, err = wire.EachPair(raw, func(key, value []byte) error {
 		for _, raw := range [2][]byte{key, value} {
 			if _, err := wire.Check(raw); err != nil {
@@ -223,7 +225,7 @@ func properties(raw []byte,
 	return list, err
 }
 
-// names are those of the list, if they are not there already.
+// names returns the set of names; it builds the set of list if seen is nil.
 func names(seen map[string]bool, list []Property) map[string]bool {
 	if seen == nil {
 		seen = make(map[string]bool, 2*len(list))
@@ -242,7 +244,7 @@ func application(key, value []byte) (p Property, keep bool, err error) {
 	return Property{name, value}, true, nil
 }
 
-// properties takes the slots in and looks at their types, so that whoever reads one finds what it must be.
+// properties decodes the properties section and validates the types of the fields.
 func (m *Message) properties(value []byte) error {
 	f := wire.ReadFields(value, "the properties")
 	for s := range slotCount {
@@ -284,7 +286,7 @@ func (s Slot) admits(raw []byte) bool {
 	return ok
 }
 
-// identity is an id that is no string: its kind and its text; "" where it is no id.
+// identity decodes an id that is no string: its kind and its text. kind is "" if the value is no id.
 func identity(raw []byte) (kind, text string) {
 	v, _, err := wire.Value(raw)
 	if err != nil {
@@ -301,11 +303,11 @@ func identity(raw []byte) (kind, text string) {
 	return "", ""
 }
 
-// BatchFormat is the message format of a transfer that carries a batch.
+// BatchFormat is the message format of a transfer with a batch.
 const BatchFormat = 0x80013700
 
-// ParseBatch reads the payload of a transfer with a batch: an envelope whose data sections are messages. What
-// else the envelope says is for routing, and repeats what the first message says.
+// ParseBatch decodes the payload of a transfer with a batch: an envelope whose data sections are messages.
+// The other sections of the envelope are ignored: they repeat properties of the first message for routing.
 func ParseBatch(b []byte) ([]*Message, error) {
 	envelope, err := Parse(b)
 	if err != nil {

@@ -2,17 +2,17 @@ package message
 
 import "encoding/binary"
 
-// A stored message:
+// The format of a stored message:
 //
-//	version  1 byte: 2; 1 for what was stored before delivery annotations were kept
-//	flags    1 byte: durable 1, footer 2, first acquirer 4, delivery annotations 8; 16, 32 and 64 where the
-//	         sender has left out durable, first acquirer, priority
+//	version  1 byte: 2; 1 for messages stored before delivery annotations were supported
+//	flags    1 byte: durable 1, footer 2, first acquirer 4, delivery annotations 8; 16, 32 and 64 if the
+//	         sender omitted durable, first acquirer, priority
 //	priority 1 byte
-//	slots    2 bytes, big-endian: a bit for each that is filled, the first slot the lowest
+//	slots    2 bytes, big-endian: a bit for each slot in use, the first slot the lowest
 //	ttl      uvarint of the header's milliseconds + 1; 0: absent
-//	then each of the slots; the annotations and the application properties, each their number and their
-//	names and values; the delivery annotations likewise and the footer, each where the flag says so. Each of
-//	these has its length as a uvarint before it.
+//	then each slot in use; the annotations and the application properties, each as their number, names and
+//	values; the delivery annotations in the same form and the footer, each if its flag is set. A uvarint
+//	with the length precedes each slot, name, value and footer.
 //	The body is the rest.
 const storedVersion = 2
 
@@ -23,10 +23,10 @@ const (
 	flagDelivery
 )
 
-// unsetShift is where the bits of Header.Unset stand among the flags.
+// unsetShift is the position of the bits of Header.Unset in the flags.
 const unsetShift = 4
 
-// AppendStored writes the message as the store keeps it.
+// AppendStored encodes the message for the store.
 func (m *Message) AppendStored(dst []byte) []byte {
 	var flags byte
 	if m.Header.Durable {
@@ -78,7 +78,7 @@ func appendPiece(dst, piece []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(piece))), piece...)
 }
 
-// ParseStored reads what AppendStored has written. It fails with a *FormatError: the store is damaged.
+// ParseStored decodes the result of AppendStored. A *FormatError means that the store is damaged.
 func ParseStored(b []byte) (*Message, error) {
 	if len(b) < 5 || b[0] < 1 || b[0] > storedVersion {
 		return nil, malformed("stored bytes of another version")
@@ -111,7 +111,7 @@ func ParseStored(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// pieces reads what has its length before it. A failure stays.
+// pieces decodes length-prefixed data. After an error it reads nothing more.
 type pieces struct {
 	left []byte
 	bad  bool

@@ -9,13 +9,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// contentEntry and contentFeed are the types of what is answered.
+// contentEntry and contentFeed are the content types of responses.
 const (
 	contentEntry = "application/atom+xml;type=entry;charset=utf-8"
 	contentFeed  = "application/atom+xml;type=feed;charset=utf-8"
 )
 
-// item is one thing that an entry tells: what it is called in a path, and how it is described.
+// item is the content of an ATOM entry.
 type item struct {
 	path     string // of the entity or rule: "news/Subscriptions/all"
 	title    string
@@ -24,7 +24,7 @@ type item struct {
 	describe func(b []byte) []byte
 }
 
-// scheme is that of the client's URLs.
+// scheme returns the scheme of the client's URLs.
 func (c *call) scheme() string {
 	if c.r.TLS != nil {
 		return "https://"
@@ -32,7 +32,7 @@ func (c *call) scheme() string {
 	return "http://"
 }
 
-// address is the URL of a path. Clients take the names of entities from it.
+// address returns the URL of a path. Clients read the names of entities from it.
 func (c *call) address(path string) string {
 	text := c.scheme() + c.r.Host + "/" + path
 	if v := c.query.Get("api-version"); v != "" {
@@ -41,7 +41,7 @@ func (c *call) address(path string) string {
 	return text
 }
 
-// appendEntry appends an entry. inner tells of one inside of a feed, which names the namespace.
+// appendEntry appends an entry. inner is set for an entry of a feed, which declares the namespace itself.
 func (c *call) appendEntry(b []byte, it item, inner bool) []byte {
 	b = append(b, "<entry"...)
 	if !inner {
@@ -70,10 +70,10 @@ func (c *call) answerEntry(status int, it item) error {
 	return c.answer(status, contentEntry, c.appendEntry(nil, it, false))
 }
 
-// maxPage is how many entries a feed has at most, and how many where nobody says.
+// maxPage is the maximal and default number of entries of a feed.
 const maxPage = 100
 
-// page reads which entries are wanted.
+// page parses $skip and $top.
 func (c *call) page() (skip, top int, err error) {
 	top = maxPage
 	for name, to := range map[string]*int{"$skip": &skip, "$top": &top} {
@@ -90,8 +90,8 @@ func (c *call) page() (skip, top int, err error) {
 	return skip, min(top, maxPage), nil
 }
 
-// answerFeed answers with a page of entries. list has one more than the page where there are others behind
-// it: only then is there a second link.
+// answerFeed writes a page of entries. If list has more than top entries, there is a next page, and the
+// feed gets a link to it.
 func (c *call) answerFeed(title string, list []item, skip, top int) error {
 	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
 	b = append(appendText(b, title), "</title>"...)
@@ -113,11 +113,11 @@ func (c *call) answerFeed(title string, list []item, skip, top int) error {
 	return c.answer(http.StatusOK, contentFeed, append(b, "</feed>"...))
 }
 
-// answerNothing answers for a queue or topic that does not exist: the service has a feed without entries
-// there, by whose title clients know.
+// answerNothing writes the response to a GET of a queue or topic that does not exist. As in the service, it
+// is a feed without entries, whose title clients recognize.
 func (c *call) answerNothing() error { return c.answerFeed("Publicly Listed Services", nil, 0, 0) }
 
-// namespaceInfo tells of the server as of a namespace.
+// namespaceInfo writes the description of the server as a namespace.
 func (c *call) namespaceInfo() error {
 	if c.r.Method != http.MethodGet {
 		return c.notAllowed(http.MethodGet)
@@ -137,7 +137,7 @@ func (c *call) namespaceInfo() error {
 		}})
 }
 
-// kindOfPath is the kind of the entity that a path names.
+// kindOfPath returns Subscription for the path of a subscription, else Queue.
 func kindOfPath(path string) entity.Kind {
 	a, _, err := entity.ParseAddress(path)
 	if _, _, ok := a.Subscription(); err == nil && ok {

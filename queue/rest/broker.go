@@ -13,12 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// brokerProperties is the header that holds a message's properties of the service's own, as the documentation
-// spells it.
+// brokerProperties is the header with the service's own message properties, in the spelling of the
+// documentation.
 const brokerProperties = "BrokerProperties"
 
-// brokerIn is what a sender may write there. What else it holds is passed over: clients send back what they
-// were told.
+// brokerIn is the properties that a sender can set. Other properties are ignored, because clients send back
+// what they have received.
 type brokerIn struct {
 	MessageId, CorrelationId, SessionId, ReplyToSessionId *string
 	Label, To, ReplyTo, PartitionKey, ViaPartitionKey     *string
@@ -28,7 +28,7 @@ type brokerIn struct {
 	ScheduledEnqueueTimeUtc *string
 }
 
-// set puts the properties into a message that was made at a millisecond.
+// set sets the properties of a message that was created at the millisecond now.
 func (p *brokerIn) set(m *message.Message, now int64) error {
 	for slot, text := range map[message.Slot]*string{message.MessageID: p.MessageId,
 		message.CorrelationID: p.CorrelationId,
@@ -58,7 +58,7 @@ func (p *brokerIn) set(m *message.Message, now int64) error {
 	return err
 }
 
-// ttl is the time to live in milliseconds.
+// ttl returns the time to live in milliseconds, or message.Absent.
 func (p *brokerIn) ttl() (int64, error) {
 	if p.TimeToLive != nil {
 		seconds, err := p.TimeToLive.Float64()
@@ -80,7 +80,7 @@ func (p *brokerIn) ttl() (int64, error) {
 	return message.Absent, nil
 }
 
-// readSpan reads a duration as .NET writes it, [d.]hh:mm[:ss[.f]], as milliseconds.
+// readSpan parses a .NET duration, [d.]hh:mm[:ss[.f]], and returns milliseconds.
 func readSpan(text string) (ms int64, ok bool) {
 	parts := strings.Split(strings.TrimSpace(text), ":")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -104,7 +104,7 @@ func readSpan(text string) (ms int64, ok bool) {
 	return int64(d*86_400_000+h*3_600_000+m*60_000) + int64(math.Round(s*1000)), true
 }
 
-// readDate reads a moment of a header; clients also write it as XML does.
+// readDate parses an HTTP date. Some clients write it in the form of XML Schema.
 func readDate(text string) (time.Time, error) {
 	if t, err := http.ParseTime(text); err == nil {
 		return t, nil
@@ -114,11 +114,11 @@ func readDate(text string) (time.Time, error) {
 
 func date(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
 
-// brokerOut is what a receiver is told, by name.
+// brokerOut is the properties of a received message, by name.
 type brokerOut struct {
 	CorrelationId           string      `json:",omitempty"`
 	DeadLetterSource        string      `json:",omitempty"`
-	DeliveryCount           uint32      // of deliveries, this one included
+	DeliveryCount           uint32      // including this one
 	EnqueuedSequenceNumber  int64       //
 	EnqueuedTimeUtc         string      //
 	Label                   string      `json:",omitempty"`
@@ -132,12 +132,12 @@ type brokerOut struct {
 	SequenceNumber          int64       //
 	SessionId               string      `json:",omitempty"`
 	State                   string      //
-	TimeToLive              json.Number `json:",omitempty"` // seconds; of one that never expires: none
+	TimeToLive              json.Number `json:",omitempty"` // seconds; absent if the message never expires
 	To                      string      `json:",omitempty"`
 	ViaPartitionKey         string      `json:",omitempty"`
 }
 
-// tellBroker is the header of a message that was received. token is that of its lock, or "".
+// tellBroker returns the BrokerProperties header of a received message. token is its lock token, or "".
 func tellBroker(d *queue.Delivery, token string) string {
 	m, b := d.Message, &d.Broker
 	out := brokerOut{CorrelationId: m.Text(message.CorrelationID), DeadLetterSource: b.DeadLetterSource,
@@ -159,13 +159,13 @@ func tellBroker(d *queue.Delivery, token string) string {
 		out.TimeToLive = json.Number(strconv.FormatFloat(float64(b.TTL)/1000, 'f', -1, 64))
 	}
 	text, err := jsondoc.Marshal(out)
-	if err != nil { // strings and numbers always have a JSON form
+	if err != nil { // Marshal cannot fail for strings and numbers
 		return ""
 	}
 	return plainJSON(string(text))
 }
 
-// plainJSON writes what is not ASCII as escapes: a header has no other characters.
+// plainJSON escapes non-ASCII characters, which a header cannot contain.
 func plainJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {

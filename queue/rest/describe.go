@@ -15,19 +15,19 @@ import (
 // field is an element of a description.
 type field struct {
 	name string
-	// write is the element's text; ok is false where it is left out.
+	// write returns the element's text; ok is false if the element is omitted.
 	write func(d *description) (text string, ok bool)
-	// read sets a property; nil: clients cannot set it.
+	// read sets the property; nil for an element that clients cannot set.
 	read func(p *entity.Properties, text string) error
 }
 
-// description is an entity on its way into XML.
+// description is an entity to be written as XML.
 type description struct {
 	entity.Entity
 	host string // of the client's URLs
 }
 
-// fieldError names the element that cannot be read.
+// fieldError is the error for an element that cannot be parsed.
 type fieldError struct {
 	name string
 	err  error
@@ -47,7 +47,7 @@ func duration(name string, at func(*entity.Properties) *time.Duration) field {
 		func(d *description) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) (err error) {
 			if *at(p), err = entity.ParseDuration(text); err == nil && *at(p) <= 0 {
-				err = errNotPositive // nothing would stand for the default
+				err = errNotPositive // zero would mean the default
 			}
 			return err
 		}}
@@ -79,8 +79,8 @@ func number(name string, at func(*entity.Properties) *int32) field {
 		}}
 }
 
-// target is the element of an entity to which messages are forwarded. An absolute address is returned as the
-// client sent it, a path as sb://HOST/PATH, as by the service.
+// target returns the field of a forwarding target. An absolute address is returned as the client sent it, a
+// path as sb://HOST/PATH, as the service does.
 func target(name string, at func(*entity.Properties) *string) field {
 	return field{name,
 		func(d *description) (string, bool) {
@@ -100,7 +100,7 @@ func target(name string, at func(*entity.Properties) *string) field {
 		}}
 }
 
-// told is an element that clients cannot set.
+// told returns a field that clients cannot set.
 func told(name string, write func(*description) string) field {
 	return field{name, func(d *description) (string, bool) { return write(d), true }, nil}
 }
@@ -126,7 +126,7 @@ func metadataField() field {
 		}}
 }
 
-// messageCount is that of all messages of an entity, in its sub-queues too.
+// messageCount returns the number of all messages of an entity, including its sub-queues.
 func messageCount(d *description) string {
 	c := d.Counts
 	return strconv.FormatInt(c.Active+c.Scheduled+c.DeadLetter+c.TransferDeadLetter, 10)
@@ -139,13 +139,13 @@ func accessed(d *description) string {
 	return stamp(d.Accessed)
 }
 
-// marks are elements that are written in another way than as text.
+// The names of fields that are written as elements instead of text.
 const (
 	markCounts = "CountDetails"
 	markRules  = "AuthorizationRules"
 )
 
-// largeMessages is an element that the service has since api-version largeMessagesVersion.
+// largeMessages is an element that exists in the service since api-version largeMessagesVersion.
 const (
 	largeMessages        = "MaxMessageSizeInKilobytes"
 	largeMessagesVersion = "2021-05"
@@ -157,7 +157,7 @@ func (c *call) oldVersion() bool {
 	return v != "" && v < largeMessagesVersion
 }
 
-// fieldsOf are the elements of a description in the order in which the service writes them.
+// fieldsOf returns the fields of a description in the service's order.
 func fieldsOf(kind entity.Kind) []field {
 	created := told("CreatedAt", func(d *description) string { return stamp(d.Created) })
 	updated := told("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
@@ -219,7 +219,7 @@ func fieldsOf(kind entity.Kind) []field {
 		used, ordering, counts, idle, partitions, available, forwardDead, express, kilobytes}
 }
 
-// rootOf is the element that describes a kind of entity.
+// rootOf returns the name of the element that describes a kind of entity.
 func rootOf(kind entity.Kind) string {
 	switch kind {
 	case entity.Topic:
@@ -230,7 +230,7 @@ func rootOf(kind entity.Kind) string {
 	return "QueueDescription"
 }
 
-// itemOf is an entity on its way into an entry.
+// itemOf returns the item of an entity.
 func (c *call) itemOf(e entity.Entity) item {
 	title := e.Path
 	if _, name, ok := (entity.Address{Entity: e.Path}).Subscription(); ok {
@@ -260,7 +260,7 @@ func (c *call) itemOf(e entity.Entity) item {
 		}}
 }
 
-// appendCounts appends the counts: clients look for the prefix in the only attribute.
+// appendCounts appends the counts. Clients find the prefix of the names in the only attribute.
 func appendCounts(b []byte, n entity.Counts) []byte {
 	b = append(b, `<CountDetails xmlns:d2p1="`+nsCounts+`">`...)
 	for _, one := range []struct {
@@ -274,9 +274,9 @@ func appendCounts(b []byte, n entity.Counts) []byte {
 	return append(b, "</CountDetails>"...)
 }
 
-// readProperties sets what a description names. Elements that nobody can set are passed over: clients send
-// back what they were told. What it does not name stays as it is, but for texts: clients leave out those that
-// are to be empty.
+// readProperties sets the properties in p that a description contains. Read-only elements are ignored,
+// because clients send back what they have received. Properties without an element stay unchanged, except
+// texts: these become empty, because clients omit empty texts.
 func (c *call) readProperties(kind entity.Kind, n *node, p entity.Properties) (entity.Properties, error) {
 	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
 	for _, f := range fieldsOf(kind) {

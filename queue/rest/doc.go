@@ -1,5 +1,5 @@
-// Package rest is Service Bus over HTTP: messages that are sent, received and settled by requests of their
-// own, and entities and rules that are made, changed and listed as ATOM entries.
+// Package rest implements Service Bus over HTTP: sending, receiving and settling messages, and creating,
+// changing and listing entities and rules as ATOM entries.
 //
 //	h := rest.New(rest.Options{Queues: queues, Guard: guard})
 //
@@ -7,33 +7,34 @@
 //
 //	POST   orders/messages                    sends (send.go)
 //	POST   orders/messages/head               locks the next message (receive.go)
-//	DELETE orders/messages/head               takes it
-//	DELETE orders/messages/{id}/{lock}        completes it, PUT gives it back, POST renews its lock
+//	DELETE orders/messages/head               receives and deletes it
+//	DELETE orders/messages/{id}/{lock}        completes it, PUT abandons it, POST renews its lock
 //	any    orders, news/Subscriptions/all, news/Subscriptions/all/Rules/red
 //	                                          an entity or a rule (entities.go, rules.go)
 //	GET    $Resources/Queues, news/Subscriptions, news/Subscriptions/all/Rules
 //	                                          lists of them (list.go)
-//	GET    $namespaceinfo, health             what there is beside
+//	GET    $namespaceinfo, health             the namespace, and the state of the server
 //
-// Names have no case. What ends like the path of an operation on messages is one: no entity is called
-// orders/messages here, though its name would be good.
+// Paths are compared without case. A path that ends like an operation on messages is always one. Therefore
+// an entity named orders/messages cannot be addressed, although the name is valid.
 //
 // # Entries
 //
-// An entry describes an entity in the elements, and in the order, of the service's schema (describe.go).
-// Clients depend on more of that than they should: which elements there are, the prefixes of names, the links
-// of a feed. What a comment does not explain is one of these.
+// An entry describes an entity by the elements of the service's schema, in their order (describe.go).
+// Clients depend on details of the XML: which elements exist, the prefixes of names, and the links of a
+// feed. Details without another explanation have this reason.
 //
 // # Rights
 //
-// Each request has a token, in the header Authorization: Listen receives and settles, Send sends, Manage does
-// the rest. Errors for tokens without the right Manage have the service's texts and status lines (refuse.go).
+// Each request has a token in the Authorization header. Receiving and settling need the right Listen,
+// sending needs Send, and everything else needs Manage. Errors for tokens without Manage have the service's
+// texts and status lines (refuse.go).
 //
 // # Log
 //
-// Each request is a line at the level debug: method, path, status, and the code and text of an error.
+// Each request logs a line at level debug: method, path, status, and the code and text of an error.
 //
 // # Faults on demand
 //
-// Requests about messages may meet faults on demand (faults.go).
+// Requests for messages can meet faults on demand (faults.go).
 package rest

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// manage answers what concerns entities and rules themselves.
+// manage handles requests for entities and rules.
 func (c *call) manage() error {
 	n := len(c.path)
 	whole := c.before(0)
@@ -25,17 +25,17 @@ func (c *call) manage() error {
 	case n > 4 && c.at(-2, "Rules") && c.at(-4, "Subscriptions"):
 		return c.rule(c.before(2), c.path[n-1])
 	case n > 3 && c.at(-1, "Rules") && c.at(-3, "Subscriptions"):
-		if c.r.Method == http.MethodPut { // a client that has left the name to the entry
+		if c.r.Method == http.MethodPut { // a client that has the name only in the entry
 			return c.rule(c.before(1), "")
 		}
 		return c.listRules(c.before(1))
-	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // else it is a name
+	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // else a name
 		return c.listSubscriptions(c.before(1))
 	}
 	return c.entity(whole)
 }
 
-// entity answers what is done to one entity.
+// entity handles a request for one entity.
 func (c *call) entity(path string) error {
 	ctx := c.r.Context()
 	switch c.r.Method {
@@ -62,7 +62,7 @@ func (c *call) entity(path string) error {
 	return c.notAllowed(http.MethodGet, http.MethodPut, http.MethodDelete)
 }
 
-// topOf returns the path of the queue or topic of a path: the topic of a subscription.
+// topOf returns the path of the queue or topic that a path belongs to: the topic of a subscription.
 func topOf(path string) string {
 	if a, _, err := entity.ParseAddress(path); err == nil {
 		if topic, _, ok := a.Subscription(); ok {
@@ -72,13 +72,13 @@ func topOf(path string) string {
 	return path
 }
 
-// isAbsent reports whether no entity has the path.
+// isAbsent reports whether there is no entity with the path.
 func (c *call) isAbsent(path string) bool {
 	_, err := c.o.Queues.Get(c.r.Context(), path)
 	return err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
 }
 
-// describedKind reads a description and tells of what kind it is.
+// describedKind parses a description and returns the kind of entity that it describes.
 func (c *call) describedKind(path string) (entity.Kind, *node, error) {
 	if kindOfPath(path) == entity.Subscription {
 		n, err := c.entry(rootOf(entity.Subscription))
@@ -106,7 +106,7 @@ func (c *call) create(path string) error {
 		return err
 	}
 	if p.EnablePartitioning && n.child("SupportOrdering") == nil {
-		p.SupportOrdering = false // the default of the service
+		p.SupportOrdering = false // the service's default
 	}
 	if err := c.allowTargets(&p); err != nil {
 		return err
@@ -156,8 +156,8 @@ func (c *call) update(path string) error {
 	return c.answerEntry(http.StatusOK, c.itemOf(e))
 }
 
-// allowTargets lets messages be forwarded where the request may send to: by its own token, or by another one
-// that it brings for that.
+// allowTargets checks that the request may send to the forwarding targets: by its own token, or by an
+// additional token for that purpose.
 func (c *call) allowTargets(p *entity.Properties) error {
 	for header, to := range map[string]string{
 		"ServiceBusSupplementaryAuthorization":    p.ForwardTo,

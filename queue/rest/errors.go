@@ -15,7 +15,7 @@ import (
 // contentError is the content type of errors.
 const contentError = "application/xml; charset=utf-8"
 
-// statusError is a failure of a request itself.
+// statusError is an error with an HTTP status.
 type statusError struct {
 	status int
 	detail string
@@ -25,15 +25,15 @@ func (e *statusError) Error() string { return e.detail }
 
 func badRequest(detail string) error { return &statusError{http.StatusBadRequest, detail} }
 
-// runtimeError is a failure of an operation on messages: there an entity that does not exist is gone.
+// runtimeError is an error of an operation on messages. It changes the status of a missing entity to 410.
 type runtimeError struct{ err error }
 
 func (e *runtimeError) Error() string { return e.err.Error() }
 
-// Unwrap returns what has failed.
+// Unwrap returns the cause.
 func (e *runtimeError) Unwrap() error { return e.err }
 
-// statusOf is how an error is told.
+// statusOf returns the HTTP status of an error code.
 func statusOf(code entity.Code) int {
 	switch code {
 	case entity.CodeEntityNotFound,
@@ -60,8 +60,8 @@ func statusOf(code entity.Code) int {
 	return http.StatusInternalServerError
 }
 
-// requestAddress returns the address of the request for error texts. Of the query it has the api-version
-// alone, since a query may contain tokens.
+// requestAddress returns the address of the request for error texts. It includes only api-version of the
+// query, since a query may contain tokens.
 func (c *call) requestAddress() string {
 	text := c.r.Host + c.r.URL.EscapedPath()
 	if v := c.query.Get("api-version"); v != "" {
@@ -70,7 +70,7 @@ func (c *call) requestAddress() string {
 	return text
 }
 
-// fail answers an error.
+// fail writes an error response.
 func (c *call) fail(err error) {
 	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
 	var own *entity.Error
@@ -103,7 +103,7 @@ func (c *call) fail(err error) {
 			status = http.StatusGone
 		}
 	case c.r.Context().Err() != nil:
-		return // nobody listens
+		return // the client has gone
 	}
 	tracking := uuid.NewString()
 	if status == http.StatusInternalServerError {

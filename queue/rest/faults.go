@@ -12,15 +12,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Faults on demand are package inject's. Here is where requests about messages meet them. There are no links
-// over HTTP: what detaches one drops the connection.
+// Package inject implements faults on demand; this file applies them to requests for messages. HTTP has no
+// links, so a detach fault drops the connection.
 
-// settleOperations are what rules call the methods on a lock.
+// settleOperations maps the methods of a lock's URL to the operations of fault rules.
 var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Complete,
 	http.MethodPut: inject.Abandon, http.MethodPost: inject.RenewLock}
 
-// withFaults runs a request for the messages of an entity, with the fault that it meets before or behind it.
-// lock is the token of the request's lock; empty: it has none.
+// withFaults runs a request for messages of an entity, with the fault that it meets before or after it.
+// lock is the lock token in the request, or "".
 func (c *call) withFaults(op inject.Operation, path, lock string, run func() error) error {
 	if op != 0 {
 		c.operation = op.String()
@@ -39,7 +39,7 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 	c.faultRule = hit.Rule
 	now, err := hit.Before(ctx, c.o.Wall)
 	if err != nil {
-		return nil // nobody listens
+		return nil // the client has gone
 	}
 	if now {
 		if hit.Fault == inject.LockLost {
@@ -60,11 +60,11 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 	if _, late := hit.Behind(ctx, c.o.Wall); late != nil || err != nil {
 		return err
 	}
-	c.status, c.answered = 0, nil // nobody gets it
+	c.status, c.answered = 0, nil // the response was not sent
 	return suffer(&hit, path)
 }
 
-// suffer makes the fault what becomes of a request.
+// suffer applies a fault: it drops the connection, or returns the error for the client.
 func suffer(hit *inject.Hit, path string) error {
 	if hit.Fault != inject.LockLost {
 		panic(http.ErrAbortHandler)
@@ -74,18 +74,18 @@ func suffer(hit *inject.Hit, path string) error {
 			"' of /_mayfly/faults."}}
 }
 
-// loseLock makes a message available again, as the end of its lock does: the delivery is counted.
+// loseLock makes a message available again and counts the delivery, as a lapsed lock does.
 func (c *call) loseLock(path, lock string) {
 	a, _, err := entity.ParseAddress(path)
 	token, malformed := uuid.Parse(lock)
 	if err == nil && malformed == nil {
-		// Where that fails the lock is lost already.
+		// If Settle fails, the lock is lost already.
 		_ = c.o.Queues.Settle(c.r.Context(), a, message.UUID(token),
 			queue.Settlement{Outcome: queue.Abandon}, nil)
 	}
 }
 
-// unsent is an answer that nobody gets.
+// unsent is a ResponseWriter that discards the response.
 type unsent struct{ head http.Header }
 
 func (u *unsent) Header() http.Header { return u.head }

@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Properties of a sender's travel as headers of HTTP. Their names come in without case, as HTTP has them, and
-// go out as their sender has spelled them.
+// Application properties are sent as HTTP headers. The names of received headers are compared without case.
+// Sent headers have the names in the sender's spelling.
 
-// ownHeaders are those of HTTP and of those who pass requests on, in lower case; one that ends in a star
-// stands for all that begin so.
+// ownHeaders returns the headers that are not application properties: those of HTTP, of proxies and of the
+// service, in lower case. A star at the end matches any suffix.
 func ownHeaders() []string {
 	return []string{"accept*", "authorization", "brokerproperties", "cache-control", "connection",
 		"content-*", "cookie",
@@ -33,7 +33,7 @@ func isOwnHeader(name string) bool {
 	})
 }
 
-// setHeaders makes properties of headers.
+// setHeaders sets an application property for each header that is not an own header.
 func setHeaders(m *message.Message, h http.Header) error {
 	for name, values := range h {
 		if isOwnHeader(name) {
@@ -48,8 +48,8 @@ func setHeaders(m *message.Message, h http.Header) error {
 	return nil
 }
 
-// headerValue reads a header by its form: a quoted date or string, true, false, a number. What is none of
-// them is a string, quotes or not.
+// headerValue parses a header value by its form: a quoted date or string, true, false, or a number. Any
+// other value is a string.
 func headerValue(text string) ([]byte, error) {
 	if quoted, ok := unquote(text); ok {
 		if t, err := http.ParseTime(quoted); err == nil {
@@ -72,7 +72,7 @@ func headerValue(text string) ([]byte, error) {
 	return wire.AppendString(nil, text), nil
 }
 
-// unquote takes the quotes off a text, and the backslashes before quotes.
+// unquote removes the quotes around a text, and the backslashes before quotes in it.
 func unquote(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
 		return "", false
@@ -80,8 +80,8 @@ func unquote(text string) (string, bool) {
 	return strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`), true
 }
 
-// tellHeaders writes properties as headers. What cannot be one is left out: binaries, and names and texts
-// with characters that HTTP does not have.
+// tellHeaders writes application properties as headers. It omits values that a header cannot contain:
+// binaries, and names and texts with characters that HTTP does not allow.
 func tellHeaders(h http.Header, m *message.Message) {
 	for _, p := range m.Application {
 		if !isHeaderName(p.Name) || isOwnHeader(p.Name) {
@@ -100,7 +100,7 @@ func tellHeaders(h http.Header, m *message.Message) {
 	}
 }
 
-// headerText is a value as a header.
+// headerText returns a value in its header form; ok is false if there is none.
 func headerText(v any, raw []byte) (text string, ok bool) {
 	quote := func(s string) (string, bool) {
 		return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`, isHeaderText(s)
@@ -120,7 +120,7 @@ func headerText(v any, raw []byte) (text string, ok bool) {
 		return strconv.FormatFloat(float64(v), 'g', -1, 32), true
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), true
-	case wire.Described: // of .NET: a duration in ticks
+	case wire.Described: // a .NET duration in ticks
 		ticks, isTicks := v.Value.(int64)
 		if v.Descriptor == wire.Symbol("com.microsoft:timespan") && isTicks {
 			return strconv.FormatFloat((time.Duration(ticks) * tick).Seconds(), 'f', -1, 64), true
@@ -136,7 +136,7 @@ func headerText(v any, raw []byte) (text string, ok bool) {
 	return "", false
 }
 
-// isHeaderText reports whether a text may stand in a header.
+// isHeaderText reports whether a header value can contain a text.
 func isHeaderText(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7F {
@@ -146,7 +146,7 @@ func isHeaderText(s string) bool {
 	return true
 }
 
-// isHeaderName reports whether a name may be that of a header: RFC 9110, 5.6.2.
+// isHeaderName reports whether a name is a valid header name: RFC 9110, 5.6.2.
 func isHeaderName(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// listEntities answers with the queues or the topics.
+// listEntities lists the queues or the topics.
 func (c *call) listEntities() error {
 	switch {
 	case c.at(1, "Queues"):
@@ -37,7 +37,7 @@ func (c *call) list(kind entity.Kind, topic, title string) error {
 	return c.answerFeed(title, items, skip, top)
 }
 
-// listed checks the method of a list, and reads what is wanted of it.
+// listed checks the method of a list request, and parses its page.
 func (c *call) listed() (skip, top int, err error) {
 	if c.r.Method != http.MethodGet {
 		return 0, 0, c.notAllowed(http.MethodGet)

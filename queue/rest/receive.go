@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// How long a receiver waits for a message: as he says, and no longer than the last.
+// The default and maximal time that a receive waits for a message.
 const (
 	defaultWait = 60 * time.Second
 	maxWait     = 120 * time.Second
@@ -27,7 +27,7 @@ func isToken(text string) bool {
 	return err == nil
 }
 
-// timeout reads how long the request waits.
+// timeout returns how long the request waits.
 func (c *call) timeout() (time.Duration, error) {
 	text := c.query.Get("timeout")
 	if text == "" {
@@ -40,7 +40,7 @@ func (c *call) timeout() (time.Duration, error) {
 	return min(time.Duration(min(n, 1<<20))*time.Second, maxWait), nil
 }
 
-// receive waits for a message and answers with it: POST locks it, DELETE takes it.
+// receive waits for a message and returns it. POST locks the message, DELETE deletes it.
 func (c *call) receive(path string) error {
 	o := queue.ReceiverOptions{KeepLocks: true, Name: "http"}
 	if c.o.Room != nil {
@@ -77,7 +77,7 @@ func (c *call) receive(path string) error {
 	return c.deliver(a, &list[0], o.Mode)
 }
 
-// waitFor takes a message that comes in time. A client that is gone takes none.
+// waitFor receives one message within a time. It receives none if the client has gone.
 func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery, error) {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
@@ -88,7 +88,7 @@ func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery,
 	return r.Receive(ctx, 1)
 }
 
-// deliver answers with a message.
+// deliver writes a message as the response.
 func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) error {
 	header := c.w.Header()
 	status, token := http.StatusOK, ""
@@ -101,16 +101,17 @@ func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) err
 	tellHeaders(header, d.Message)
 	contentType := d.Message.Text(message.ContentType)
 	if contentType == "" {
-		header["Content-Type"] = nil // else it would be guessed
+		header["Content-Type"] = nil // else net/http would guess it
 	}
 	data, ok := d.Message.Data()
 	if !ok {
-		data = d.Message.Body // a value or a sequence of AMQP, as it is encoded
+		data = d.Message.Body // an AMQP value or sequence, in its encoding
 	}
 	return c.answer(status, contentType, data)
 }
 
-// settle ends, gives back or renews a lock. id is the message's id or its sequence number.
+// settle completes or abandons a locked message, or renews its lock. id is the message's id or its sequence
+// number.
 func (c *call) settle(path, id, lock string) error {
 	a, err := c.store(path, access.Listen)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// record adds a request that has been answered, or whose connection was dropped, to the log of requests.
-// Those who ask whether the server is healthy are left out.
+// record adds a finished request, or one whose connection was dropped, to the log of requests. It omits
+// health checks.
 func (c *call) record() {
 	if c.o.Requests == nil || len(c.path) == 1 && c.at(0, "health") {
 		return
@@ -18,7 +18,7 @@ func (c *call) record() {
 		Operation: c.operation, FaultOperation: c.operation, Entity: c.subject(), Status: c.status,
 		Condition: c.code, In: max(c.r.ContentLength, int64(len(c.sent))), Out: int64(len(c.answered)),
 		Rule: c.faultRule, RequestHeader: c.r.Header, RequestBody: c.sent, ResponseBody: c.answered}
-	if c.operation != "" { // bodies of messages; those of management have keys
+	if c.operation != "" { // bodies of messages; management bodies contain keys
 		e.Kind = requests.Data
 	}
 	if c.status != 0 {
@@ -27,7 +27,7 @@ func (c *call) record() {
 	c.o.Requests.Add(&e)
 }
 
-// subject is the path of the queue, topic or subscription that the request is about.
+// subject returns the path of the queue, topic or subscription that the request is for.
 func (c *call) subject() string {
 	path := strings.Join(c.path, "/")
 	if at := strings.Index(strings.ToLower(path), "/messages"); at > 0 {

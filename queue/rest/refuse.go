@@ -79,6 +79,6 @@ func (c *call) answerReason(status int, reason string, body []byte) {
 	c.status = status
 	_, _ = fmt.Fprintf(buffer, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: "+
 		"close\r\n\r\n%s",
-		status, reason, contentError, len(body), body) // a client that is gone is told by nobody
+		status, reason, contentError, len(body), body) // nobody can be notified if the client has gone
 	_ = buffer.Flush()
 }

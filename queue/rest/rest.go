@@ -15,17 +15,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure a handler. Queues and Guard must be set.
+// Options configures a handler. Queues and Guard must be set.
 type Options struct {
 	Queues *queue.Queues
 	Guard  *access.Guard
-	Wall   ttl.Clock    // real time, in which receivers wait; nil is the system's
+	Wall   ttl.Clock    // real time, for waiting receivers; nil: the system clock
 	Logger *slog.Logger // nil discards
-	// Room is the memory that messages are counted against; nil: there is no bound.
+	// Room is the memory limit that messages count against; nil: no limit.
 	Room Room
-	// Faults are the faults on demand; nil: there are none.
+	// Faults is the faults on demand; nil: none.
 	Faults *inject.Rules
-	// Requests is the log of requests that requests are added to; nil: there is none.
+	// Requests is the log to which requests are added; nil: no log.
 	Requests *requests.Log
 }
 
@@ -33,7 +33,7 @@ type handler struct {
 	o Options
 }
 
-// New makes a handler of all requests.
+// New returns a handler of all requests.
 func New(o Options) http.Handler {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
@@ -44,22 +44,22 @@ func New(o Options) http.Handler {
 	return &handler{o}
 }
 
-// call is one request with what is known of it.
+// call is the state of one request.
 type call struct {
 	*handler
 	w     http.ResponseWriter
 	r     *http.Request
-	path  []string // segments as the client has written them
+	path  []string // segments, in the client's spelling
 	query url.Values
 
-	status int    // of the answer, once there is one
+	status int    // of the response, once it is sent
 	code   string // of an error, for the log
 	detail string // text of the error
 
-	began          time.Time // by the wall's clock
+	began          time.Time // by the wall clock
 	sent, answered []byte    // bodies, for the log of requests
 	operation      string    // on messages: send, receive, complete and so on
-	faultRule      string    // of the fault on demand that it met
+	faultRule      string    // the fault rule that was met
 }
 
 // ServeHTTP implements http.Handler.
@@ -76,7 +76,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.log()
 }
 
-// maxLoggedText is the limit of the bytes of a path or text in a line of the log.
+// maxLoggedText is the maximal size of a path or text in a log line, in bytes.
 const maxLoggedText = 512
 
 // log writes a debug line for the request. The query and the headers are left out: they may contain tokens.
@@ -101,7 +101,7 @@ func truncated(text string) string {
 	return text
 }
 
-// at reports whether a segment, counted from the end for a negative i, is a word in any case.
+// at reports whether the segment i of the path is a word, ignoring case. A negative i counts from the end.
 func (c *call) at(i int, word string) bool {
 	if i < 0 {
 		i += len(c.path)
@@ -109,14 +109,14 @@ func (c *call) at(i int, word string) bool {
 	return i >= 0 && i < len(c.path) && strings.EqualFold(c.path[i], word)
 }
 
-// before is the path without its last n segments.
+// before returns the path without its last n segments.
 func (c *call) before(n int) string { return strings.Join(c.path[:len(c.path)-n], "/") }
 
 func (c *call) serve() error {
 	n := len(c.path)
 	switch {
 	case n == 1 && c.at(0, "health") && c.r.Method != http.MethodPut && c.r.Method != http.MethodDelete &&
-		!c.query.Has("api-version"): // otherwise an entity has that name
+		!c.query.Has("api-version"): // otherwise it is an entity with that name
 		return c.health()
 	case n == 0 && c.r.Method == http.MethodGet:
 		return c.answerNothing()
@@ -134,7 +134,7 @@ func (c *call) serve() error {
 	return c.manage()
 }
 
-// allow lets the request in where its token has a right for an entity.
+// allow checks that the request's token has a right on an entity.
 func (c *call) allow(path string, need access.Rights) error {
 	text := c.r.Header.Get("Authorization")
 	grant := c.o.Guard.Anonymous()
@@ -152,13 +152,13 @@ func (c *call) unknown() error {
 		"listed."}
 }
 
-// notAllowed answers a method that there is not.
+// notAllowed returns the error for a method that the resource does not support.
 func (c *call) notAllowed(methods ...string) error {
 	c.w.Header().Set("Allow", strings.Join(methods, ", "))
 	return &statusError{http.StatusMethodNotAllowed, "The method " + c.r.Method + " does not exist here."}
 }
 
-// health tells tools that wait for the server that it is there.
+// health responds to health checks.
 func (c *call) health() error {
 	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		return c.notAllowed(http.MethodGet)
@@ -167,7 +167,7 @@ func (c *call) health() error {
 		[]byte(`{"status":"healthy","message":"Service is healthy."}`))
 }
 
-// answer writes a body.
+// answer writes a response.
 func (c *call) answer(status int, contentType string, body []byte) error {
 	c.status, c.answered = status, body
 	if contentType != "" {

@@ -9,33 +9,33 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Room is the memory that all clients of a server share, in bytes.
+// Room is a memory limit in bytes, shared by all clients of a server.
 type Room interface {
-	// Take waits for n bytes until ctx ends, whose error it returns.
+	// Take waits for n bytes until ctx ends, and then returns the error of ctx.
 	Take(ctx context.Context, n int64) error
-	// TryTake takes n bytes if they are there.
+	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
-	// Give gives n bytes back.
+	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge is Take for a large message: it waits for others of its kind first.
+	// TakeLarge is Take for a large message. It waits behind other large messages.
 	TakeLarge(ctx context.Context, n int64) error
-	// GiveLarge gives back what TakeLarge took.
+	// GiveLarge returns n bytes that TakeLarge took.
 	GiveLarge(n int64)
 }
 
 const (
-	// freeBody is how many bytes of a body are of no room.
+	// freeBody is the size up to which a body is not counted against Options.Room.
 	freeBody = 16 << 10
-	// largeBody is from how many bytes on a body waits for others of its kind.
+	// largeBody is the size above which a body is taken by TakeLarge.
 	largeBody = 1 << 20
-	// roomTime is how long a request waits for room.
+	// roomTime is how long a request waits for memory.
 	roomTime = 5 * time.Second
-	// piece is how many bytes of a body a client has to send, or to take, in pieceTime.
+	// piece is how many bytes of a body a client must send or read within pieceTime.
 	piece     = 256 << 10
 	pieceTime = 30 * time.Second
 )
 
-// hold takes n bytes of the room until give, or fails with CodeServerBusy.
+// hold takes n bytes of memory until give is called, or fails with CodeServerBusy.
 func (c *call) hold(n int64) (give func(), err error) {
 	room := c.o.Room
 	if room == nil || n <= freeBody {
@@ -54,7 +54,7 @@ func (c *call) hold(n int64) (give func(), err error) {
 	return give, nil
 }
 
-// readBody reads a body of at most so many bytes, for which there is room until give.
+// readBody reads a body of at most most bytes. Its memory is taken until give is called.
 func (c *call) readBody(most int64) (body []byte, give func(), err error) {
 	n := c.r.ContentLength
 	if n > most {
@@ -74,14 +74,14 @@ func (c *call) readBody(most int64) (body []byte, give func(), err error) {
 	return body, give, nil
 }
 
-// readPieces reads the body piece by piece, each of which has a time limit of its own.
+// readPieces reads the body in pieces with a time limit each.
 func (c *call) readPieces(most int64) ([]byte, error) {
 	r := http.MaxBytesReader(c.w, c.r.Body, most)
 	control := http.NewResponseController(c.w)
-	body := make([]byte, 0, max(c.r.ContentLength+1, 512)) // one more, to see the end
+	body := make([]byte, 0, max(c.r.ContentLength+1, 512)) // one more byte, to read the end
 	for next := 0; ; {
 		if len(body) >= next {
-			_ = control.SetReadDeadline(c.o.Wall.Now().Add(pieceTime)) // without a connection there is none
+			_ = control.SetReadDeadline(c.o.Wall.Now().Add(pieceTime)) // an error is harmless
 			next = len(body) + piece
 		}
 		if len(body) == cap(body) {
@@ -98,14 +98,14 @@ func (c *call) readPieces(most int64) ([]byte, error) {
 	}
 }
 
-// write writes a body, each piece of which has a time limit of its own where it is large.
+// write writes a body in pieces with a time limit each.
 func (c *call) write(body []byte) {
 	control := http.NewResponseController(c.w)
 	for len(body) > 0 {
 		n := min(len(body), piece)
-		_ = control.SetWriteDeadline(c.o.Wall.Now().Add(pieceTime)) // without a connection there is none
+		_ = control.SetWriteDeadline(c.o.Wall.Now().Add(pieceTime)) // an error is harmless
 		if _, err := c.w.Write(body[:n]); err != nil {
-			return // a client that is gone is told by nobody
+			return // nobody can be notified if the client has gone
 		}
 		body = body[n:]
 	}

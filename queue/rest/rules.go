@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// rule answers what is done to one rule of a subscription.
+// rule handles a request for one rule of a subscription.
 func (c *call) rule(subscription, name string) error {
 	ctx := c.r.Context()
 	switch c.r.Method {
@@ -47,7 +47,7 @@ func (c *call) rule(subscription, name string) error {
 	return c.answerEntry(status, ruleItem(subscription, r))
 }
 
-// readRule reads the description of a rule. Without a filter it is one that takes everything.
+// readRule parses the description of a rule. Without a filter the rule matches all messages.
 func readRule(n *node) (entity.Rule, error) {
 	r := entity.Rule{Name: n.text("Name")}
 	var err error
@@ -63,7 +63,7 @@ func readRule(n *node) (entity.Rule, error) {
 	return r, asBadRule(err)
 }
 
-// asBadRule is an error of a rule as the client gets it.
+// asBadRule converts the error of an invalid rule to a bad request.
 func asBadRule(err error) error {
 	if rule.IsInvalid(err) {
 		return badRequest("SubCode=40000. " + err.Error())
@@ -97,7 +97,7 @@ func readFilter(n *node) (f rule.Filter, err error) {
 	}
 }
 
-// ruleItem is a rule on its way into an entry.
+// ruleItem returns the item of a rule.
 func ruleItem(subscription string, r entity.Rule) item {
 	a, _, err := entity.ParseAddress(subscription)
 	if err == nil {
@@ -115,7 +115,7 @@ func ruleItem(subscription string, r entity.Rule) item {
 		}}
 }
 
-// compatibility is the level of the language that the service tells.
+// compatibility is the compatibility level that the service sends with each SQL expression.
 const compatibility = "<CompatibilityLevel>20</CompatibilityLevel>"
 
 func appendFilter(b []byte, f rule.Filter) []byte {
@@ -144,7 +144,8 @@ func appendFilter(b []byte, f rule.Filter) []byte {
 	return append(b, "</Filter>"...)
 }
 
-// appendAction appends an action: there is always one, clients look for it.
+// appendAction appends an action. A rule without one gets an empty action, because clients expect an
+// element.
 func appendAction(b []byte, a rule.Action) []byte {
 	if a.IsZero() {
 		return append(b, `<Action i:type="EmptyRuleAction"/>`...)

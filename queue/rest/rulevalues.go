@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// readParameters reads names with values that have types of XML Schema.
+// readParameters parses names with values of XML Schema types.
 func readParameters(n *node) (list []rule.Parameter, err error) {
 	if n == nil {
 		return nil, nil
@@ -31,10 +31,10 @@ func readParameters(n *node) (list []rule.Parameter, err error) {
 	return list, nil
 }
 
-// Ticks are those of .NET: 100 nanoseconds.
+// tick is the unit of .NET durations: 100 nanoseconds.
 const tick = 100 * time.Nanosecond
 
-// numberTypes are the types of numbers by their names in XML Schema.
+// numberTypes returns the number types by their names in XML Schema.
 func numberTypes() map[string]rule.Type {
 	return map[string]rule.Type{"byte": rule.Int8, "short": rule.Int16, "int": rule.Int32, "long": rule.Int64,
 		"integer": rule.Int64, "unsignedByte": rule.Uint8, "unsignedShort": rule.Uint16,
@@ -110,7 +110,7 @@ func asBadValue(kind, text string, err error) error {
 	return badRequest("SubCode=40000. '" + text + "' is no value of the type " + kind + ".")
 }
 
-// parseMoment reads a moment with a zone or, as UTC, without.
+// parseMoment parses a time with a zone, or without one, which means UTC.
 func parseMoment(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -119,8 +119,8 @@ func parseMoment(text string) (time.Time, error) {
 	return t, err
 }
 
-// appendParameters appends names with values. A client cuts off five characters to find the type, so that the
-// prefix must have four.
+// appendParameters appends names with values. A client removes five characters to get the type, so the
+// prefix must have four characters.
 func appendParameters(b []byte, name string, list []rule.Parameter, sign string) []byte {
 	if len(list) == 0 {
 		return b
@@ -136,7 +136,8 @@ func appendParameters(b []byte, name string, list []rule.Parameter, sign string)
 	return append(append(append(b, '<', '/'), name...), '>')
 }
 
-// valueText returns the type of XML Schema and the text of a value: those of the client, if it gave any.
+// valueText returns the XML Schema type and the text of a value. It uses the client's type and text if
+// there are any.
 func valueText(v rule.Value) (kind, text string) {
 	switch v.Kind {
 	case rule.Boolean:

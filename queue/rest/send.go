@@ -12,15 +12,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// contentBatch is the type of a body that holds several messages. A parameter behind it makes it an ordinary
+// contentBatch is the content type of a batch of messages. With a parameter after it, the body is a single
 // message.
 const contentBatch = "application/vnd.microsoft.servicebus.json"
 
-// envelope is how much larger than its message a body may be: for the batch around messages, in which they
-// are escaped.
+// envelope is the factor by which a batch may exceed the limit of its messages, because it contains JSON
+// around them and escapes them.
 const envelope = 2
 
-// send stores the message, or the batch of messages, in the body.
+// send stores the message or the batch in the body.
 func (c *call) send(path string) error {
 	if err := c.allow(path, access.Send); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *call) send(path string) error {
 	return c.answer(http.StatusCreated, contentType, nil)
 }
 
-// readSingle makes a message of the body and the headers.
+// readSingle builds a message of the body and the headers.
 func (c *call) readSingle(body []byte, contentType string) ([]*message.Message, error) {
 	m := message.New(body)
 	if contentType != "" {
@@ -94,7 +94,7 @@ type batched struct {
 	IsBodyBase64     bool
 }
 
-// readBatch reads a batch for an entity. Its messages must go to one partition.
+// readBatch parses a batch for an entity. All its messages must belong to one partition.
 func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
 	list, err := parseBatch(body, c.o.Queues.Now().UnixMilli())
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
 	return list, nil
 }
 
-// parseBatch reads the body of a batch. now is when its messages are made.
+// parseBatch parses the body of a batch. now is the creation time of its messages, in milliseconds.
 func parseBatch(body []byte, now int64) ([]*message.Message, error) {
 	var all []batched
 	if err := json.Unmarshal(body, &all); err != nil {
@@ -150,7 +150,7 @@ func parseBatch(body []byte, now int64) ([]*message.Message, error) {
 	return list, nil
 }
 
-// propertyOf is a value of JSON as one of AMQP.
+// propertyOf converts a JSON value to an encoded AMQP value.
 func propertyOf(raw json.RawMessage) ([]byte, error) {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.UseNumber()
@@ -178,7 +178,7 @@ func propertyOf(raw json.RawMessage) ([]byte, error) {
 	return nil, badRequest("")
 }
 
-// store is the store of messages that a path names.
+// store returns the address of the message store named by a path, and checks the right on it.
 func (c *call) store(path string, need access.Rights) (entity.Address, error) {
 	a, management, err := entity.ParseAddress(path)
 	if err == nil && management {

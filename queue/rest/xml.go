@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The namespaces of XML.
+// The XML namespaces.
 const (
 	nsAtom     = "http://www.w3.org/2005/Atom"
 	nsBus      = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
@@ -19,8 +19,7 @@ const (
 	nsSchema   = "http://www.w3.org/2001/XMLSchema"
 )
 
-// node is an element that a client has sent. Clients choose prefixes of their own: names are what they stand
-// for.
+// node is an element sent by a client. Prefixes are resolved to namespaces, because clients choose them.
 type node struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
@@ -28,8 +27,8 @@ type node struct {
 	Nodes   []node     `xml:",any"`
 }
 
-// child is the first element of a name; nil where there is none. Namespaces are not compared: some clients
-// forget them.
+// child returns the first child with a name, or nil if there is none. Namespaces are ignored, because some
+// clients omit them.
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil
@@ -42,7 +41,7 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// text is the text of a child; "" where there is none.
+// text returns the trimmed text of a child, or "" if there is none.
 func (n *node) text(name string) string {
 	if c := n.child(name); c != nil {
 		return strings.TrimSpace(c.Text)
@@ -58,7 +57,7 @@ func (n *node) written(name string) string {
 	return ""
 }
 
-// kind is the type that an element names, without the prefix.
+// kind returns the i:type attribute of an element, without the prefix.
 func (n *node) kind() string {
 	for _, a := range n.Attrs {
 		if a.Name.Space == nsInstance && a.Name.Local == "type" {
@@ -68,7 +67,7 @@ func (n *node) kind() string {
 	return ""
 }
 
-// isNil tells of an element that it stands for nothing.
+// isNil reports whether an element has the attribute i:nil.
 func (n *node) isNil() bool {
 	for _, a := range n.Attrs {
 		if a.Name.Space == nsInstance && a.Name.Local == "nil" {
@@ -78,10 +77,10 @@ func (n *node) isNil() bool {
 	return false
 }
 
-// maxEntry is how large an entry may be, in bytes.
+// maxEntry is the maximal size of an entry in bytes.
 const maxEntry = 1 << 20
 
-// content reads the content of the entry that a client has sent.
+// content parses the entry in the request's body and returns its content element.
 func (c *call) content() (*node, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxEntry))
 	c.sent = body
@@ -99,7 +98,7 @@ func (c *call) content() (*node, error) {
 	return found, nil
 }
 
-// entry reads a description out of the content of an entry: the element of a name.
+// entry parses the entry in the request's body and returns the description element with a name.
 func (c *call) entry(name string) (*node, error) {
 	content, err := c.content()
 	if err != nil {
@@ -112,8 +111,8 @@ func (c *call) entry(name string) (*node, error) {
 	return found, nil
 }
 
-// appendText appends text, escaped by names: some clients read no numbers, with which encoding/xml escapes
-// quotes. What XML has no place for becomes the character for that.
+// appendText appends escaped text. It escapes by entity names, because some clients do not read the numeric
+// escapes that encoding/xml writes for quotes. It replaces characters that XML does not allow by U+FFFD.
 func appendText(b []byte, text string) []byte {
 	for _, r := range text {
 		switch {
@@ -126,7 +125,7 @@ func appendText(b []byte, text string) []byte {
 		case r == '"':
 			b = append(b, "&quot;"...)
 		case r == '\r':
-			b = append(b, "&#xD;"...) // a plain one would be read as a line's end
+			b = append(b, "&#xD;"...) // an unescaped one is read as a line end
 		case r < ' ' && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF:
 			b = utf8.AppendRune(b, utf8.RuneError)
 		default:
@@ -136,15 +135,15 @@ func appendText(b []byte, text string) []byte {
 	return b
 }
 
-// appendElement appends an element with text in it.
+// appendElement appends an element with a text.
 func appendElement(b []byte, name, text string) []byte {
 	b = append(append(append(b, '<'), name...), '>')
 	b = appendText(b, text)
 	return append(append(append(b, '<', '/'), name...), '>')
 }
 
-// appendNodes appends elements as they were sent, in names of the service's namespace: attributes keep the
-// prefix i for types alone.
+// appendNodes appends a client's elements with names in the service's namespace. It keeps no attribute
+// except i:type.
 func appendNodes(b []byte, list []node) []byte {
 	for i := range list {
 		n := &list[i]
@@ -161,5 +160,5 @@ func appendNodes(b []byte, list []node) []byte {
 	return b
 }
 
-// stamp is a moment as entries have it.
+// stamp formats a time for an entry.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000Z") }

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Action changes the copies of messages that a rule lets through. The zero Action changes nothing.
+// Action changes the copies of messages that match a rule. The zero Action changes nothing.
 type Action struct {
 	expression string
 	parameters []Parameter
 	statements []statement
 }
 
-// statement is SET, or REMOVE where it has no value.
+// statement is a SET statement, or REMOVE if value is nil.
 type statement struct {
 	of    property
 	value node
 }
 
-// NewAction makes an action of statements. It fails with a *SyntaxError.
+// NewAction parses an action. It fails with a *SyntaxError.
 func NewAction(expression string, parameters ...Parameter) (Action, error) {
 	p, err := newParser(expression, parameters)
 	if err != nil {
@@ -79,13 +79,13 @@ func (p *parser) statement() (st statement, err error) {
 // IsZero reports whether the action changes nothing.
 func (a Action) IsZero() bool { return len(a.statements) == 0 }
 
-// Expression is the text as it was given.
+// Expression returns the text of the action.
 func (a Action) Expression() string { return a.expression }
 
-// Parameters are those of the expressions.
+// Parameters returns the parameters of the action.
 func (a Action) Parameters() []Parameter { return a.parameters }
 
-// Error says that an action could not be run on a message. Exception is what the service calls it.
+// Error is the failure of an action on a message. Exception is the service's name for it.
 type Error struct {
 	Exception string
 	Message   string
@@ -93,19 +93,19 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// IsInvalid reports whether an error says what is wrong with a filter or an action that a client has written:
-// a *SyntaxError or an *Error.
+// IsInvalid reports whether an error describes a mistake in a client's filter or action: a *SyntaxError or
+// an *Error.
 func IsInvalid(err error) bool {
 	var syntax *SyntaxError
 	var own *Error
 	return errors.As(err, &syntax) || errors.As(err, &own)
 }
 
-// actionException is the reason of a message that an action made a dead letter of.
+// actionException is the dead-letter reason of a message on which an action failed.
 const actionException = "RuleActionException"
 
-// Run changes a message. It fails with an *Error where a property that is there would get a value of a type
-// that cannot be made one of its own: the message may be changed in part.
+// Run changes a message. It fails with an *Error if a value cannot be converted to the type of the existing
+// property. The message may then be partly changed.
 func (a Action) Run(m Editable) error {
 	s := &scope{m}
 	for _, st := range a.statements {
@@ -153,7 +153,7 @@ func (st statement) mismatch() error {
 		st.of.name + "'."}
 }
 
-// String is the action in a form in which each part is distinguished.
+// String returns a canonical text of the action, with all parentheses.
 func (a Action) String() string {
 	var b strings.Builder
 	for i, st := range a.statements {

@@ -1,14 +1,14 @@
-// Package rule is the rules of subscriptions: filters, which say what a subscription wants, and actions,
-// which change the copies that it gets.
+// Package rule implements the rules of subscriptions: filters, which select the messages of a subscription,
+// and actions, which change the subscription's copies.
 //
 //	f, err := rule.SQL("color = 'red' AND price > @limit", rule.Parameter{Name: "limit", Value: rule.Int(10)})
 //	wanted, err := f.Match(message)
 //	a, err := rule.NewAction("SET seen = TRUE; REMOVE price")
 //	err = a.Run(message)
 //
-// A Filter is one of four: True, False, SQL, and a Correlation, which compares properties for equality. The
-// zero Filter is True, the zero Action changes nothing. What they work on is a Message, which knows the
-// properties of the service by their System names and those of the sender by their own.
+// A Filter is one of four kinds: True, False, SQL, and Correlation, which compares properties for equality.
+// The zero Filter is True; the zero Action changes nothing. They are evaluated on a Message, which returns
+// system properties by System values and the sender's properties by name.
 //
 // # The language
 //
@@ -18,9 +18,9 @@
 //	            newid(), property(...)
 //	action      SET property = expression; REMOVE property; ...
 //
-// Logic has three values. A property that is missing, or null, makes a comparison unknown, and so does one of
-// two values of different kinds; what is unknown at the end is no match. Names of properties have no case,
-// strings have.
+// Logic has three values. A comparison is unknown if a property is missing or null, or if its operands have
+// different kinds. A filter that evaluates to unknown does not match. Names of properties are compared
+// without case, strings with case.
 //
 //	lexer.go, parser.go   text -> tree, or a SyntaxError
 //	node.go               the tree, and its text

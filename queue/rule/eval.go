@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// scope is what an expression is evaluated in.
+// scope is the context in which an expression is evaluated.
 type scope struct{ Message }
 
-// truthIn is the truth of a part: of a value that is no condition, whether it is TRUE.
+// truthIn returns the truth of a node. A value that is not Boolean is unknown.
 func truthIn(s *scope, n node) truth {
 	if v := n.eval(s); v.Kind == Boolean {
 		return truthOf(v.Bool())
@@ -19,7 +19,7 @@ func truthIn(s *scope, n node) truth {
 	return unknown
 }
 
-// asValue is a truth as a value; unknown is none.
+// asValue converts a truth to a Value; unknown becomes Missing.
 func (t truth) asValue() Value {
 	switch t {
 	case yes:
@@ -78,7 +78,7 @@ func (n binary) eval(s *scope) Value {
 	return Value{}
 }
 
-// integers calculates; where the result does not fit, or there is none, it is unknown.
+// integers computes with integers. The result is Missing on overflow and on division by zero.
 func integers(op byte, a, b int64) Value {
 	switch op {
 	case '+':
@@ -215,14 +215,14 @@ func (n junction) eval(s *scope) Value {
 	return found.asValue()
 }
 
-// piece is a part of a pattern: a character, or a wildcard.
+// piece is a character or a wildcard of a LIKE pattern.
 type piece struct {
 	r    rune
-	any  bool // one character
-	many bool // any run of them
+	any  bool // any single character
+	many bool // any sequence of characters
 }
 
-// cut takes a pattern apart.
+// cut splits a pattern into pieces.
 func cut(pattern string, escape rune) (list []piece) {
 	escaped := false
 	for _, r := range pattern {
@@ -242,8 +242,8 @@ func cut(pattern string, escape rune) (list []piece) {
 	return list
 }
 
-// matches compares in a time that is at most the product of both lengths: of several runs only the last one
-// is ever tried anew.
+// matches reports whether a text matches a pattern. Its time is at most the product of both lengths,
+// because it backtracks only to the last sequence wildcard.
 func matches(text string, pattern []piece) bool {
 	p, from, restart := 0, -1, 0
 	for at := 0; at < len(text); {
@@ -269,7 +269,7 @@ func matches(text string, pattern []piece) bool {
 	return p == len(pattern)
 }
 
-// textOf is the text of a tree.
+// textOf returns the text of a tree.
 func textOf(n node) string {
 	var b strings.Builder
 	n.write(&b)

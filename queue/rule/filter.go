@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Kind is what kind of filter a Filter is.
+// Kind is a kind of filter.
 type Kind uint8
 
 // The kinds of filters.
@@ -15,7 +15,7 @@ const (
 	KindCorrelation
 )
 
-// Filter says which messages a subscription wants. The zero Filter is True. It does not change.
+// Filter selects the messages of a subscription. The zero Filter is True. A Filter is immutable.
 type Filter struct {
 	kind        Kind
 	expression  string
@@ -24,13 +24,13 @@ type Filter struct {
 	correlation *Correlation
 }
 
-// True wants all messages.
+// True returns a filter that matches all messages.
 func True() Filter { return Filter{} }
 
-// False wants none.
+// False returns a filter that matches no message.
 func False() Filter { return Filter{kind: KindFalse} }
 
-// SQL wants the messages for which a condition holds. It fails with a *SyntaxError.
+// SQL returns a filter that matches if a condition is true. It fails with a *SyntaxError.
 func SQL(expression string, parameters ...Parameter) (Filter, error) {
 	tree, err := parsePredicate(expression, parameters)
 	if err != nil {
@@ -40,14 +40,14 @@ func SQL(expression string, parameters ...Parameter) (Filter, error) {
 		tree: tree}, nil
 }
 
-// Correlation wants the messages whose properties are equal to all that it has. "" asks for nothing.
+// Correlation is the values that properties must be equal to. "" means any value.
 type Correlation struct {
 	CorrelationID, MessageID, To, ReplyTo, Label, SessionID, ReplyToSessionID, ContentType string
 
-	Properties []Parameter // of the sender's; the names have no case
+	Properties []Parameter // application properties; names are compared without case
 }
 
-// fields are the system properties with the values that are asked for.
+// fields returns the system properties that must have a value.
 func (c *Correlation) fields() []Parameter {
 	var list []Parameter
 	for _, f := range []struct {
@@ -63,7 +63,7 @@ func (c *Correlation) fields() []Parameter {
 	return list
 }
 
-// NewCorrelation makes a filter of it. One that asks for nothing is a *SyntaxError.
+// NewCorrelation returns a correlation filter. It fails with a *SyntaxError if c requires no property.
 func NewCorrelation(c Correlation) (Filter, error) {
 	if len(c.fields()) == 0 && len(c.Properties) == 0 {
 		return Filter{}, &SyntaxError{0, "A correlation filter asks for at least one property."}
@@ -72,10 +72,10 @@ func NewCorrelation(c Correlation) (Filter, error) {
 	return Filter{kind: KindCorrelation, correlation: &c}, nil
 }
 
-// Kind reports what kind of filter it is.
+// Kind returns the kind of the filter.
 func (f Filter) Kind() Kind { return f.kind }
 
-// Expression is the text of a condition as it was given: "1=1" of True, "1=0" of False.
+// Expression returns the text of the condition: "1=1" for True, "1=0" for False.
 func (f Filter) Expression() string {
 	switch f.kind {
 	case KindTrue:
@@ -86,10 +86,11 @@ func (f Filter) Expression() string {
 	return f.expression
 }
 
-// Parameters are those of the condition.
+// Parameters returns the parameters of the condition.
 func (f Filter) Parameters() []Parameter { return f.parameters }
 
-// Correlation is what a filter of that kind asks for; the zero Correlation for another one.
+// Correlation returns the values that a correlation filter requires, or the zero Correlation for other
+// kinds.
 func (f Filter) Correlation() Correlation {
 	if f.correlation == nil {
 		return Correlation{}
@@ -97,7 +98,7 @@ func (f Filter) Correlation() Correlation {
 	return *f.correlation
 }
 
-// Match reports whether the filter wants a message.
+// Match reports whether the filter matches a message.
 func (f Filter) Match(m Message) bool {
 	switch f.kind {
 	case KindTrue:
@@ -125,7 +126,7 @@ func (c *Correlation) match(m Message) bool {
 	return true
 }
 
-// String is the condition in a form in which each part is distinguished.
+// String returns a canonical text of the condition, with all parentheses.
 func (f Filter) String() string {
 	if f.tree != nil {
 		return textOf(f.tree)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind is what a word of an expression is.
+// tokenKind is a kind of token.
 type tokenKind uint8
 
 const (
@@ -21,19 +21,19 @@ const (
 
 type token struct {
 	kind tokenKind
-	text string // of a quoted one what is between the quotes
-	at   int    // bytes before it
+	text string // of a quoted token, the text between the quotes
+	at   int    // its offset in bytes
 }
 
-// SyntaxError says where a text is no expression.
+// SyntaxError is the error for an invalid expression.
 type SyntaxError struct {
-	Position int // characters before the place
+	Position int // in characters from the beginning
 	Reason   string
 }
 
 func (e *SyntaxError) Error() string { return e.Reason }
 
-// lexer cuts a text into tokens.
+// lexer splits a text into tokens.
 type lexer struct {
 	text string
 	at   int
@@ -43,7 +43,7 @@ func (l *lexer) fail(at int, reason string) error {
 	return &SyntaxError{utf8.RuneCountInString(l.text[:at]), reason}
 }
 
-// symbols are those of two characters, then those of one.
+// twoCharacters lists the symbols of two characters.
 const twoCharacters = "<> != >= <= "
 
 func (l *lexer) next() (token, error) {
@@ -89,7 +89,7 @@ func (l *lexer) next() (token, error) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// word takes a name that needs no quotes; "" where there is none.
+// word reads an unquoted name. It returns "" if there is none.
 func (l *lexer) word() string {
 	begin := l.at
 	for l.at < len(l.text) {
@@ -105,7 +105,7 @@ func (l *lexer) word() string {
 	return l.text[begin:l.at]
 }
 
-// quoted takes what is between quotes, of which two stand for one.
+// quoted reads a quoted text. A doubled closing quote stands for one.
 func (l *lexer) quoted(end byte, kind tokenKind) (token, error) {
 	begin := l.at
 	var b strings.Builder
@@ -128,7 +128,7 @@ func (l *lexer) quoted(end byte, kind tokenKind) (token, error) {
 	return token{}, l.fail(begin, "The closing quote is missing.")
 }
 
-// number takes a literal: digits, a fraction, an exponent.
+// number reads a number: digits, a fraction, an exponent.
 func (l *lexer) number() (token, error) {
 	begin := l.at
 	digits := func() {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// node is a part of an expression. Its text is written so that it parses to the same node: with parentheses
-// around whatever could be taken for something else.
+// node is a node of an expression's tree. write writes parentheses so that the text parses to the same
+// tree.
 type node interface {
 	eval(*scope) Value
 	write(*strings.Builder)
-	// logical tells a predicate, which has one of three truths, from an expression.
+	// logical reports whether the node is a predicate, whose value is a truth, and not an expression.
 	logical() bool
 }
 
 type literal struct{ Value }
 
 type property struct {
-	system System // 0: one of the sender's
+	system System // 0: an application property
 	name   string
 }
 
@@ -67,7 +67,7 @@ type exists struct{ of property }
 
 type negation struct{ of node }
 
-// junction is AND or OR of two or more.
+// junction is an AND or OR of two or more operands.
 type junction struct {
 	or   bool
 	list []node

@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the service, and one of ours.
+// Limits. maxDepth is Mayfly's own; the others are the service's.
 const (
 	maxExpression = 1024 // characters
 	maxStatements = 32
-	maxDepth      = 100 // parentheses and signs in each other
+	maxDepth      = 100 // nested parentheses and signs
 )
 
-// Parameter is a value for a name that an expression has as @name.
+// Parameter is the value of an @name in an expression.
 type Parameter struct {
 	Name  string // without the @
 	Value Value
 }
 
-// parser makes a tree of tokens.
+// parser builds the tree of an expression.
 type parser struct {
 	lexer
 	cur        token
@@ -28,7 +28,7 @@ type parser struct {
 	parameters []Parameter
 }
 
-// newParser begins with a text.
+// newParser returns a parser positioned at the first token of a text.
 func newParser(text string, parameters []Parameter) (*parser, error) {
 	if n := utf8.RuneCountInString(text); n > maxExpression {
 		return nil, &SyntaxError{maxExpression, "An expression has at most 1024 characters."}
@@ -44,14 +44,14 @@ func (p *parser) advance() (err error) {
 
 func (p *parser) failHere(reason string) error { return p.fail(p.cur.at, reason) }
 
-// isWord reports whether the current token is a word of the language.
+// isWord reports whether the current token is a given word.
 func (p *parser) isWord(word string) bool {
 	return p.cur.kind == tokName && strings.EqualFold(p.cur.text, word)
 }
 
 func (p *parser) isSymbol(s string) bool { return p.cur.kind == tokSymbol && p.cur.text == s }
 
-// accept takes the current token if it is that word or symbol.
+// accept skips the current token if it is the given word or symbol.
 func (p *parser) accept(word string) (bool, error) {
 	if p.isWord(word) || p.isSymbol(word) {
 		return true, p.advance()
@@ -67,7 +67,7 @@ func (p *parser) expect(word string) error {
 	return err
 }
 
-// parsePredicate parses a whole text as a condition.
+// parsePredicate parses a text that consists of one condition.
 func parsePredicate(text string, parameters []Parameter) (node, error) {
 	p, err := newParser(text, parameters)
 	if err != nil {
@@ -80,7 +80,7 @@ func parsePredicate(text string, parameters []Parameter) (node, error) {
 	return n, err
 }
 
-// deeper guards against nesting without end; the caller calls shallower at the end.
+// deeper limits the nesting depth. The caller calls shallower at the end.
 func (p *parser) deeper() error {
 	if p.depth++; p.depth > maxDepth {
 		return p.failHere("The expression is nested too deeply.")
@@ -126,7 +126,7 @@ func (p *parser) not() (node, error) {
 	return negation{n}, err
 }
 
-// predicate is an expression with what may follow it.
+// predicate parses an expression and an optional comparison, IS, IN or LIKE after it.
 func (p *parser) predicate(err error) (node, error) {
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (p *parser) acceptNot(err error) (bool, error) {
 	return p.accept("NOT")
 }
 
-// plain fails where a predicate stands in the place of a value.
+// plain fails if a node is a predicate instead of a value.
 func (p *parser) plain(list ...node) error {
 	for _, n := range list {
 		if n.logical() {
@@ -282,7 +282,7 @@ func (p *parser) factor() (node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if negative && p.cur.kind == tokNumber { // so that the lowest number can be written
+	if negative && p.cur.kind == tokNumber { // so that the lowest integer can be parsed
 		return p.numeral("-")
 	}
 	n, err := p.factor()
@@ -328,7 +328,7 @@ func (p *parser) atom() (node, error) {
 	return n, p.expect(")")
 }
 
-// numeral is a number: whole where it has neither fraction nor exponent.
+// numeral parses a number: an integer if it has neither a fraction nor an exponent.
 func (p *parser) numeral(sign string) (node, error) {
 	text := sign + p.cur.text
 	var v Value

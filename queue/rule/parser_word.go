@@ -2,10 +2,10 @@ package rule
 
 import "strings"
 
-// reserved are the words that no property has as its name without quotes.
+// reserved are the words that cannot be unquoted property names.
 const reserved = " AND OR NOT IS IN LIKE ESCAPE NULL EXISTS TRUE FALSE SET REMOVE "
 
-// word is a literal, a function, or a property.
+// word parses a literal, a function call or a property.
 func (p *parser) word() (node, error) {
 	name := p.cur
 	switch strings.ToUpper(name.text) {
@@ -44,7 +44,7 @@ func (p *parser) exists() (node, error) {
 	return exists{n.(property)}, p.expect(")")
 }
 
-// function is a call; the parenthesis is the current token.
+// function parses a function call. The current token is the opening parenthesis.
 func (p *parser) function(name token) (node, error) {
 	if err := p.deeper(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (p *parser) function(name token) (node, error) {
 	return nil, p.fail(name.at, "There is no function '"+name.text+"'.")
 }
 
-// property is a name, with its scope before it or not.
+// property parses a property name with an optional scope.
 func (p *parser) property() (node, error) {
 	first := p.cur
 	if first.kind != tokName && first.kind != tokQuoted ||

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// How filters and actions are stored: as what they were made of, so that they are made anew when they are
-// read.
+// The stored form of filters and actions is their source text and parameters. Decoding parses them again.
 
 type storedFilter struct {
 	Kind        Kind               `json:"kind"`

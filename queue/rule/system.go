@@ -2,7 +2,7 @@ package rule
 
 import "strings"
 
-// System is a property that the service knows.
+// System is a system property.
 type System uint8
 
 // The system properties. Those up to To can be set by an action.
@@ -23,7 +23,7 @@ const (
 	DeliveryCount
 )
 
-// systemNames are the names, in the order of the numbers.
+// systemNames returns the names, indexed by System.
 func systemNames() []string {
 	return []string{"", "ContentType", "CorrelationId", "Label", "MessageId", "ReplyTo", "ReplyToSessionId",
 		"SessionId",
@@ -31,7 +31,7 @@ func systemNames() []string {
 		"DeliveryCount"}
 }
 
-// String is the name that the property has in expressions.
+// String returns the property's name in expressions.
 func (s System) String() string { return systemNames()[s] }
 
 func systemNamed(name string) (System, bool) {
@@ -46,19 +46,19 @@ func systemNamed(name string) (System, bool) {
 	return 0, false
 }
 
-// Message is what a filter looks at.
+// Message is the message that a filter is evaluated on.
 type Message interface {
-	// System is a property of the service's; Null where the message has none.
+	// System returns a system property, or Null if the message does not have it.
 	System(System) Value
-	// User is a property of the sender's, whose name has no case; Missing where there is none.
+	// User returns an application property, or Missing if there is none. Names are compared without case.
 	User(name string) Value
 }
 
-// Editable is what an action changes.
+// Editable is the message that an action changes.
 type Editable interface {
 	Message
-	// SetSystem sets a property to a Text; Null takes it away.
+	// SetSystem sets a property to a Text; Null removes it.
 	SetSystem(System, Value)
-	// SetUser sets a property, which keeps its spelling where it is there; Null takes it away.
+	// SetUser sets a property; Null removes it. An existing property keeps the spelling of its name.
 	SetUser(name string, v Value)
 }

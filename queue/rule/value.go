@@ -25,7 +25,7 @@ const (
 	Span   // a duration
 	GUID
 	Binary
-	Other // of a type with which nothing is calculated: a decimal
+	Other // an opaque type, such as a decimal
 )
 
 // Type is the type that a client gave a number. Rules return it to clients; comparisons ignore it.
@@ -51,7 +51,7 @@ const (
 type Value struct {
 	Kind   ValueKind
 	typ    Type
-	number int64 // Boolean, Integer; Moment and Span in ticks of 100 nanoseconds; Float by its bits
+	number int64 // Boolean, Integer; ticks of 100 ns of a Moment or Span; the bits of a Float
 	text   string
 }
 
@@ -82,12 +82,12 @@ func (v Value) Written() string {
 // Plain returns the value without type and text. Plain values can be compared by ==.
 func (v Value) Plain() Value { return v.WithType(Untyped, "") }
 
-// The makers of values.
+// Constructors of values.
 
-// NullValue is null.
+// NullValue returns null.
 func NullValue() Value { return Value{Kind: Null} }
 
-// Bool is a truth value.
+// Bool returns a Boolean.
 func Bool(v bool) Value {
 	if v {
 		return Value{Kind: Boolean, number: 1}
@@ -95,37 +95,37 @@ func Bool(v bool) Value {
 	return Value{Kind: Boolean}
 }
 
-// Int is a whole number.
+// Int returns an Integer.
 func Int(v int64) Value { return Value{Kind: Integer, number: v} }
 
-// Number is a number with a fraction.
+// Number returns a Float.
 func Number(v float64) Value { return Value{Kind: Float, number: int64(math.Float64bits(v))} }
 
-// String is a text.
+// String returns a Text.
 func String(v string) Value { return Value{Kind: Text, text: v} }
 
-// Time is a point in time, in milliseconds since 1970.
+// Time returns a Moment. ms is in milliseconds since 1970.
 func Time(ms int64) Value { return Value{Kind: Moment, number: ms * 10_000} }
 
-// Duration is a duration in ticks of 100 nanoseconds.
+// Duration returns a Span of ticks of 100 nanoseconds.
 func Duration(ticks int64) Value { return Value{Kind: Span, number: ticks} }
 
-// UUID is a GUID as it is written: 8-4-4-4-12 digits.
+// UUID returns a GUID of its textual form: 8-4-4-4-12 digits.
 func UUID(text string) Value { return Value{Kind: GUID, text: strings.ToLower(text)} }
 
-// Bytes is a binary.
+// Bytes returns a Binary.
 func Bytes(v []byte) Value { return Value{Kind: Binary, text: string(v)} }
 
-// Opaque is a value with which nothing is calculated.
+// Opaque returns a value of an unknown type, which expressions cannot compute with.
 func Opaque(raw []byte) Value { return Value{Kind: Other, text: string(raw)} }
 
-// Bool is the truth of a Boolean.
+// Bool returns the value of a Boolean.
 func (v Value) Bool() bool { return v.number != 0 }
 
-// Int is the number of an Integer, or the ticks of a Span.
+// Int returns the value of an Integer, or the ticks of a Span.
 func (v Value) Int() int64 { return v.number }
 
-// Float is the number of a Float or an Integer.
+// Float returns the value of a Float or an Integer.
 func (v Value) Float() float64 {
 	if v.Kind == Float {
 		return math.Float64frombits(uint64(v.number))
@@ -133,7 +133,7 @@ func (v Value) Float() float64 {
 	return float64(v.number)
 }
 
-// Millis is a Moment in milliseconds since 1970.
+// Millis returns a Moment in milliseconds since 1970.
 func (v Value) Millis() int64 { return v.number / 10_000 }
 
 // Text returns the text of a Text or GUID, or the bytes of a Binary or Other; "" for other kinds.
@@ -146,10 +146,10 @@ func (v Value) Text() string {
 
 func (v Value) isNumber() bool { return v.Kind == Integer || v.Kind == Float }
 
-// known tells a value from none.
+// known reports whether the value is neither Missing nor Null.
 func (v Value) known() bool { return v.Kind > Null }
 
-// truth is one of three.
+// truth is a value of three-valued logic.
 type truth uint8
 
 const (
@@ -175,7 +175,7 @@ func (t truth) not() truth {
 	return unknown
 }
 
-// compare orders two values; ok is false where there is no order between them.
+// compare orders two values; ok is false if they are not ordered.
 func compare(a, b Value) (order int, ok bool) {
 	switch {
 	case a.Kind == Integer && b.Kind == Integer:
@@ -195,7 +195,7 @@ func compare(a, b Value) (order int, ok bool) {
 	return 0, false
 }
 
-// equal reports whether two values are the same; unknown where that cannot be said.
+// equal compares two values. It returns unknown if they cannot be compared.
 func equal(a, b Value) truth {
 	if order, ok := compare(a, b); ok {
 		return truthOf(order == 0)
@@ -214,7 +214,7 @@ func equal(a, b Value) truth {
 	return unknown
 }
 
-// convert makes a value of the kind that another one has.
+// convert converts a value to a kind; ok is false if that is impossible.
 func (v Value) convert(kind ValueKind) (Value, bool) {
 	if v.Kind == kind {
 		return v, true
@@ -251,7 +251,7 @@ func parseAs(kind ValueKind, text string) (Value, bool) {
 	return Value{}, false
 }
 
-// display is a value as text.
+// display returns a value as text.
 func (v Value) display() string {
 	switch v.Kind {
 	case Boolean:

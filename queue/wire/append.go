@@ -62,7 +62,7 @@ func AppendInt64(dst []byte, v int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeLong), uint64(v))
 }
 
-// AppendTimestamp writes a moment, in milliseconds since 1970.
+// AppendTimestamp writes a time in milliseconds since 1970.
 func AppendTimestamp(dst []byte, ms int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeTimestamp), uint64(ms))
 }
@@ -70,7 +70,7 @@ func AppendTimestamp(dst []byte, ms int64) []byte {
 // AppendUUID writes a UUID.
 func AppendUUID(dst []byte, v UUID) []byte { return append(append(dst, codeUUID), v[:]...) }
 
-// AppendBinary writes a binary; nil is an empty one.
+// AppendBinary writes a binary; nil is written as an empty one.
 func AppendBinary(dst, v []byte) []byte {
 	return append(appendSize(dst, codeBinary8, codeBinary32, len(v)), v...)
 }
@@ -92,8 +92,8 @@ func appendSize(dst []byte, small, large byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, large), uint32(n))
 }
 
-// AppendDescriptor writes what a described value begins with; the value follows. Descriptors are never
-// ulong0, which some clients do not take for one.
+// AppendDescriptor writes the beginning of a described value: its descriptor. The caller appends the value.
+// A descriptor is never written as ulong0, which some clients do not accept as a descriptor.
 func AppendDescriptor(dst []byte, descriptor uint64) []byte {
 	if descriptor <= math.MaxUint8 {
 		return append(dst, codeDescribed, codeUlongSmall, byte(descriptor))
@@ -101,17 +101,17 @@ func AppendDescriptor(dst []byte, descriptor uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeDescribed, codeUlong), descriptor)
 }
 
-// Open is a list or map that is being written: see OpenList.
+// Open is a list or map being written: see OpenList.
 type Open struct {
 	at    int
 	small byte
 	large byte
 }
 
-// OpenList begins a list; its elements follow, and CloseWith ends it.
+// OpenList begins a list. The caller appends the elements and calls CloseWith.
 func OpenList(dst []byte) ([]byte, Open) { return open(dst, codeList8, codeList32) }
 
-// OpenMap begins a map; keys and values follow in turns, and CloseWith ends it.
+// OpenMap begins a map. The caller appends keys and values alternately and calls CloseWith.
 func OpenMap(dst []byte) ([]byte, Open) { return open(dst, codeMap8, codeMap32) }
 
 func open(dst []byte, small, large byte) ([]byte, Open) {
@@ -125,7 +125,7 @@ func (o Open) CloseWith(dst []byte, count int) []byte {
 		dst[o.at+1], dst[o.at+2] = byte(body+1), byte(count)
 		return dst
 	}
-	dst = append(dst, 0, 0, 0, 0, 0, 0) // for the wider size and count
+	dst = append(dst, 0, 0, 0, 0, 0, 0) // room for the wider size and count
 	copy(dst[o.at+9:], dst[o.at+3:o.at+3+body])
 	dst[o.at] = o.large
 	binary.BigEndian.PutUint32(dst[o.at+1:], uint32(body+4))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// appendArray writes an array, always with sizes of four bytes: some clients read no others.
+// appendArray writes an array. It always writes sizes of four bytes, because some clients read no others.
 func appendArray(dst []byte, a Array, depth int) (out []byte, err error) {
 	if depth > maxDepth {
 		return dst, tooDeep()
@@ -42,7 +42,7 @@ func appendArray(dst []byte, a Array, depth int) (out []byte, err error) {
 	return dst, nil
 }
 
-// appendSharedDescriptor writes the descriptor that all elements have, and takes it off them.
+// appendSharedDescriptor writes the common descriptor of all elements and returns the elements without it.
 func appendSharedDescriptor(dst []byte, descriptor any, elements []any, depth int) ([]byte, []any, error) {
 	bare := make([]any, len(elements))
 	for i, e := range elements {
@@ -72,7 +72,7 @@ func sameDescriptor(a, b any) bool {
 	return false
 }
 
-// elementCode is the constructor of an element: the wide one of its type.
+// elementCode returns the constructor of an array element: the widest one of its type.
 func elementCode(v any) (byte, error) {
 	switch v.(type) {
 	case nil:
@@ -126,7 +126,7 @@ func appendElement(dst []byte, v any, depth int) (out []byte, err error) {
 	return appendFixed(dst, v), nil
 }
 
-// appendWide writes the inside of a list or map with sizes of four bytes.
+// appendWide writes the size, count and elements of a list or map, with a size and count of four bytes.
 func appendWide(dst []byte, count int, at func(int) any, depth int) (out []byte, err error) {
 	begin := len(dst)
 	dst = binary.BigEndian.AppendUint32(append(dst, 0, 0, 0, 0), uint32(count))
@@ -139,21 +139,21 @@ func appendWide(dst []byte, count int, at func(int) any, depth int) (out []byte,
 	return dst, nil
 }
 
-// Arrays of the types that requests and answers have.
+// Arrays of the element types of requests and responses.
 
-// Longs is an array of longs.
+// Longs returns an array of longs.
 func Longs(list []int64) Array { return arrayOf(codeLong, list) }
 
-// UUIDs is an array of UUIDs.
+// UUIDs returns an array of UUIDs.
 func UUIDs(list []UUID) Array { return arrayOf(codeUUID, list) }
 
-// Timestamps is an array of moments.
+// Timestamps returns an array of timestamps.
 func Timestamps(list []Timestamp) Array { return arrayOf(codeTimestamp, list) }
 
-// Strings is an array of strings.
+// Strings returns an array of strings.
 func Strings(list []string) Array { return arrayOf(codeString32, list) }
 
-// Symbols is an array of symbols.
+// Symbols returns an array of symbols.
 func Symbols(list []Symbol) Array { return arrayOf(codeSymbol32, list) }
 
 func arrayOf[T any](code byte, list []T) Array {

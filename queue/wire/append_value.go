@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Append writes any value of the types that Value returns, and an int as a long. It fails with an *Error for
-// another type, and for an array whose elements differ in theirs.
+// Append writes a value of a type that Value returns, or an int, which is written as a long. It fails with
+// an *Error for other types, and for an array with elements of different types.
 func Append(dst []byte, v any) ([]byte, error) { return appendValue(dst, v, 0) }
 
 func appendValue(dst []byte, v any, depth int) (out []byte, err error) {
@@ -50,7 +50,7 @@ func appendValue(dst []byte, v any, depth int) (out []byte, err error) {
 	return appendFixed(append(dst, code), v), nil
 }
 
-// fixedCode is the constructor that a value has in an array, in its full width.
+// fixedCode returns the constructor of a fixed-width value in its full width.
 func fixedCode(v any) (code byte, ok bool) {
 	switch v.(type) {
 	case bool:
@@ -91,7 +91,7 @@ func fixedCode(v any) (code byte, ok bool) {
 	return 0, false
 }
 
-// appendFixed writes the bytes of a value of fixed width, without a constructor.
+// appendFixed writes a fixed-width value without its constructor.
 func appendFixed(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case bool:

@@ -2,8 +2,8 @@ package wire
 
 import "unicode/utf8"
 
-// Check reports whether the first value is what it must be down to its depths, as Value does, without making
-// anything of it. rest is what follows. It takes time for the bytes that it reads alone, whatever counts say.
+// Check validates the first value completely, as Value does, without building a Go value. rest is the data
+// after it. Its time is proportional to the bytes read, regardless of the counts in them.
 func Check(b []byte) (rest []byte, err error) {
 	it, rest, err := split(b, 0)
 	if err == nil {
@@ -74,7 +74,7 @@ func (it item) checkArray(depth int) error {
 			return err
 		}
 		if len(rest) == len(left) {
-			return nil // none of them takes bytes, and all are the same
+			return nil // the elements have no bytes, so all are equal
 		}
 		left = rest
 	}

@@ -1,23 +1,23 @@
-// Package wire reads and writes the types of AMQP 1.0 (part 1 of the standard): what messages are made of, on
-// the network and in the store.
+// Package wire reads and writes the types of AMQP 1.0 (part 1 of the standard), in which messages are
+// encoded on the network and in the store.
 //
-// # Ways to read
+// # Reading
 //
-//   - Raw takes the first value of some bytes as it is encoded, without looking inside. A broker hands most
-//     of a message on untouched; so this is what it does most.
-//   - Fields reads the list that a performative or a section is, a field after the other, each as the type
-//     that it must have. Fields that are missing at the end are null, more than are known do no harm.
-//   - Value decodes any value to a Go value, for maps whose keys nobody knows beforehand.
-//   - Check looks into a value as Value does, and makes nothing of it.
+//   - Raw returns the encoding of the first value without decoding it. A broker forwards most of a message
+//     unchanged, so Raw is the most frequent operation.
+//   - Fields reads the list of a performative or a section, one field after the other, each as its expected
+//     type. Missing fields at the end are null. Additional fields are ignored.
+//   - Value decodes any value to a Go value, for maps with arbitrary keys.
+//   - Check validates a value as Value does, without building a Go value.
 //
-// All of them accept every width of an encoding, and a symbol where a string is due as well as the reverse.
-// None allocates more than a small multiple of what it is given, nor goes deeper than maxDepth: a count or a
-// size that the bytes do not bear out is an *Error. Slices that are returned alias what was read.
+// All of them accept every width of an encoding, a symbol instead of a string, and a string instead of a
+// symbol. They allocate at most a small multiple of the input's size, and limit nesting to maxDepth. A
+// count or size that exceeds the data is an *Error. Returned slices alias the input.
 //
 // # Writing
 //
-// Append and its siblings write the shortest encoding, but for two: an empty list is never list0 (45), which
-// older clients cannot read, and the elements of an array have the full width.
+// The functions named Append write the shortest encoding, with two exceptions: an empty list is never list0
+// (45), which older clients cannot read, and array elements have the full width.
 //
 // # Types
 //

@@ -2,15 +2,15 @@ package wire
 
 import "math"
 
-// Fields reads the fields of a list in their order. The first failure stays, and ends the reading: see Err.
+// Fields reads the fields of a list in order. After the first error it reads nothing more: see Err.
 type Fields struct {
 	left  []byte
 	count int
-	what  string // the list, for an error
+	what  string // name of the list in errors
 	err   error
 }
 
-// ReadFields begins with the list that raw is; what names it for an error.
+// ReadFields returns a reader of the encoded list raw. what is its name in errors.
 func ReadFields(raw []byte, what string) Fields {
 	it, _, err := split(raw, 0)
 	switch {
@@ -23,17 +23,17 @@ func ReadFields(raw []byte, what string) Fields {
 	return Fields{what: what, err: err}
 }
 
-// Err is the first failure.
+// Err returns the first error.
 func (f *Fields) Err() error { return f.err }
 
-// Fail notes a failure, if it is the first.
+// Fail records an error, unless there is one already.
 func (f *Fields) Fail(err error) {
 	if f.err == nil {
 		f.err = err
 	}
 }
 
-// Raw is the next field as it is encoded; nil where it is null or missing.
+// Raw returns the encoding of the next field, or nil if it is null or missing.
 func (f *Fields) Raw() []byte {
 	if f.err != nil || f.count == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (f *Fields) Raw() []byte {
 	return value
 }
 
-// next is the next field taken apart; ok is false where it is null or missing.
+// next splits the next field; ok is false if it is null or missing.
 func (f *Fields) next() (it item, ok bool) {
 	value := f.Raw()
 	if value == nil {
@@ -61,19 +61,19 @@ func (f *Fields) next() (it item, ok bool) {
 	return it, err == nil
 }
 
-// mismatch notes that a field is of another type than it must be.
+// mismatch records that a field has an unexpected type.
 func (f *Fields) mismatch(it item, want string) {
 	f.Fail(bad(want+" in "+f.what, "the constructor %#02x", it.code))
 }
 
-// Skip passes fields by.
+// Skip skips n fields.
 func (f *Fields) Skip(n int) {
 	for range n {
 		f.Raw()
 	}
 }
 
-// Bool is the next field, or absent.
+// Bool returns the next field, or absent if it is null or missing.
 func (f *Fields) Bool(absent bool) bool {
 	if v, ok := f.OptionalBool(); ok {
 		return v
@@ -81,7 +81,7 @@ func (f *Fields) Bool(absent bool) bool {
 	return absent
 }
 
-// OptionalBool is the next field; ok is false where it is null or missing.
+// OptionalBool returns the next field; ok is false if it is null or missing.
 func (f *Fields) OptionalBool() (v, ok bool) {
 	it, ok := f.next()
 	if !ok {
@@ -94,8 +94,8 @@ func (f *Fields) OptionalBool() (v, ok bool) {
 	return v, true
 }
 
-// unsignedUpTo is the next field; ok is false where it is null or missing. A signed number that is not
-// negative will do.
+// unsignedUpTo returns the next field; ok is false if it is null or missing. A signed type is accepted if
+// the value is not negative.
 func (f *Fields) unsignedUpTo(most uint64, want string) (n uint64, ok bool) {
 	it, ok := f.next()
 	if !ok {
@@ -109,7 +109,7 @@ func (f *Fields) unsignedUpTo(most uint64, want string) (n uint64, ok bool) {
 	return n, true
 }
 
-// whole is a number that is whole and not negative.
+// whole returns a non-negative integer; ok is false for other values.
 func (it item) whole() (n uint64, ok bool) {
 	switch it.code {
 	case codeUbyte, codeUshort, codeUint0, codeUintSmall, codeUint, codeUlong0, codeUlongSmall, codeUlong:
@@ -121,7 +121,7 @@ func (it item) whole() (n uint64, ok bool) {
 	return 0, false
 }
 
-// Uint32 is the next field, or absent.
+// Uint32 returns the next field, or absent if it is null or missing.
 func (f *Fields) Uint32(absent uint32) uint32 {
 	if n, ok := f.unsignedUpTo(math.MaxUint32, "a uint"); ok {
 		return uint32(n)
@@ -129,13 +129,13 @@ func (f *Fields) Uint32(absent uint32) uint32 {
 	return absent
 }
 
-// OptionalUint32 is the next field; ok is false where it is null or missing.
+// OptionalUint32 returns the next field; ok is false if it is null or missing.
 func (f *Fields) OptionalUint32() (n uint32, ok bool) {
 	wide, ok := f.unsignedUpTo(math.MaxUint32, "a uint")
 	return uint32(wide), ok
 }
 
-// Uint16 is the next field, or absent.
+// Uint16 returns the next field, or absent if it is null or missing.
 func (f *Fields) Uint16(absent uint16) uint16 {
 	if n, ok := f.unsignedUpTo(math.MaxUint16, "a ushort"); ok {
 		return uint16(n)
@@ -143,7 +143,7 @@ func (f *Fields) Uint16(absent uint16) uint16 {
 	return absent
 }
 
-// Uint8 is the next field, or absent.
+// Uint8 returns the next field, or absent if it is null or missing.
 func (f *Fields) Uint8(absent uint8) uint8 {
 	if n, ok := f.OptionalUint8(); ok {
 		return n
@@ -151,13 +151,13 @@ func (f *Fields) Uint8(absent uint8) uint8 {
 	return absent
 }
 
-// OptionalUint8 is the next field; ok is false where it is null or missing.
+// OptionalUint8 returns the next field; ok is false if it is null or missing.
 func (f *Fields) OptionalUint8() (n uint8, ok bool) {
 	v, ok := f.unsignedUpTo(math.MaxUint8, "a ubyte")
 	return uint8(v), ok
 }
 
-// Uint64 is the next field, or absent.
+// Uint64 returns the next field, or absent if it is null or missing.
 func (f *Fields) Uint64(absent uint64) uint64 {
 	if n, ok := f.unsignedUpTo(math.MaxUint64, "a ulong"); ok {
 		return n
@@ -165,7 +165,7 @@ func (f *Fields) Uint64(absent uint64) uint64 {
 	return absent
 }
 
-// Text is the next field, a string or symbol; ok is false where it is null or missing.
+// Text returns the next field, a string or symbol; ok is false if it is null or missing.
 func (f *Fields) Text() (text string, ok bool) {
 	it, ok := f.next()
 	if !ok {
@@ -179,7 +179,8 @@ func (f *Fields) Text() (text string, ok bool) {
 	return "", false
 }
 
-// Bytes is the next field, a binary; nil where it is null or missing, which an empty one is not.
+// Bytes returns the next field, a binary. It returns nil if the field is null or missing, but not if it is
+// empty.
 func (f *Fields) Bytes() []byte {
 	it, ok := f.next()
 	if !ok {
@@ -192,7 +193,7 @@ func (f *Fields) Bytes() []byte {
 	return it.data
 }
 
-// Value is the next field, whatever it is; nil where it is null or missing.
+// Value returns the next field, of any type, or nil if it is null or missing.
 func (f *Fields) Value() any {
 	value := f.Raw()
 	if value == nil {
@@ -203,7 +204,7 @@ func (f *Fields) Value() any {
 	return v
 }
 
-// Symbols is the next field: one symbol, or an array of them.
+// Symbols returns the next field, a symbol or an array of symbols.
 func (f *Fields) Symbols() (list []Symbol) {
 	switch v := f.Value().(type) {
 	case nil:
@@ -228,7 +229,7 @@ func (f *Fields) Symbols() (list []Symbol) {
 	return list
 }
 
-// Map is the next field, a map; nil where it is null or missing.
+// Map returns the next field, a map, or nil if it is null or missing.
 func (f *Fields) Map() Map {
 	switch v := f.Value().(type) {
 	case nil:

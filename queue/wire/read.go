@@ -1,9 +1,9 @@
 package wire
 
-// Readers of a value whose type is known, by its encoding. ok is false for null, for nothing, and for another
-// type.
+// The functions of this file decode a value of an expected type. ok is false for null, for empty input, and
+// for another type.
 
-// Text is a string or symbol.
+// Text decodes a string or symbol.
 func Text(raw []byte) (text string, ok bool) {
 	it, _, err := split(raw, 0)
 	if err != nil {
@@ -21,7 +21,7 @@ func IsSymbol(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == codeSymbol8 || raw[0] == codeSymbol32)
 }
 
-// Bytes is a binary. It aliases raw.
+// Bytes decodes a binary. The result aliases raw.
 func Bytes(raw []byte) (b []byte, ok bool) {
 	it, _, err := split(raw, 0)
 	if err != nil || it.code != codeBinary8 && it.code != codeBinary32 {
@@ -30,7 +30,7 @@ func Bytes(raw []byte) (b []byte, ok bool) {
 	return it.data, true
 }
 
-// Integer is a whole number of any width, or a timestamp.
+// Integer decodes an integer of any width, or a timestamp.
 func Integer(raw []byte) (n int64, ok bool) {
 	it, _, err := split(raw, 0)
 	if err != nil {
@@ -44,7 +44,7 @@ func Integer(raw []byte) (n int64, ok bool) {
 	return int64(whole), ok && whole <= 1<<63-1
 }
 
-// Time is a timestamp in milliseconds since 1970.
+// Time decodes a timestamp in milliseconds since 1970.
 func Time(raw []byte) (ms int64, ok bool) {
 	it, _, err := split(raw, 0)
 	if err != nil || it.code != codeTimestamp {

@@ -5,21 +5,21 @@ import (
 	"math"
 )
 
-// maxDepth is how deep values may lie in each other.
+// maxDepth is the maximal nesting of values.
 const maxDepth = 32
 
 func tooDeep() error { return bad("a value", "one more level than %d", maxDepth) }
 
-// item is one encoded value taken apart, without what lies in it.
+// item is one encoded value, split into its parts. Values inside of it are not decoded.
 type item struct {
 	code  byte
 	data  []byte // the bytes of a scalar; the elements of a list, map or array, an array's constructor first
-	count int    // of elements; of a map keys and values
+	count int    // of elements; for a map, of keys and values together
 
 	descriptor, value []byte // of a described value, each encoded
 }
 
-// split takes the first value apart.
+// split splits the first value of b.
 func split(b []byte, depth int) (it item, rest []byte, err error) {
 	if len(b) == 0 {
 		return it, nil, bad("a value", "the end of the bytes")
@@ -38,7 +38,8 @@ func split(b []byte, depth int) (it item, rest []byte, err error) {
 	return it, rest, err
 }
 
-// raw is the first value as it is encoded. It has no room behind it: who appends to it gets another slice.
+// raw returns the encoding of the first value. Its capacity is its length, so that append cannot overwrite
+// rest.
 func raw(b []byte, depth int) (value, rest []byte, err error) {
 	if _, rest, err = split(b, depth); err != nil {
 		return nil, nil, err
@@ -47,7 +48,7 @@ func raw(b []byte, depth int) (value, rest []byte, err error) {
 	return b[:n:n], rest, nil
 }
 
-// payload takes apart what follows a constructor that has no descriptor.
+// payload splits the data after a constructor without a descriptor.
 func payload(code byte, b []byte) (it item, rest []byte, err error) {
 	if !known(code) {
 		return it, nil, bad("a constructor", "the byte %#02x", code)
@@ -91,7 +92,7 @@ func payload(code byte, b []byte) (it item, rest []byte, err error) {
 	return it, rest, err
 }
 
-// known tells the constructors of the standard from other bytes.
+// known reports whether a byte is a constructor of the standard.
 func known(code byte) bool {
 	switch code >> 4 {
 	case 0x4:
@@ -132,7 +133,7 @@ func (it *item) elements() error {
 	it.data = it.data[width:]
 	limit := uint64(len(it.data))
 	if it.code == codeArray8 || it.code == codeArray32 {
-		limit = math.MaxInt32 // elements of some types take no bytes
+		limit = math.MaxInt32 // elements of some types have no bytes
 	}
 	if n > limit {
 		return bad("a count", "%d, which is beyond the end of the value,", n)
@@ -141,11 +142,11 @@ func (it *item) elements() error {
 	return nil
 }
 
-// arrayHead is what an array says of all its elements.
+// arrayHead is the part of an array that applies to all elements.
 type arrayHead struct {
 	descriptor []byte // encoded; nil: none
-	code       byte   // their constructor
-	elements   []byte // without it
+	code       byte   // the elements' constructor
+	elements   []byte // the elements without the constructor
 }
 
 func (it item) arrayHead(depth int) (h arrayHead, err error) {
@@ -165,11 +166,11 @@ func (it item) arrayHead(depth int) (h arrayHead, err error) {
 	return h, nil
 }
 
-// Raw takes the first value as it is encoded.
+// Raw returns the encoding of the first value.
 func Raw(b []byte) (value, rest []byte, err error) { return raw(b, 0) }
 
-// SplitDescribed takes the first value apart, which is described by a number or by a name: by a number where
-// name is empty.
+// SplitDescribed splits the first value, which must be a described one. Its descriptor is either a number
+// or a name; name is empty for a number.
 func SplitDescribed(b []byte) (descriptor uint64, name Symbol, value, rest []byte, err error) {
 	it, rest, err := split(b, 0)
 	if err != nil {
@@ -191,8 +192,8 @@ func SplitDescribed(b []byte) (descriptor uint64, name Symbol, value, rest []byt
 	return 0, "", nil, nil, bad("a descriptor", "the constructor %#02x", d.code)
 }
 
-// EachPair calls fn with the encoded keys and values of the map that b begins with, in their order; null is a
-// map without any. rest is what follows.
+// EachPair calls fn with each encoded key and value of the map at the beginning of b, in order. Null is an
+// empty map. rest is the data after the map.
 func EachPair(b []byte, fn func(key, value []byte) error) (rest []byte, err error) {
 	it, rest, err := split(b, 0)
 	if err != nil || it.code == codeNull {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Symbol is a name out of a domain that protocols define.
+// Symbol is an AMQP symbol: a name from a set defined by a protocol.
 type Symbol string
 
-// UUID is 16 bytes in the order in which a UUID is written.
+// UUID is 16 bytes in the order of the textual form.
 type UUID [16]byte
 
-// String writes it as 8-4-4-4-12 hexadecimal digits.
+// String returns the UUID as 8-4-4-4-12 hexadecimal digits.
 func (u UUID) String() string {
 	var b [36]byte
 	hex.Encode(b[:], u[:4])
@@ -25,20 +25,21 @@ func (u UUID) String() string {
 	return string(b[:])
 }
 
-// ParseUUID reads a UUID as String writes it, in letters of either case; ok is false for any other text.
+// ParseUUID parses the form that String returns, with letters of either case; ok is false for any other
+// text.
 func ParseUUID(text string) (u UUID, ok bool) {
 	digits := strings.ReplaceAll(text, "-", "")
 	n, err := hex.Decode(u[:min(len(digits)/2, len(u))], []byte(digits[:min(len(digits), 2*len(u))]))
 	return u, err == nil && n == len(u) && strings.EqualFold(u.String(), text)
 }
 
-// Timestamp is a moment in milliseconds since 1970.
+// Timestamp is a time in milliseconds since 1970.
 type Timestamp int64
 
 // Char is a character.
 type Char rune
 
-// Decimals of IEEE 754, as they are on the wire: nobody here calculates with them.
+// Decimal numbers of IEEE 754 in their encoded form. They are never decoded.
 type (
 	Decimal32  [4]byte
 	Decimal64  [8]byte
@@ -48,13 +49,13 @@ type (
 // List is a list of values.
 type List []any
 
-// Map is a map in the order of the wire.
+// Map is a map with its pairs in the order of the encoding.
 type Map []Pair
 
 // Pair is an entry of a Map.
 type Pair struct{ Key, Value any }
 
-// Get finds the value of a key that is a string or a symbol; ok is false where there is none.
+// Get returns the value of a key that is a string or a symbol; ok is false if there is none.
 func (m Map) Get(key string) (value any, ok bool) {
 	for _, p := range m {
 		switch k := p.Key.(type) {
@@ -70,19 +71,19 @@ func (m Map) Get(key string) (value any, ok bool) {
 	return nil, false
 }
 
-// Array is a list of values of one type. An empty one may tell its type by Code.
+// Array is a list of values of one type. Code is the type of an empty one.
 type Array struct {
 	Code     byte // the constructor of the elements; 0: that of the first element's Go type
 	Elements []any
 }
 
-// Described is a value with a descriptor, which gives it a meaning: a uint64 or a Symbol.
+// Described is a value with a descriptor that defines its meaning: a uint64 or a Symbol.
 type Described struct{ Descriptor, Value any }
 
-// Error says why bytes are not what they must be, or why a Go value has no encoding.
+// Error is the error for bytes that cannot be decoded, or a Go value without an encoding.
 type Error struct {
-	Want string // what was due
-	Got  string // what is there
+	Want string // what was expected
+	Got  string // what was found
 }
 
 func (e *Error) Error() string { return "amqp: " + e.Got + " where " + e.Want + " is due" }
@@ -135,5 +136,5 @@ const (
 	codeArray32    = 0xf0
 )
 
-// IsNull reports whether an encoded value is null; no bytes at all stand for it, too.
+// IsNull reports whether an encoded value is null. Empty input counts as null.
 func IsNull(raw []byte) bool { return len(raw) == 0 || raw[0] == codeNull }

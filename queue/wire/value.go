@@ -19,17 +19,17 @@ func Value(b []byte) (v any, rest []byte, err error) {
 	return v, rest, nil
 }
 
-// decoder makes one Go value.
+// decoder decodes one Go value.
 type decoder struct {
-	empty int // how many more elements of arrays may take no bytes
+	empty int // how many more array elements without bytes are allowed
 }
 
-// maxEmpty is how many elements of its arrays a value may have that take no bytes: the size of what is read
-// does not bound them.
+// maxEmpty is the maximal number of array elements without bytes in a value. The size of the input does not
+// limit their number.
 const maxEmpty = 1 << 12
 
-// firstRoom is how many elements get room at once. More get it as they come: a list that promises elements
-// for all of its bytes can lie in another one that does so, too.
+// firstRoom is the initial capacity for elements. It grows as elements are decoded: a list may claim as
+// many elements as it has bytes, and so may the lists nested in it.
 const firstRoom = 64
 
 func (d *decoder) value(it item, depth int) (any, error) {
@@ -46,7 +46,7 @@ func (d *decoder) value(it item, depth int) (any, error) {
 	return it.scalar()
 }
 
-// scalar decodes what holds no other value.
+// scalar decodes a value that contains no other value.
 func (it item) scalar() (any, error) {
 	switch it.code {
 	case codeNull:
@@ -81,7 +81,7 @@ func (it item) scalar() (any, error) {
 	return it.bytes()
 }
 
-// bytes decodes the scalars that are bytes to Go, too.
+// bytes decodes the scalars that are byte sequences in Go.
 func (it item) bytes() (any, error) {
 	switch it.code {
 	case codeDecimal32:
@@ -115,7 +115,7 @@ func (it item) truth() (bool, error) {
 	return false, bad("a boolean", "the constructor %#02x", it.code)
 }
 
-// unsigned is the number of an item that has bytes of one.
+// unsigned decodes the item's data as an unsigned integer.
 func (it item) unsigned() (n uint64) {
 	for _, c := range it.data {
 		n = n<<8 | uint64(c)
@@ -134,7 +134,7 @@ func (it item) signed() int64 {
 	return n
 }
 
-// first decodes the first of some encoded values.
+// first decodes the first value of raw.
 func (d *decoder) first(raw []byte, depth int) (v any, rest []byte, err error) {
 	it, rest, err := split(raw, depth)
 	if err != nil {
@@ -179,7 +179,7 @@ func (d *decoder) compound(it item, depth int) (any, error) {
 	return m, nil
 }
 
-// array decodes an array, whose one constructor can be described itself.
+// array decodes an array. Its constructor may have a descriptor.
 func (d *decoder) array(it item, depth int) (any, error) {
 	head, err := it.arrayHead(depth)
 	if err != nil {

@@ -14,36 +14,35 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure a Bus. Queues and Guard must be set.
+// Options configures a Bus. Queues and Guard must be set.
 type Options struct {
 	Queues *queue.Queues
 	Guard  *access.Guard
 	Wall   ttl.Clock    // real time; nil is the system's
 	Logger *slog.Logger // nil discards
-	// Faults are the faults on demand; nil: there are none.
+	// the faults on demand; nil: none
 	Faults *inject.Rules
-	// Room is the memory that messages are counted against; nil: there is no bound.
+	// Room is the memory limit that messages count against; nil: no limit.
 	Room amqp.Room
-	// CrossEntityTransactions lets transactions concern more than one queue or topic, which the service
+	// CrossEntityTransactions allows transactions over more than one queue or topic, which the service
 	// refuses.
 	CrossEntityTransactions bool
-	// Requests is the log of requests that operations are added to; nil: there is none.
+	// Requests is the log to which operations are added; nil: no log.
 	Requests *requests.Log
-	// Observe is told of what was done with messages; nil: nobody asks.
+	// Observe is called after each operation on messages; nil: not called.
 	Observe func(Observation)
 }
 
-// Bus serves Service Bus to connections of AMQP.
+// Bus implements Service Bus for AMQP connections.
 type Bus struct {
 	o Options
-	// clockTold is set once the log has said that the data's clock is far from the machine's. It decides no
-	// answer.
+	// clockTold is set after the warning of lockGiven has been logged. It affects no response.
 	clockTold atomic.Bool
-	// connections counts the connections that were opened. It decides no answer.
+	// connections counts the connections opened so far. It affects no response.
 	connections atomic.Uint64
 }
 
-// New makes a Bus.
+// New returns a Bus.
 func New(o Options) *Bus {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
@@ -54,8 +53,8 @@ func New(o Options) *Bus {
 	return &Bus{o: o}
 }
 
-// lockGiven notes that a lock of so long was given. The first one given while the data's clock is further
-// than that from the machine's is worth a warning: clients compute by their own clock when to renew it.
+// lockGiven logs a warning, once, if a lock is given while the data's clock differs from the machine's
+// clock by more than the lock's duration: clients compute the time of renewal by their own clock.
 func (b *Bus) lockGiven(path string, lasts time.Duration) {
 	ahead := b.o.Queues.Now().Sub(b.o.Wall.Now())
 	if ahead.Abs() <= lasts || b.clockTold.Swap(true) {
@@ -66,10 +65,10 @@ func (b *Bus) lockGiven(path string, lasts time.Duration) {
 		"ahead", ahead.Round(time.Second), "entity", path, "lock", lasts)
 }
 
-// containerID is what the server calls itself.
+// containerID is the server's container id.
 const containerID = "mayfly"
 
-// Options are those with which a connection is served.
+// Options returns the options to serve a connection with.
 func (b *Bus) Options() amqp.Options {
 	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID,
 		Room: b.o.Room, Wall: b.o.Wall,

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// tokens is the node where clients put their tokens (claims-based security).
+// tokens is the $cbs node to which clients send their tokens (claims-based security).
 type tokens struct {
 	c    *conn
 	link *amqp.Link
@@ -36,8 +36,8 @@ func (t *tokens) Transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 	return states
 }
 
-// take takes a token in and answers. What is wrong with the token is told in the answer.
-// The log of requests gets neither the token nor the answer.
+// take processes a put-token request and sends the response. A failure of the token is reported in the
+// response. The log of requests gets neither the token nor the response.
 func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) error {
 	m, err := message.Parse(payload)
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) er
 		t.c.record(e, nil)
 	}
 	t.c.bus.o.Logger.Debug("a token was put", "audience", audience, "status", status, "description", text)
-	// No error-condition, not even an empty one: its presence is a failure to some clients.
+	// There is no error-condition, not even an empty one: some clients take its presence as a failure.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},
 		{Key: "status-description", Value: text}}, nil)
 	if err == nil && !to.push(reply) {
@@ -71,8 +71,8 @@ func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) er
 	return err
 }
 
-// put checks a token and keeps what it grants, unless it is for an entity that is not there: audience is
-// the address of that, in the form of a URI.
+// put verifies a token and records its grant. It refuses a token for an entity that does not exist;
+// audience is the entity's address as a URI.
 func (t *tokens) put(ctx context.Context, m *message.Message, audience string) error {
 	if operation, _ := wire.Text(m.Get("operation")); operation != "put-token" {
 		return &entity.Error{Code: entity.CodeNotImplemented, Message: "The operation '" + operation +
@@ -93,9 +93,9 @@ func (t *tokens) put(ctx context.Context, m *message.Message, audience string) e
 	return nil
 }
 
-// mustExist fails with CodeEntityNotFound where an audience is of an entity that is not there. It passes
-// what is the namespace's, another node's, or no address: whether that is of use shows when a link is
-// attached.
+// mustExist fails with CodeEntityNotFound if an audience names an entity that does not exist. It accepts
+// audiences of the namespace and of other nodes, and texts that are no address, because attaching a link
+// checks the rights.
 func (c *conn) mustExist(ctx context.Context, audience string) error {
 	_, rest, absolute := strings.Cut(audience, "://")
 	_, path, _ := strings.Cut(rest, "/")
@@ -121,5 +121,5 @@ func (c *conn) mustExist(ctx context.Context, audience string) error {
 	return err
 }
 
-// resource is the address of an entity in the service's texts.
+// resource returns the address of an entity as it appears in the service's messages.
 func (c *conn) resource(path string) string { return "sb://" + c.namespace + "/" + path }

@@ -14,22 +14,22 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// conn is one connection.
+// conn is the amqp.Handler of one connection.
 type conn struct {
 	bus       *Bus
-	number    uint64 // of the connection, in texts
+	number    uint64 // the connection's number in messages
 	queues    *queue.Queues
 	ctx       context.Context // ends with the connection
-	namespace string          // as the client calls the server
-	client    string          // what the client calls itself
-	shown     atomic.Bool     // the client has shown a key, or needs none
+	namespace string          // the server's host name, as the client sent it
+	client    string          // the client's name of itself
+	shown     atomic.Bool     // the client has shown a valid key, or needs none
 
-	mu           sync.Mutex // guards what follows
+	mu           sync.Mutex // guards the following fields
 	grants       []access.Grant
-	links        map[*amqp.Link]right // what each needs
-	stopTimer    func()               // of the grant that expires first; nil: none
+	links        map[*amqp.Link]right // the right that each link needs
+	stopTimer    func()               // stops the timer for the first grant to expire; nil: no timer
 	replies      []*replies
-	tokenLinks   map[bool]*amqp.Link      // the last ones to the node of tokens, by whether the client receives
+	tokenLinks   map[bool]*amqp.Link      // the last links to $cbs, by whether the client receives
 	sessions     map[*amqp.Link]*receiver // receivers
 	transactions map[string]*transaction
 	lastTxn      uint64
@@ -50,7 +50,7 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 	return answer, err
 }
 
-// makeNode makes the node of a link.
+// makeNode creates the node of a link.
 func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
 		return (&coordinator{c: c, link: l}).answer(), nil
@@ -80,8 +80,8 @@ func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amq
 	return answer, nil
 }
 
-// takeTokenNode makes a link the connection's to the node of tokens, which has one in each direction: Go's
-// SDK tells by the refusal that a link was left open there. The place of a link that has ended is free.
+// takeTokenNode registers a link to $cbs. A connection can have one such link in each direction: Go's SDK
+// detects by the refusal that it has left a link open. The place of a link that has ended is free.
 func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	c.mu.Lock()
 	last := c.tokenLinks[receiver]
@@ -96,12 +96,12 @@ func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	return nil
 }
 
-// isTokenNode reports whether an address is that of the node that takes tokens.
+// isTokenNode reports whether an address is that of $cbs.
 func isTokenNode(address string) bool {
 	return strings.EqualFold(strings.Trim(pathOf(address), "/"), cbsNode)
 }
 
-// attach makes the node of an entity.
+// attach creates the node of an entity.
 func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
 	management bool) (answer amqp.Answer, err error) {
 	if management {
@@ -113,14 +113,14 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	}
 	e, err := c.queues.Get(ctx, at.Entity)
 	if err != nil {
-		return answer, err // before rights are looked at, as in the service
+		return answer, err // reported before missing rights, as in the service
 	}
 	if err := c.admit(l, need); err != nil {
 		return answer, err
 	}
 	defer func() {
 		if err != nil {
-			c.forget(l) // nobody tells of the end of a link that was refused
+			c.forget(l) // Detached is not called for a refused link
 			c.leaveGroup(l)
 		}
 	}()
@@ -133,8 +133,8 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	return c.receive(ctx, l, a, at, e)
 }
 
-// manage makes the node of an entity's management. It asks for no right: some clients put their token while
-// they attach, and each request needs a right of its own.
+// manage creates the $management node of an entity. It checks no right: some clients send their token while
+// they attach, and each request checks the right that it needs.
 func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.Answer,
 	error) {
 	if _, err := c.queues.Get(ctx, at.Entity); err != nil {
@@ -146,13 +146,15 @@ func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	return amqp.Answer{Sink: &management{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
 }
 
-// maxRequest is the most bytes of a request for management: it may carry messages to be scheduled.
+// maxRequest is the maximal size of a management request in bytes. A request may contain messages to
+// schedule.
 const maxRequest = 4 << 20
 
-// managementNode names the node of an entity to which requests go and from which answers come.
+// managementNode returns the name of an entity's $management node.
 func managementNode(at entity.Address) string { return strings.ToLower(at.String()) + "/$management" }
 
-// addressOf is what a client wants to reach: of a sender the target, of a receiver the source.
+// addressOf returns the address of the node that a link connects to: a sender's target, or a receiver's
+// source.
 func addressOf(a *frame.Attach) (address string, ok bool) {
 	if a.Receiver {
 		if a.Source == nil || !a.Source.HasAddress {
@@ -167,7 +169,7 @@ func addressOf(a *frame.Attach) (address string, ok bool) {
 	return t.Address, t.Address != ""
 }
 
-// pathOf drops a scheme and host.
+// pathOf returns an address without scheme and host.
 func pathOf(address string) string {
 	if _, rest, found := strings.Cut(address, "://"); found {
 		_, rest, _ = strings.Cut(rest, "/")

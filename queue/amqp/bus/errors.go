@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Conditions that are Service Bus's own.
+// Conditions defined by Service Bus.
 const (
 	condEntityExists       wire.Symbol = "com.microsoft:entity-already-exists"
 	condEntityDisabled     wire.Symbol = "com.microsoft:entity-disabled"
@@ -29,13 +29,13 @@ const (
 	condDeadLetter         wire.Symbol = "com.microsoft:dead-letter"
 )
 
-// failure is how the wire tells an error: by its condition, and by the status of an answer to a request.
+// failure is an error code on the wire: a condition, and the status of a management response.
 type failure struct {
 	condition wire.Symbol
 	status    int32
 }
 
-// failures has each code.
+// failureOf returns the failure of an error code.
 func failureOf(code entity.Code) failure {
 	switch code {
 	case entity.CodeEntityNotFound, entity.CodeRuleNotFound:
@@ -76,10 +76,10 @@ func failureOf(code entity.Code) failure {
 	return failure{frame.CondInternal, http.StatusInternalServerError}
 }
 
-// asError is an error as the client gets it. path is whom it concerns, where the error does not say so.
-// What is no error of a client's goes into the log.
+// asError converts an error to the error that the client gets. path is the entity concerned, if the error
+// names none. Errors that no client has caused are logged.
 func (c *conn) asError(err error, path string) *frame.Error {
-	var standard *frame.Error // one that package queue does not know of
+	var standard *frame.Error // an error that is not of package queue
 	if errors.As(err, &standard) {
 		return &frame.Error{Condition: standard.Condition,
 			Description: c.track(standard.Description, path, uuid.NewString())}
@@ -92,8 +92,8 @@ func (c *conn) asError(err error, path string) *frame.Error {
 		Description: c.track(own.Message, path, tracking)}
 }
 
-// own is an error as one of package queue's, with the id by which the client's text of it and the log's line
-// are found.
+// own converts an error to one of package queue. tracking is the id that connects the client's message with
+// the log line.
 func (c *conn) own(err error) (own *entity.Error, tracking string) {
 	tracking = uuid.NewString()
 	var format *message.FormatError
@@ -113,7 +113,7 @@ func (c *conn) own(err error) (own *entity.Error, tracking string) {
 		Err: err}, tracking
 }
 
-// track ends a description as the service does: with what its support asks for.
+// track appends to a description the tracking data that the service's descriptions have.
 func (c *conn) track(text, path, tracking string) string {
 	var b strings.Builder
 	b.WriteString(text)

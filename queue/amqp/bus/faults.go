@@ -11,24 +11,25 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Faults on demand are package inject's. Here is where operations on messages meet them: a message that is
-// sent, received or settled is one operation, and so is a request to renew or settle some locks.
+// Package inject implements faults on demand; this file applies them to operations on messages. Sending,
+// receiving or settling one message is one operation. A request to renew or settle several locks is one
+// operation, too.
 
-// meet asks what an operation meets. now reports that the fault comes at once, after what time it takes.
+// meet returns the fault that an operation meets, after its delay. now reports that the fault replaces the
+// operation.
 func (c *conn) meet(op inject.Operation, path string) (hit inject.Hit, now bool) {
 	hit = c.bus.o.Faults.Meet(inject.Target{Operation: op, Entity: path})
 	now, err := hit.Before(c.ctx, c.bus.o.Wall)
-	return hit, now && err == nil // nobody is there to fail for: what the client has sent is taken
+	return hit, now && err == nil // if the connection has ended, the operation is carried out anyway
 }
 
-// met is meet for the time when the operation has been carried out.
+// met reports whether the fault occurs after the operation, and waits for its delay.
 func (c *conn) met(hit *inject.Hit) (now bool) {
 	now, err := hit.Behind(c.ctx, c.bus.o.Wall)
 	return now && err == nil
 }
 
-// suffer makes a fault what becomes of an operation on a link. The error is what its client is told, if it
-// still is.
+// suffer applies a fault to a link and returns the error for its client.
 func (c *conn) suffer(l *amqp.Link, hit *inject.Hit, path string) error {
 	c.bus.o.Logger.Debug("a fault was injected", "rule", hit.Rule, "fault", hit.Fault.String(),
 		"entity", path, "link", l.Name())
@@ -50,14 +51,14 @@ func onDemand(hit *inject.Hit) string {
 	return " This is a fault on demand, by the rule '" + hit.Rule + "' of /_mayfly/faults."
 }
 
-// detached is what the client of a link is told that a fault ends.
+// detached returns the error with which a fault detaches a link.
 func (c *conn) detached(hit *inject.Hit, path string) *frame.Error {
 	return c.asError(&frame.Error{Condition: frame.CondDetachForced,
 		Description: "The link is force detached by the broker." + onDemand(hit)}, path)
 }
 
-// withFaults carries out an operation that a state answers, with the fault that it meets before or behind it.
-// lose is what the loss of a lock does, where there is one. rule is the id of the rule that it met.
+// withFaults runs an operation with the fault that it meets before or after it. lose causes the loss of a
+// lock, for that fault. rule is the id of the rule that was met.
 func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do func() frame.State,
 	lose func()) (state frame.State, rule string) {
 	hit, now := c.meet(op, path)
@@ -74,7 +75,7 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, path), path)}, hit.Rule
 }
 
-// withFaults is the same for a request.
+// withFaults runs a management operation with the fault that it meets before or after it.
 func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
 	error) {
 	hit, now := r.c.meet(op, r.at.String())
@@ -91,7 +92,7 @@ func (r *request) withFaults(op inject.Operation, lose func(), do func() (respon
 	return response{}, r.c.suffer(r.link, &hit, r.at.String())
 }
 
-// losing is the loss of the locks of messages.
+// losing returns a function that ends the locks of messages.
 func (r *request) losing(tokens []message.UUID) func() {
 	return func() {
 		for _, token := range tokens {
@@ -100,18 +101,19 @@ func (r *request) losing(tokens []message.UUID) func() {
 	}
 }
 
-// settleOperations are what rules call the outcomes.
+// settleOperations maps outcomes to the operations of fault rules.
 var settleOperations = map[queue.Outcome]inject.Operation{queue.Complete: inject.Complete,
 	queue.Abandon: inject.Abandon, queue.Release: inject.Abandon, queue.Defer: inject.Defer,
 	queue.DeadLetter: inject.DeadLetter}
 
-// loseLock makes a message available again, as the end of its lock does: the delivery is counted.
+// loseLock makes a message available again and counts the delivery, as a lapsed lock does.
 func (c *conn) loseLock(ctx context.Context, at entity.Address, token message.UUID) {
-	// Where that fails the lock is lost already.
+	// If Settle fails, the lock is lost already.
 	_ = c.queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Abandon}, nil)
 }
 
-// loseLock is the loss of the lock of a message that was received; of one of a session, of the session's.
+// loseLock ends the lock of a received message. If the receiver has a session, it ends the link with the
+// loss of the session lock instead.
 func (n *receiver) loseLock(ctx context.Context, token message.UUID) {
 	id, _, ok := n.r.Session()
 	if !ok {
@@ -126,8 +128,8 @@ func sessionLost(id, path string) *entity.Error {
 		Message: "The session lock of '" + id + "' has expired: accept a new session."}
 }
 
-// suffering gives the received messages to their client with the faults that they meet. Those behind a fault
-// are given back, and so is the one that meets it before it is sent; the error ends the link.
+// suffering applies faults to received messages, and returns the messages to send. The messages after a
+// fault are given back, and so is a message whose fault occurs before it is sent. The error ends the link.
 func (n *receiver) suffering(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
 	if !n.c.bus.o.Faults.Armed() {
 		n.recordReceived(out, nil, nil)

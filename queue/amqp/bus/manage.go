@@ -37,7 +37,7 @@ func (n *management) Transfer(ctx context.Context, list []amqp.Incoming) []frame
 			states[i] = &frame.Rejected{Error: n.c.asError(err, n.at.String())}
 		case done:
 			states[i] = joined(in.State, &frame.Accepted{})
-		default: // the request was taken, and is no part of its transaction
+		default: // the request was processed, but not as part of its transaction
 			states[i] = &frame.Accepted{}
 		}
 	}
@@ -50,19 +50,19 @@ type request struct {
 	ctx   context.Context
 	m     *message.Message
 	body  wire.Map
-	state frame.State // of the transaction that it is part of; nil: none
+	state frame.State // of its transaction; nil: none
 
-	rule           string // of the fault on demand that it met
+	rule           string // of the fault on demand that it met; "": none
 	faultOperation inject.Operation
 }
 
-// response is what is answered: the status, which is 200 where it is 0, and the body.
+// response is the response to a request. Status 0 means 200.
 type response struct {
 	status int32
 	body   wire.Map
 }
 
-// take does what a request asks for and answers it. done reports whether that has succeeded.
+// take runs a request and sends the response. done reports whether the request has succeeded.
 func (n *management) take(ctx context.Context, in amqp.Incoming) (done bool, err error) {
 	m, err := message.Parse(in.Payload)
 	if err != nil {
@@ -102,10 +102,10 @@ func (r *request) record(e *requests.Entry, payload, reply []byte, failed error)
 	r.c.record(e, &frame.Error{Condition: failureOf(entity.CodeOf(failed)).condition})
 }
 
-// vendor is how the names of operations begin.
+// vendor is the prefix of the names of operations.
 const vendor = "com.microsoft:"
 
-// respond makes the answer to a request.
+// respond encodes the response to a request.
 func (n *management) respond(m *message.Message, done response, err error) ([]byte, error) {
 	properties := wire.Map{{Key: "statusCode", Value: int32(http.StatusOK)},
 		{Key: "statusDescription", Value: "OK"}}
@@ -134,7 +134,7 @@ func (n *management) respond(m *message.Message, done response, err error) ([]by
 	return answer(m, properties, done.body)
 }
 
-// serverTimeout is how long the client lets the server take.
+// serverTimeout returns the time limit that the client has set for a request.
 func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 	for _, name := range []string{"com.microsoft:server-timeout", "server-timeout"} {
 		if ms, ok := wire.Integer(m.Get(name)); ok && ms > 0 && ms < int64(maxPatience/time.Millisecond) {
@@ -144,7 +144,7 @@ func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// run does what the request asks for.
+// run runs the operation of the request.
 func (r *request) run() (response, error) {
 	operation, _ := wire.Text(r.m.Get("operation"))
 	name, _ := strings.CutPrefix(operation, vendor)
@@ -182,11 +182,11 @@ func (r *request) run() (response, error) {
 	return done, err
 }
 
-// operation is one that a request can ask for.
+// operation is an operation of the $management node.
 type operation struct {
 	do    func(*request) (response, error)
 	need  access.Rights
-	alone bool // it changes what no transaction covers
+	alone bool // it cannot be part of a transaction
 }
 
 func operations(name string) (op operation, ok bool) {
@@ -223,7 +223,8 @@ func operations(name string) (op operation, ok bool) {
 	return op, op.do != nil
 }
 
-// join finds the transaction of the request; nil: it has none. sends reports that it sends messages.
+// join returns the transaction of the request, or nil if it has none. sends reports that the request sends
+// messages.
 func (r *request) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
 	return r.c.join(r.state, participant{link: r.link, at: r.at, sends: sends, partition: partition})
 }

@@ -29,7 +29,7 @@ func (r *request) renewLock() (response, error) {
 	})
 }
 
-// maxPeek is how many messages one answer shows.
+// maxPeek is the maximal number of messages in one response.
 const maxPeek = 250
 
 func (r *request) peek() (response, error) {
@@ -48,7 +48,7 @@ func (r *request) peek() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	if session == nil { // some clients name the link of their session alone
+	if session == nil { // some clients name only the link that has the session
 		if holder := r.holder(nil); holder != nil {
 			if id, _, ok := holder.Session(); ok {
 				session = &id
@@ -123,7 +123,7 @@ func (r *request) cancelScheduled() (response, error) {
 	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at, numbers, tx)
 }
 
-// receiveAndDelete is the receiver-settle-mode of that mode.
+// receiveAndDelete is the receiver-settle-mode that requests ReceiveAndDelete.
 const receiveAndDelete = 0
 
 func (r *request) receiveDeferred() (response, error) {
@@ -148,7 +148,7 @@ func (r *request) receiveDeferred() (response, error) {
 		return response{}, err
 	}
 	if tx != nil {
-		mode = queue.PeekLock // a commit deletes
+		mode = queue.PeekLock // the commit deletes the messages
 	}
 	list, err := r.c.queues.ReceiveDeferred(r.ctx, r.at, numbers, mode, r.holder(session))
 	if err != nil {
@@ -196,8 +196,8 @@ func (r *request) updateDisposition() (response, error) {
 	})
 }
 
-// lockLost tells the loss of a message's lock from that of its session's, which the connection may still
-// hold.
+// lockLost changes the loss of a session lock to the loss of a message lock if the connection still holds
+// the session lock.
 func (r *request) lockLost(err error) error {
 	session, _ := r.text("session-id")
 	if entity.CodeOf(err) != entity.CodeSessionLockLost || session == nil {
@@ -215,7 +215,7 @@ func (r *request) lockLost(err error) error {
 			"removed from the queue."}
 }
 
-// settlement reads what is to become of messages.
+// settlement decodes the settlement in a request.
 func (r *request) settlement() (s queue.Settlement, err error) {
 	status, err := r.mustText("disposition-status")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Descriptors of the parts of a rule. Those of filters are shorter by a digit than those of actions.
+// Descriptors of the parts of a rule. Those of filters have a different prefix than those of actions.
 const (
 	descRule              = 0x0000013700000004
 	descSQLFilter         = 0x0000001370000006
@@ -19,7 +19,7 @@ const (
 	descSQLAction         = 0x0000013700000006
 )
 
-// compatibility is the level of the language that the service tells with an expression.
+// compatibility is the compatibility level that the service sends with each SQL expression.
 const compatibility = int32(20)
 
 func (r *request) addRule() (response, error) {
@@ -43,7 +43,7 @@ func (r *request) addRule() (response, error) {
 	return response{}, err
 }
 
-// filter reads the filter of a rule; without one it is True.
+// filter decodes the filter of a rule. The default is True.
 func (r *request) filter(description wire.Map) (f rule.Filter, err error) {
 	if v, ok := description.Get("correlation-filter"); ok && v != nil {
 		m, ok := v.(wire.Map)
@@ -93,7 +93,7 @@ func (r *request) correlation(m wire.Map) (rule.Filter, error) {
 	return rule.NewCorrelation(c)
 }
 
-// action reads the action of a rule; without one it is none.
+// action decodes the action of a rule. The default is the zero Action.
 func (r *request) action(description wire.Map) (a rule.Action, err error) {
 	v, ok := description.Get("sql-rule-action")
 	m, isMap := v.(wire.Map)
@@ -119,7 +119,7 @@ func (r *request) removeRule() (response, error) {
 	return response{}, r.c.queues.DeleteRule(r.ctx, r.at.Entity, name)
 }
 
-// maxRules is how many rules one answer has.
+// maxRules is the maximal number of rules in one response.
 const maxRules = 100
 
 func (r *request) rules() (response, error) {
@@ -147,7 +147,7 @@ func (r *request) rules() (response, error) {
 	return response{body: wire.Map{{Key: "rules", Value: out}}}, nil
 }
 
-// filterValue is a filter as the wire has it.
+// filterValue encodes a filter.
 func filterValue(f rule.Filter) wire.Described {
 	switch f.Kind() {
 	case rule.KindTrue:
@@ -175,7 +175,7 @@ func orNull(text string) any {
 	return text
 }
 
-// actionValue is an action as the wire has it: there is always one, clients look for it.
+// actionValue encodes an action. A rule without an action gets an empty action, because clients expect one.
 func actionValue(a rule.Action) wire.Described {
 	if a.IsZero() {
 		return wire.Described{Descriptor: uint64(descEmptyAction), Value: wire.List{}}

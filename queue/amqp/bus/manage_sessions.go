@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// holder is the receiver of this connection that holds a session's lock; nil: none does. The client names the
-// link that it has the session by, or leaves that to the server.
+// holder returns the receiver of this connection that holds a session's lock, or nil if there is none. It
+// prefers the link that the request names in associated-link-name.
 func (r *request) holder(session *string) *queue.Receiver {
 	name, _ := wire.Text(r.m.Get("associated-link-name"))
 	r.c.mu.Lock()
@@ -33,7 +33,8 @@ func (r *request) holder(session *string) *queue.Receiver {
 	return found
 }
 
-// held is the receiver that holds the session of the request: CodeSessionLockLost where there is none.
+// held returns the receiver that holds the session named in the request, or CodeSessionLockLost if there is
+// none.
 func (r *request) held() (*queue.Receiver, error) {
 	session, err := r.mustText("session-id")
 	if err != nil {
@@ -52,7 +53,7 @@ func (r *request) renewSession() (response, error) {
 		return response{}, err
 	}
 	id, _, _ := holder.Session()
-	// The link of a session that is lost ends with it.
+	// A fault that loses the session lock closes the receiver, which ends its link.
 	done, err := r.withFaults(inject.RenewLock, holder.Close, func() (response, error) {
 		until, err := holder.RenewSession(r.ctx)
 		return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
@@ -93,7 +94,8 @@ func (r *request) setSessionState() (response, error) {
 	return response{}, holder.SetSessionState(r.ctx, state, tx)
 }
 
-// anyTime is the last-updated-time that asks for sessions with messages or a state: the end of the year 9999.
+// anyTime is the last-updated-time that selects sessions with messages or a state: the end of the year
+// 9999.
 const anyTime = 253402300799000
 
 func (r *request) sessions() (response, error) {

@@ -7,22 +7,22 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// Observation is what has been done with messages of one link at a time, for whoever measures a server.
+// Observation describes one operation on messages of a link, for metrics.
 type Observation struct {
-	// Operation is send, receive, settle, or the operation of a request for management: renew-lock.
+	// Operation is send, receive, settle, or the name of a management operation, such as renew-lock.
 	Operation    string
-	Entity       string // the path of what the messages lie in
+	Entity       string // the path of the entity
 	Messages     int
-	Began, Ended time.Time // by the wall's clock; of a receive both are when the messages were taken
-	// Failed is how many of the messages were refused, and Condition says why the first of them was.
+	Began, Ended time.Time // by the wall clock; for a receive both are the time when the messages were taken
+	// Failed is the number of refused messages. Condition is the condition of the first of them.
 	Failed    int
 	Condition string
 }
 
-// observing begins an observation. What it returns ends it with the states that the client is told.
+// observing begins an observation. The returned function ends it with the states sent to the client.
 func (c *conn) observing(operation, path string, messages int) (end func([]frame.State)) {
 	log := c.bus.o.Logger
-	debug := messages > 0 && log.Enabled(c.ctx, slog.LevelDebug) // of a request manage.go logs more
+	debug := messages > 0 && log.Enabled(c.ctx, slog.LevelDebug) // manage.go logs requests in more detail
 	if c.bus.o.Observe == nil && !debug {
 		return func([]frame.State) {}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// receiver gives the messages of a message store to a client.
+// receiver is the source of the messages of a message store.
 type receiver struct {
 	c    *conn
 	link *amqp.Link
@@ -20,15 +20,15 @@ type receiver struct {
 	mode queue.Mode
 	r    *queue.Receiver
 	work sync.WaitGroup
-	// lasts is how long a lock lasts from the moment in which it is given or renewed.
+	// lasts is the duration of a lock after it is given or renewed.
 	lasts time.Duration
-	// awaits is set while the client has credit for which there are no messages.
+	// awaits is set while the client has credit and there are no messages.
 	awaits atomic.Bool
 	over   chan struct{} // closed when the link is to end
-	gone   chan struct{} // closed when it has
+	gone   chan struct{} // closed when the link has ended
 }
 
-// receive makes the node of a link on which a client receives.
+// receive creates the node of a link on which a client receives.
 func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
 	e entity.Entity) (answer amqp.Answer, err error) {
 	if e.Kind == entity.Topic {
@@ -78,12 +78,13 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at en
 	return answer, nil
 }
 
-// lostSessionTime is how long a link on which a client waits for messages stays attached when the lock of its
-// session has ended: who has waited as long as the lock lasted is told that there are none, and not that it
-// is lost. A settlement ends it at once. A link on which nobody waits ends with the lock.
+// lostSessionTime is how long a link stays attached after its session lock has ended, if the client is
+// waiting for messages. A client that waits for as long as the lock lasts then gets no messages, instead of
+// the loss of the lock. A settlement ends the link at once. A link without a waiting client ends with the
+// lock.
 const lostSessionTime = 2 * time.Second
 
-// watch detaches the link when there is no more to expect.
+// watch detaches the link when the receiver ends.
 func (n *receiver) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()
@@ -151,13 +152,13 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	if len(out) == 0 {
 		release()
 	} else {
-		out[0].Done = release // all of them leave together
+		out[0].Done = release // Done of the first message releases all of them
 	}
 	return out, err
 }
 
-// awaitEnd waits until the link of a lost session is to end, if wait is set. It reports whether it is not
-// yet.
+// awaitEnd waits for the end of the link of a lost session, if wait is set. It returns true if the link
+// must stay attached.
 func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	if wait {
 		select {
@@ -173,15 +174,15 @@ func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	}
 }
 
-// GiveBack implements amqp.Source. What was received to be deleted is lost where the link has ended: so it is
-// said of that mode.
+// GiveBack implements amqp.Source. In ReceiveAndDelete mode the messages are lost if the link has ended, as
+// documented for that mode.
 func (n *receiver) GiveBack(list []amqp.Outgoing) {
 	if n.mode == queue.ReceiveAndDelete {
 		return
 	}
 	for _, m := range list {
 		if token, ok := tokenOf(m.Tag); ok {
-			// A lock that is lost meanwhile has given the message back already.
+			// If the lock is lost meanwhile, the message is available again already.
 			_ = n.c.queues.Settle(context.WithoutCancel(n.c.ctx), n.at, token,
 				queue.Settlement{Outcome: queue.Release}, nil)
 		}

@@ -12,15 +12,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// What the log of requests calls the frames of AMQP.
+// The names of AMQP frames in the log of requests.
 const (
 	attachFrame      = "attach"
 	transferFrame    = "transfer"
 	dispositionFrame = "disposition"
-	managementFrame  = "management" // a transfer to or from a node that answers requests
+	managementFrame  = "management" // a transfer to or from a $management or $cbs node
 )
 
-// recording begins an entry of the log of requests. Nil: there is no log.
+// recording begins an entry of the log of requests. It returns nil if there is no log.
 func (c *conn) recording(frame, operation, path string) *requests.Entry {
 	if c.bus.o.Requests == nil {
 		return nil
@@ -30,7 +30,7 @@ func (c *conn) recording(frame, operation, path string) *requests.Entry {
 		URI:       path, Entity: path, Client: c.client, Status: http.StatusOK}
 }
 
-// record ends an entry and adds it. failed is why the operation failed, if it did.
+// record completes an entry and adds it. failed is the operation's error, or nil.
 func (c *conn) record(e *requests.Entry, failed *frame.Error) {
 	if e == nil {
 		return
@@ -43,8 +43,7 @@ func (c *conn) record(e *requests.Entry, failed *frame.Error) {
 	c.bus.o.Requests.Add(e)
 }
 
-// recordEach adds an entry like e for each of the states that the client is told. complete fills in the
-// rest of an entry.
+// recordEach adds an entry for each state, as a copy of e. complete fills in the rest of an entry.
 func (c *conn) recordEach(e *requests.Entry, states []frame.State, complete func(i int, e *requests.Entry)) {
 	if e == nil {
 		return
@@ -56,7 +55,7 @@ func (c *conn) recordEach(e *requests.Entry, states []frame.State, complete func
 	}
 }
 
-// refusalOf is why a state refuses what a client has asked for; nil where it does not.
+// refusalOf returns the error of a rejected state, or nil for other states.
 func refusalOf(state frame.State) *frame.Error {
 	if r, ok := state.(*frame.Rejected); ok {
 		return r.Error
@@ -64,7 +63,7 @@ func refusalOf(state frame.State) *frame.Error {
 	return nil
 }
 
-// statusOf is the status that Service Bus answers over HTTP in the case of a condition.
+// statusOf returns the HTTP status that corresponds to a condition.
 func statusOf(condition wire.Symbol) int {
 	switch condition {
 	case frame.CondDetachForced:
@@ -78,7 +77,7 @@ func statusOf(condition wire.Symbol) int {
 	return http.StatusInternalServerError
 }
 
-// recordAttach adds a link that a client has asked for.
+// recordAttach adds an attach to the log.
 func (c *conn) recordAttach(e *requests.Entry, err error) {
 	if e == nil {
 		return
@@ -90,7 +89,7 @@ func (c *conn) recordAttach(e *requests.Entry, err error) {
 	c.record(e, failed)
 }
 
-// recordReceived adds the messages that were received, and the fault that the next one met.
+// recordReceived adds the received messages to the log, and the fault after them, if there was one.
 func (n *receiver) recordReceived(list []amqp.Outgoing, hit *inject.Hit, failed *frame.Error) {
 	e := n.c.recording(transferFrame, "receive", n.at.String())
 	if e == nil {
@@ -108,7 +107,7 @@ func (n *receiver) recordReceived(list []amqp.Outgoing, hit *inject.Hit, failed 
 	}
 }
 
-// clientOf is what a client calls itself: by the properties of its open, or by its container's id.
+// clientOf returns the client's name: from the properties of its open, or else its container id.
 func clientOf(p *amqp.Peer) string {
 	text := func(name string) string {
 		v, _ := p.Properties.Get(name)
@@ -128,7 +127,7 @@ func clientOf(p *amqp.Peer) string {
 	return p.Container
 }
 
-// settleName is what the log calls a settlement that a client asks for, and what rules of faults call it.
+// settleName returns the name of a settlement in the log, and its operation in fault rules.
 func settleName(state frame.State) (name string, op inject.Operation) {
 	if part, inTransaction := state.(*frame.Transactional); inTransaction {
 		state = part.Outcome

@@ -13,32 +13,32 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// maxReplies is how many answers may wait for a client that gives no credit for them.
+// maxReplies is how many responses may wait on a link without credit.
 const maxReplies = 1000
 
 const (
-	// maxReplyBytes is how many bytes they may have together, but for one.
+	// maxReplyBytes is how many bytes these responses may have. A single response may be larger.
 	maxReplyBytes = 4 << 20
-	// earlyReplyBytes is the same of a client that has shown no token yet.
+	// earlyReplyBytes is the limit in bytes for all links of a client that is not authorized yet.
 	earlyReplyBytes = 16 << 10
 )
 
-// replies is the source of the answers to requests.
+// replies is the source of the responses to requests.
 type replies struct {
 	c       *conn
 	link    *amqp.Link
-	node    string // that the requests go to
-	target  string // address to which the client wants the answers; "" for none
+	node    string // to which the requests are sent
+	target  string // the client's reply address; "" for none
 	settled bool
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the following fields
 	list  [][]byte
-	size  int           // bytes of the list
+	size  int           // bytes in list
 	ready chan struct{} // one slot
-	last  uint64        // tag
+	last  uint64        // the last delivery tag
 }
 
-// newReplies makes the node of a link on which a client receives answers.
+// newReplies creates the node of a link on which a client receives responses.
 func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *replies {
 	r := &replies{c: c, link: l, node: node, settled: a.SndSettleMode == frame.SenderSettled,
 		ready: make(chan struct{}, 1)}
@@ -86,7 +86,7 @@ func (r *replies) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outgo
 	}
 }
 
-// push adds an answer; false where too many wait.
+// push adds a response. It returns false if too many are waiting.
 func (r *replies) push(payload []byte) bool {
 	if !r.c.Authorized() && r.c.waitingReplies() > earlyReplyBytes {
 		return false
@@ -105,7 +105,7 @@ func (r *replies) push(payload []byte) bool {
 	return true
 }
 
-// waitingReplies is how many bytes of answers wait for the connection's client.
+// waitingReplies returns how many bytes of responses are waiting on the connection.
 func (c *conn) waitingReplies() (size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *replies) GiveBack(list []amqp.Outgoing) {
 	r.list = append(again, r.list...)
 }
 
-// Settle implements amqp.Source: whatever the client says of an answer is fine.
+// Settle implements amqp.Source. Every settlement of a response is accepted.
 func (r *replies) Settle(_ context.Context, list []amqp.Settlement) []frame.State {
 	states := make([]frame.State, len(list))
 	for i := range list {
@@ -138,9 +138,9 @@ func (r *replies) Settle(_ context.Context, list []amqp.Settlement) []frame.Stat
 	return states
 }
 
-// replyTo finds the link for an answer to a request that came to a node by another link: one of the same
-// session whose target, or else whose name, is the address to reply to; or else the only one that receives
-// from that node.
+// replyTo returns the link for the response to a request. It considers the links of the same session that
+// receive from the node of the request. It chooses the link whose target is the reply address, else the
+// link whose name is that address, else the only link.
 func (c *conn) replyTo(request *amqp.Link, node, address string) (*replies, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,8 @@ func (c *conn) replyTo(request *amqp.Link, node, address string) (*replies, erro
 		Message: "There is no link on this session to which the answer to the request could go."}
 }
 
-// answer is a message that answers a request: it has the id of the request, in the type that it had.
+// answer encodes the response to a request. Its correlation id is the request's message id, with the same
+// type.
 func answer(request *message.Message, properties wire.Map, body any) ([]byte, error) {
 	m := message.New(nil)
 	m.SetRaw(message.CorrelationID, request.Raw(message.MessageID))
@@ -185,5 +186,5 @@ func answer(request *message.Message, properties wire.Map, body any) ([]byte, er
 	return m.AppendBare(nil), err
 }
 
-// sectionValue describes a body that is one value.
+// sectionValue is the descriptor of a body that is one value.
 const sectionValue = 0x77

@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// right is what a link needs.
+// right is the right on an entity that a link needs.
 type right struct {
 	path string
 	need access.Rights
 }
 
-// admit lets a link in, or fails with CodeUnauthorized.
+// admit registers a link and the right that it needs, or fails with CodeUnauthorized.
 func (c *conn) admit(l *amqp.Link, r right) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,14 +27,14 @@ func (c *conn) admit(l *amqp.Link, r right) error {
 	return nil
 }
 
-// allows reports whether the connection may do something with an entity.
+// allows fails with CodeUnauthorized if no grant of the connection allows the operation.
 func (c *conn) allows(path string, need access.Rights) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.allowed(right{path: path, need: need})
 }
 
-// allowed looks for a grant that is enough. The lock is held.
+// allowed checks a right against the connection's grants. The caller holds the lock.
 func (c *conn) allowed(r right) (err error) {
 	for _, g := range c.grants {
 		if err = c.bus.o.Guard.Allow(g, r.path, r.need); err == nil {
@@ -53,7 +53,7 @@ func (c *conn) allowed(r right) (err error) {
 	return &entity.Error{Code: entity.CodeUnauthorized, Entity: r.path, Err: err, Message: text}
 }
 
-// forget notes that a link is gone.
+// forget removes a link that has ended.
 func (c *conn) forget(l *amqp.Link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *conn) forget(l *amqp.Link) {
 	delete(c.sessions, l)
 }
 
-// grant adds what a token grants, in the place of what the last one for the same granted.
+// grant adds a grant. It replaces an earlier grant for the same key and path.
 func (c *conn) grant(g access.Grant) {
 	c.shown.Store(true)
 	c.mu.Lock()
@@ -89,7 +89,7 @@ func samePath(a, b []string) bool {
 	return true
 }
 
-// watch sets the timer for the grant that expires next. The lock is held.
+// watch sets the timer for the next grant to expire. The caller holds the lock.
 func (c *conn) watch() {
 	if c.stopTimer != nil {
 		c.stopTimer()
@@ -106,7 +106,7 @@ func (c *conn) watch() {
 	}
 }
 
-// expire drops grants that are over, and detaches the links that nothing lets in any more.
+// expire removes expired grants, and detaches the links that no remaining grant allows.
 func (c *conn) expire() {
 	c.mu.Lock()
 	now := c.bus.o.Wall.Now()

@@ -13,16 +13,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// sender stores what a client sends to a queue or topic.
+// sender is the sink that stores the messages sent to a queue or topic.
 type sender struct {
 	c       *conn
 	link    *amqp.Link
 	at      entity.Address
-	address string          // at, as texts have it
-	via     *entity.Address // through which messages go there; nil: they are sent there
+	address string          // at as a string
+	via     *entity.Address // the entity by way of which messages are sent; nil: none
 }
 
-// send makes the node of a link on which a client sends.
+// send creates the node of a link on which a client sends.
 func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address, e entity.Entity) (
 	answer amqp.Answer, err error) {
 	var via *entity.Address
@@ -47,11 +47,11 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entit
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
 }
 
-// transferDestination is the property of a link that names the entity to which messages go through the
-// link's.
+// transferDestination is the link property with the address of the entity to which messages are sent by way
+// of the link's entity.
 const transferDestination = "com.microsoft:transfer-destination-address"
 
-// destination finds the entity to which messages are to go through another one.
+// destination returns the entity named by a transferDestination property.
 func (c *conn) destination(ctx context.Context, value any) (at entity.Address, e entity.Entity, err error) {
 	address, ok := value.(string)
 	if !ok {
@@ -73,13 +73,14 @@ func (c *conn) destination(ctx context.Context, value any) (at entity.Address, e
 	return at, e, err
 }
 
-// tooLarge is the refusal of a message that nobody has read to its end; it can be tracked like any other one.
+// tooLarge returns the error for a message that exceeds the limit before it is complete, with a tracking
+// id.
 func (s *sender) tooLarge() *frame.Error {
 	return s.c.asError(&entity.Error{Code: entity.CodeMessageTooLarge,
 		Message: "The message is larger than the entity allows."}, s.address)
 }
 
-// noRoom is the refusal of a message for which there is no memory: clients send it again.
+// noRoom returns the error for a message for which there is no memory. Clients retry after it.
 func (s *sender) noRoom() *frame.Error {
 	return s.c.asError(&entity.Error{Code: entity.CodeServerBusy,
 		Message: "The messages of other clients take all the memory that there is for them."}, s.address)
@@ -88,8 +89,8 @@ func (s *sender) noRoom() *frame.Error {
 // Detached implements amqp.Sink.
 func (s *sender) Detached() { s.c.forget(s.link) }
 
-// Transfer implements amqp.Sink. All that has come is stored in one transaction; where that fails each
-// transfer has its own, so that one does not suffer for another.
+// Transfer implements amqp.Sink. It stores all messages in one transaction. If that fails, it stores each
+// transfer in a transaction of its own, so that one failure does not affect the others.
 func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []frame.State) {
 	end := s.c.observing("send", s.address, len(list))
 	rules := make([]string, len(list))
@@ -104,7 +105,7 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []f
 		return s.transfer(ctx, list)
 	}
 	states = make([]frame.State, len(list))
-	for i := range list { // one by one, so that each meets its own
+	for i := range list { // one by one, so that each meets its own fault
 		states[i], rules[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.State {
 			return s.transfer(ctx, list[i:i+1])[0]
 		}, func() {})
@@ -112,7 +113,7 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []f
 	return states
 }
 
-// transfer is Transfer where nothing fails on demand.
+// transfer is Transfer without faults on demand.
 func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	parsed := make([][]*message.Message, len(list))
@@ -144,7 +145,7 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 	return states
 }
 
-// parse reads a message, or a batch of them, which go to one partition.
+// parse decodes a message, or a batch of messages, which must belong to one partition.
 func (s *sender) parse(in amqp.Incoming) ([]*message.Message, error) {
 	if in.Format == message.BatchFormat {
 		list, err := message.ParseBatch(in.Payload)
@@ -177,7 +178,7 @@ func (s *sender) store(ctx context.Context, list []*message.Message, state frame
 	return joined(state, &frame.Accepted{})
 }
 
-// participant is the sending of messages in a transaction.
+// participant returns the sending of messages as a participant of a transaction.
 func (s *sender) participant(list []*message.Message) participant {
 	p := participant{link: s.link, at: s.at, sends: true,
 		partition: func() (string, error) { return s.c.queues.PartitionOf(s.at, list) }}

@@ -14,20 +14,20 @@ const (
 	sessionFilter = "com.microsoft:session-filter"
 	lockedUntil   = "com.microsoft:locked-until-utc"
 	timeoutName   = "com.microsoft:timeout"
-	// defaultPatience is how long a client waits for the next session where it does not say so.
+	// defaultPatience is how long a client waits for the next session if it sets no timeout.
 	defaultPatience = 65 * time.Second
 	maxPatience     = 24 * time.Hour
 )
 
-// sessionWish is what a client asks for by the filter of its source.
+// sessionWish is the session filter of a client's source.
 type sessionWish struct {
 	id         string
 	next       bool
 	patience   time.Duration
-	descriptor any // of the filter's value; nil: it is none that is described
+	descriptor any // of a described filter value; nil: the value is not described
 }
 
-// sessionWanted reads the filter; nil: the client asks for no session.
+// sessionWanted decodes the session filter. It returns nil if the client requests no session.
 func sessionWanted(a *frame.Attach) (*sessionWish, error) {
 	value, ok := a.Source.Filter.Get(sessionFilter)
 	if !ok {
@@ -53,8 +53,8 @@ func sessionWanted(a *frame.Attach) (*sessionWish, error) {
 	return w, nil
 }
 
-// knownFilters refuses a filter that is the service's own and that is not known here. Others are not applied,
-// and the answer does not name them.
+// knownFilters refuses unsupported filters whose name begins with "com.microsoft:". Other filters are
+// ignored, and the answer does not list them.
 func knownFilters(filters wire.Map) error {
 	for _, p := range filters {
 		if name, _ := nameOf(p.Key); strings.HasPrefix(name, "com.microsoft:") {
@@ -75,8 +75,8 @@ func milliseconds(m wire.Map, name string) (d time.Duration, ok bool) {
 	return time.Duration(n) * time.Millisecond, true
 }
 
-// answer is the source with the session that was locked, told in the form in which the client has asked: each
-// SDK knows one alone. The moment until which it is locked stands in the properties.
+// answer returns the source with the locked session, encoded in the form of the request, because each SDK
+// accepts only its own form. The end of the lock is in the properties.
 func (w *sessionWish) answer(asked *frame.Source, r *queue.Receiver) (*frame.Source, wire.Map) {
 	id, until, _ := r.Session()
 	var value any = id
@@ -84,7 +84,7 @@ func (w *sessionWish) answer(asked *frame.Source, r *queue.Receiver) (*frame.Sou
 		value = wire.Described{Descriptor: w.descriptor, Value: id}
 	}
 	from := *asked
-	from.Filter = nil // but for what is applied
+	from.Filter = nil // the answer lists only applied filters
 	for _, p := range asked.Filter {
 		if name, _ := nameOf(p.Key); name == sessionFilter {
 			p.Value = value
@@ -94,5 +94,5 @@ func (w *sessionWish) answer(asked *frame.Source, r *queue.Receiver) (*frame.Sou
 	return &from, wire.Map{{Key: wire.Symbol(lockedUntil), Value: ticks(until)}}
 }
 
-// ticks is a moment as .NET counts it: units of 100 nanoseconds since the year 1.
+// ticks converts a time to .NET ticks: units of 100 nanoseconds since the year 1.
 func ticks(t time.Time) int64 { return t.UnixMilli()*10_000 + 621355968000000000 }

@@ -13,19 +13,19 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// The application properties that tell why a message is a dead letter.
+// The application properties with the reason of a dead letter.
 const (
 	propReason      = "DeadLetterReason"
 	propDescription = "DeadLetterErrorDescription"
 )
 
-// settleAtOnce is how many settlements of a link run side by side: they share a wait for the disk.
+// settleAtOnce is how many settlements of a link run in parallel. They share disk syncs.
 const settleAtOnce = 64
 
 // Settle implements amqp.Source.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
 	if err := n.r.Err(); entity.CodeOf(err) == entity.CodeSessionLockLost {
-		n.link.Detach(n.c.asError(err, n.at.String())) // before the answers: SDKs take the session anew then
+		n.link.Detach(n.c.asError(err, n.at.String())) // first: SDKs then relock the session
 	}
 	states := make([]frame.State, len(list))
 	rules := make([]string, len(list))
@@ -38,7 +38,7 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 			one.Operation, one.Rule, one.FaultOperation = name, rules[i], op.String()
 		})
 	}()
-	if len(list) == 1 || n.c.bus.o.Faults.Armed() { // then in their order, which decides what they meet
+	if len(list) == 1 || n.c.bus.o.Faults.Armed() { // faults depend on the order
 		for i, s := range list {
 			states[i], rules[i] = n.settle(ctx, s)
 		}
@@ -57,8 +57,8 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 	return states
 }
 
-// settle settles one message and tells the client's state again where that was done.
-// rule is the id of the rule of a fault on demand that this met.
+// settle settles one message. If it succeeds, it returns the client's state, else a rejection. rule is the
+// id of the fault rule that was met.
 func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
 	token, ok := tokenOf(s.Tag)
 	tx, err := n.c.join(s.State, participant{link: n.link, at: n.at,
@@ -94,7 +94,7 @@ func (n *receiver) rejected(err error) frame.State {
 	return &frame.Rejected{Error: n.c.asError(err, n.at.String())}
 }
 
-// settlementOf is what a state asks for, and the state that answers it.
+// settlementOf returns the settlement that a state requests, and the state that confirms it.
 func settlementOf(state frame.State) (s queue.Settlement, answer frame.State, err error) {
 	switch state := state.(type) {
 	case *frame.Accepted:
@@ -114,7 +114,7 @@ func settlementOf(state frame.State) (s queue.Settlement, answer frame.State, er
 	return queue.Settlement{Outcome: queue.Release}, &frame.Released{}, nil
 }
 
-// deadLetter reads why a client wants a message to be a dead letter.
+// deadLetter decodes the reason with which a client dead-letters a message.
 func deadLetter(e *frame.Error) (s queue.Settlement, err error) {
 	s.Outcome = queue.DeadLetter
 	switch {
@@ -152,7 +152,7 @@ func nameOf(key any) (name string, ok bool) {
 	return "", false
 }
 
-// properties are the application properties that a map sets.
+// properties returns the application properties in a map.
 func properties(m wire.Map) (list []message.Property, err error) {
 	for _, p := range m {
 		name, ok := nameOf(p.Key)

@@ -2,16 +2,15 @@ package bus
 
 import "github.com/mayflydb/mayfly/queue/message"
 
-// A lock token goes over the wire in two forms: as a UUID of AMQP in requests, and as the tag of its
-// delivery, where its bytes are in the order in which Windows keeps a GUID: the first three groups the other
-// way round.
+// A lock token has two forms on the wire: an AMQP UUID in requests, and the delivery tag. The tag has the
+// bytes in the order of a Windows GUID: the first three groups are little-endian.
 
 func tagOf(token message.UUID) []byte {
 	return []byte{token[3], token[2], token[1], token[0], token[5], token[4], token[7], token[6],
 		token[8], token[9], token[10], token[11], token[12], token[13], token[14], token[15]}
 }
 
-// tokenOf is the token of a tag; ok is false for one that is none of ours.
+// tokenOf returns the token in a delivery tag; ok is false if the length is wrong.
 func tokenOf(tag []byte) (token message.UUID, ok bool) {
 	if len(tag) != len(token) {
 		return token, false

@@ -13,30 +13,30 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// maxTransactions is how many a connection can have declared and not discharged.
+// maxTransactions is how many undischarged transactions a connection can have.
 const maxTransactions = 1000
 
-// earlyTransactions is maxTransactions for a client that has shown no token yet. Some declare their first
-// transaction before they put one.
+// earlyTransactions is maxTransactions for a client that is not authorized yet. Some clients declare a
+// transaction before they send a token.
 const earlyTransactions = 8
 
-// transaction is one that a client has declared. The connection's mutex guards what is not fixed.
+// transaction is a declared transaction. The connection's mutex guards the fields that change.
 type transaction struct {
 	tx *queue.Transaction
 	by *coordinator
 
-	entity    string // the queue or topic that it belongs to, in lower case; "": no operation has joined yet
-	partition string // the key of its partition; "": none
+	entity    string // the queue or topic it belongs to, in lower case; "": no operation has joined yet
+	partition string // its partition key; "": none
 }
 
-// group is what the links of one session have in common. The connection's mutex guards it.
+// group is the shared state of the links of one session. The connection's mutex guards it.
 type group struct {
 	coordinator bool
-	first       *amqp.Link // of those that send to or receive from an entity; nil: there was none
+	first       *amqp.Link // the first link to an entity; nil: there is none
 	entity      string     // of the first link, in lower case
 }
 
-// groupOf is the group of a link's session. The mutex is held.
+// groupOf returns the group of a link's session. The caller holds the mutex.
 func groupOf(l *amqp.Link) *group {
 	g, ok := l.Session().Own.(*group)
 	if !ok {
@@ -46,8 +46,8 @@ func groupOf(l *amqp.Link) *group {
 	return g
 }
 
-// Attaching implements amqp.Handler: the first link of a session with a coordinator is through whose entity
-// its transactions go.
+// Attaching implements amqp.Handler. It records the first link to an entity in each session: in a session
+// with a coordinator, that entity is the one of its transactions.
 func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,8 @@ func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	}
 }
 
-// joinGroup refuses a receiver of another entity than its session's, where that has a coordinator.
+// joinGroup refuses a receiver of another entity than the session's first one if the session has a
+// coordinator.
 func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +77,7 @@ func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	return spansEntities(at)
 }
 
-// leaveGroup takes a link back that was refused.
+// leaveGroup undoes Attaching for a link that was refused.
 func (c *conn) leaveGroup(l *amqp.Link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,17 +91,17 @@ func spansEntities(at entity.Address) error {
 		Message: "Local transactions cannot span multiple top-level entities such as queue or topic."}
 }
 
-// participant is an operation that may be part of a transaction.
+// participant is an operation that can join a transaction.
 type participant struct {
 	link  *amqp.Link
-	at    entity.Address // through which it goes
-	sends bool           // messages, which a session with a coordinator sends through its first link's entity
-	// partition is the key of the partition that it concerns; "": none.
+	at    entity.Address // the entity by way of which it runs
+	sends bool           // it sends messages, which may go to other entities in a session with a coordinator
+	// partition returns the partition key of the operation; "": none.
 	partition func() (key string, err error)
 }
 
-// join finds the transaction that a state names, for an operation; nil: it names none. It fails where the
-// operation cannot be part of it.
+// join adds an operation to the transaction named by its state. It returns nil if the state names none. It
+// fails if the operation cannot be part of the transaction.
 func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error) {
 	part, ok := state.(*frame.Transactional)
 	if !ok {
@@ -126,7 +127,7 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 		if !c.bus.o.CrossEntityTransactions && !(together && p.sends) {
 			return nil, spansEntities(p.at)
 		}
-		return t.tx, nil // the partition is one of another entity
+		return t.tx, nil // the partition check applies to the transaction's own entity
 	}
 	if key != "" && t.partition != "" && key != t.partition {
 		return nil, &entity.Error{Code: entity.CodeNotAllowed, Entity: p.at.String(),
@@ -136,7 +137,7 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 	return t.tx, nil
 }
 
-// joined is the state of an operation that has joined the transaction of a state.
+// joined wraps the outcome of an operation if its state names a transaction.
 func joined(state, outcome frame.State) frame.State {
 	if part, ok := state.(*frame.Transactional); ok {
 		return &frame.Transactional{TxnID: part.TxnID, Outcome: outcome}
@@ -149,16 +150,16 @@ func unknownTransaction() error {
 		Description: "There is no transaction of that id."}
 }
 
-// coordinator is the node to which a client declares transactions, and by which it ends them.
+// coordinator is the node on which a client declares and discharges transactions.
 type coordinator struct {
 	c    *conn
 	link *amqp.Link
 }
 
-// answer is what the link of a coordinator is like.
+// answer returns the link's properties of a coordinator.
 func (k *coordinator) answer() amqp.Answer { return amqp.Answer{Sink: k, Discharges: discharges} }
 
-// discharges reports which transaction a message to a coordinator ends.
+// discharges decodes a discharge; see amqp.Answer.
 func discharges(payload []byte) (txn []byte, fail, ok bool) {
 	request, err := coordination(payload)
 	if d, ok := request.(*frame.Discharge); ok && err == nil {
@@ -167,7 +168,7 @@ func discharges(payload []byte) (txn []byte, fail, ok bool) {
 	return nil, false, false
 }
 
-// coordination reads a message to a coordinator: *frame.Declare or *frame.Discharge.
+// coordination decodes a message to a coordinator: *frame.Declare or *frame.Discharge.
 func coordination(payload []byte) (frame.Body, error) {
 	m, err := message.Parse(payload)
 	if err != nil {
@@ -199,7 +200,7 @@ func (k *coordinator) Transfer(ctx context.Context, list []amqp.Incoming) []fram
 	return states
 }
 
-// coordinate declares a transaction or ends one.
+// coordinate declares or discharges a transaction.
 func (k *coordinator) coordinate(ctx context.Context, in amqp.Incoming) (frame.State, error) {
 	request, err := coordination(in.Payload)
 	if err != nil {
@@ -228,8 +229,8 @@ func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 	return &frame.Declared{TxnID: id}, nil
 }
 
-// discharge ends a transaction. One of which some work was refused or lost is rolled back, since the client
-// may have asked for the end before it knew.
+// discharge ends a transaction. It rolls the transaction back if some of its work was refused or lost,
+// because the client may have sent the discharge before it was notified of that.
 func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incomplete bool) error {
 	k.c.mu.Lock()
 	t := k.c.transactions[string(d.TxnID)]
@@ -249,7 +250,7 @@ func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incompl
 	return nil
 }
 
-// Detached implements amqp.Sink: what was declared and not ended is rolled back.
+// Detached implements amqp.Sink. It rolls back the coordinator's undischarged transactions.
 func (k *coordinator) Detached() {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()

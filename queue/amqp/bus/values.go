@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// integer is a whole number of any type.
+// integer converts an integer of any AMQP type.
 func integer(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int8:
@@ -32,7 +32,7 @@ func integer(v any) (n int64, ok bool) {
 	return 0, false
 }
 
-// elements are those of an array or a list.
+// elements returns the elements of an array or a list.
 func elements(v any) (list []any, ok bool) {
 	switch v := v.(type) {
 	case wire.Array:
@@ -43,7 +43,7 @@ func elements(v any) (list []any, ok bool) {
 	return nil, false
 }
 
-// integer is a number in the body; absent where it is not there.
+// integer returns an integer in the body, or absent if it is missing.
 func (r *request) integer(name string, absent int64) (int64, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {
@@ -56,7 +56,7 @@ func (r *request) integer(name string, absent int64) (int64, error) {
 	return n, nil
 }
 
-// text is a string in the body; nil where it is not there.
+// text returns a string in the body, or nil if it is missing.
 func (r *request) text(name string) (*string, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {
@@ -69,7 +69,7 @@ func (r *request) text(name string) (*string, error) {
 	return &text, nil
 }
 
-// mustText is a string that has to be there.
+// mustText returns a required string in the body.
 func (r *request) mustText(name string) (string, error) {
 	text, err := r.text(name)
 	if err == nil && text == nil {
@@ -94,8 +94,8 @@ func (r *request) tokens() ([]message.UUID, error) {
 	})
 }
 
-// listOf returns the elements of an array or a list in the body, each read by read; refusal is for those that
-// it does not take.
+// listOf returns the elements of an array or a list in the body, converted by read. If read fails, the
+// error has the message refusal.
 func listOf[T any](r *request, name, refusal string, read func(any) (T, bool)) ([]T, error) {
 	v, _ := r.body.Get(name)
 	all, ok := elements(v)

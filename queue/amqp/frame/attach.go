@@ -9,24 +9,24 @@ const (
 	descCoordinator = 0x30
 )
 
-// Modes in which a sender settles.
+// The settle modes of a sender.
 const (
 	SenderUnsettled = 0
 	SenderSettled   = 1
 	SenderMixed     = 2
 )
 
-// Modes in which a receiver settles.
+// The settle modes of a receiver.
 const (
 	ReceiverFirst  = 0 // at once
-	ReceiverSecond = 1 // after the sender has
+	ReceiverSecond = 1 // after the sender has settled
 )
 
 // Attach begins a link.
 type Attach struct {
 	Name                 string
 	Handle               uint32
-	Receiver             bool // the role of who sends this
+	Receiver             bool // the role of the peer that sends this
 	SndSettleMode        uint8
 	RcvSettleMode        uint8
 	Source               *Source // nil: null
@@ -81,10 +81,10 @@ func readAttach(f *wire.Fields) *Attach {
 	return a
 }
 
-// Source is where messages of a link come from.
+// Source is the source terminus of a link.
 type Source struct {
 	Address          string
-	HasAddress       bool // else it is null
+	HasAddress       bool // false: the address is null
 	Durable          uint32
 	ExpiryPolicy     wire.Symbol
 	Timeout          uint32 // seconds
@@ -137,10 +137,10 @@ func readSource(f *wire.Fields) *Source {
 	return s
 }
 
-// Target is where messages of a link go to.
+// Target is the target terminus of a link.
 type Target struct {
 	Address        string
-	HasAddress     bool // else it is null
+	HasAddress     bool // false: the address is null
 	Durable        uint32
 	ExpiryPolicy   wire.Symbol
 	Timeout        uint32 // seconds
@@ -161,7 +161,7 @@ func (t *Target) fields(l *list) {
 	l.symbols(t.Capabilities)
 }
 
-// Coordinator is the target of a link that carries transactions.
+// Coordinator is the target terminus of a link for transactions.
 type Coordinator struct{ Capabilities []wire.Symbol }
 
 func (*Coordinator) descriptor() uint64 { return descCoordinator }

@@ -1,6 +1,6 @@
-// Package frame reads and writes the frames of AMQP 1.0 and what they carry: performatives, SASL's bodies,
-// the states of deliveries, termini and errors (parts 2 to 5 of the standard). It keeps no state: which frame
-// may come when is the server's business.
+// Package frame reads and writes the frames of AMQP 1.0 and their contents: performatives, SASL bodies,
+// delivery states, termini and errors (parts 2 to 5 of the standard). It keeps no state. The caller checks
+// that frames arrive in a valid order.
 //
 //	r := frame.NewReader(conn, maxFrameSize)
 //	id, err := r.ProtocolHeader()
@@ -11,12 +11,13 @@
 //
 // # Fields
 //
-// Each body is written with all of its fields, null where there is nothing to say: older clients read fields
-// by their number and fail where the list ends before. What is read may end early, or have fields that nobody
-// knows. A field that must be there and is not is an *Error of the condition that the standard has for it.
+// Each body is written with all of its fields, with null for empty ones: older clients read fields by
+// position and fail if the list is shorter. A body that is read may have fewer fields, or additional
+// unknown ones. A missing mandatory field is a *FormatError with the condition that the standard defines
+// for it.
 //
 // # Memory
 //
-// What Next returns lives until the next call. Parse copies what it keeps, but for the payload, delivery tags
-// and whatever is typed []byte or any: these alias the frame.
+// The result of Next is valid until the next call. Parse copies what it returns, except the payload,
+// delivery tags and fields of type []byte or any, which alias the frame.
 package frame

@@ -2,7 +2,7 @@ package frame
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// Conditions of the standard.
+// Error conditions of the standard.
 const (
 	CondInternal             wire.Symbol = "amqp:internal-error"
 	CondNotFound             wire.Symbol = "amqp:not-found"
@@ -28,7 +28,7 @@ const (
 	CondTransactionTimeout   wire.Symbol = "amqp:transaction:timeout"
 )
 
-// Error is an error as it goes over the wire.
+// Error is an AMQP error.
 type Error struct {
 	Condition   wire.Symbol
 	Description string

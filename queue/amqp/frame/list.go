@@ -2,13 +2,13 @@ package frame
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// list writes the fields of a body.
+// list encodes the fields of a body.
 type list struct {
 	dst []byte
 	n   int
 }
 
-// appendBody writes a described list.
+// appendBody encodes a described list.
 func appendBody(dst []byte, b interface {
 	descriptor() uint64
 	fields(*list)
@@ -68,7 +68,7 @@ func (l *list) bytes(v []byte) {
 	l.dst, l.n = wire.AppendBinary(l.dst, v), l.n+1
 }
 
-// raw writes a value that is encoded already, nil as null.
+// raw writes an encoded value, nil as null.
 func (l *list) raw(v []byte) {
 	if v == nil {
 		l.null()
@@ -77,7 +77,7 @@ func (l *list) raw(v []byte) {
 	l.dst, l.n = append(l.dst, v...), l.n+1
 }
 
-// value writes any value. One that has no encoding is a defect of the caller's, and becomes null.
+// value writes any value. A value without an encoding is a bug of the caller, and is written as null.
 func (l *list) value(v any) {
 	out, err := wire.Append(l.dst, v)
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *list) pairs(v wire.Map) {
 	l.value(v)
 }
 
-// body writes a described list inside of another one, nil as null.
+// body writes a described list within another one. If is is false, it writes null.
 func (l *list) body(v interface {
 	descriptor() uint64
 	fields(*list)
@@ -117,16 +117,16 @@ func (l *list) body(v interface {
 	l.dst, l.n = appendBody(l.dst, v), l.n+1
 }
 
-// Maybe is a number that can be absent.
+// Maybe is an optional number.
 type Maybe struct {
 	Value uint32
 	Set   bool
 }
 
-// Some is a number that is there.
+// Some returns a Maybe with a value.
 func Some(v uint32) Maybe { return Maybe{v, true} }
 
-// Or is the number, or absent.
+// Or returns the value if it is set, else absent.
 func (m Maybe) Or(absent uint32) uint32 {
 	if m.Set {
 		return m.Value

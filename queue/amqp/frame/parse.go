@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// names are the bodies by the symbols that may describe them.
+// names maps symbolic descriptors to numeric ones.
 var names = map[wire.Symbol]uint64{
 	"amqp:open:list": descOpen, "amqp:begin:list": descBegin, "amqp:attach:list": descAttach,
 	"amqp:flow:list": descFlow, "amqp:transfer:list": descTransfer, "amqp:disposition:list": descDisposition,
@@ -24,8 +24,8 @@ var names = map[wire.Symbol]uint64{
 	"amqp:sasl-response:list": descResponse, "amqp:sasl-outcome:list": descSASLOutcome,
 }
 
-// Parse reads the body of a frame; what follows it is the payload of a transfer. It fails with a
-// *FormatError.
+// Parse decodes the body of a frame. payload is the rest of the frame, which only a transfer has. Errors
+// are *FormatError.
 func Parse(b []byte) (body Body, payload []byte, err error) {
 	code, name, value, payload, err := wire.SplitDescribed(b)
 	if err != nil {
@@ -44,8 +44,8 @@ func Parse(b []byte) (body Body, payload []byte, err error) {
 	return body, payload, nil
 }
 
-// formatError keeps an error of this package, and says decode-error for what package wire does not
-// understand.
+// formatError returns a *FormatError unchanged, and converts other errors, which are of package wire, to
+// decode-error.
 func formatError(err error) error {
 	var e *FormatError
 	if errors.As(err, &e) {
@@ -88,7 +88,7 @@ func read(code uint64, f *wire.Fields) Body {
 	return nil
 }
 
-// described takes a described value apart whose descriptor is one of this package's.
+// described splits a described value. A symbolic descriptor is converted to a numeric one.
 func described(raw []byte) (code uint64, value []byte, err error) {
 	code, name, value, _, err := wire.SplitDescribed(raw)
 	if name != "" {
@@ -97,8 +97,8 @@ func described(raw []byte) (code uint64, value []byte, err error) {
 	return code, value, err
 }
 
-// inner begins a described list inside of another one; ok is false where it is null or missing, and where it
-// is another one, which f notes.
+// inner begins to read a described list within another one. ok is false if the value is null or missing. It
+// is also false if the value has another descriptor; then f gets an error.
 func inner(f *wire.Fields, want uint64, what string) (in wire.Fields, ok bool) {
 	raw := f.Raw()
 	if raw == nil {
@@ -119,7 +119,7 @@ func missing(what string) error {
 	return &FormatError{Condition: CondInvalidField, Reason: "there is no " + what}
 }
 
-// must is a number that has to be there.
+// must reads a mandatory number.
 func must(f *wire.Fields, what string) uint32 {
 	n, ok := f.OptionalUint32()
 	if !ok {
@@ -147,7 +147,7 @@ func maybe(f *wire.Fields) Maybe {
 	return Maybe{n, ok}
 }
 
-// maybeUpTo is a number of a type that is narrower than that of Maybe.
+// maybeUpTo reads an optional number of a type narrower than uint32.
 func maybeUpTo(f *wire.Fields, most uint32, what string) Maybe {
 	m := maybe(f)
 	if m.Set && m.Value > most {

@@ -64,7 +64,7 @@ func readOpen(f *wire.Fields) *Open {
 
 // Begin begins a session.
 type Begin struct {
-	RemoteChannel  Maybe // of the session that is answered
+	RemoteChannel  Maybe // the channel of the session that is answered
 	NextOutgoingID uint32
 	IncomingWindow uint32
 	OutgoingWindow uint32
@@ -101,13 +101,13 @@ func readBegin(f *wire.Fields) *Begin {
 	return b
 }
 
-// Flow tells of windows and credit.
+// Flow updates windows and credit.
 type Flow struct {
 	NextIncomingID Maybe
 	IncomingWindow uint32
 	NextOutgoingID uint32
 	OutgoingWindow uint32
-	Handle         Maybe // absent: it is about the session alone
+	Handle         Maybe // absent: only the session's windows are updated
 	DeliveryCount  Maybe
 	LinkCredit     Maybe
 	Available      Maybe
@@ -140,7 +140,7 @@ func readFlow(f *wire.Fields) *Flow {
 		Drain: f.Bool(false), Echo: f.Bool(false), Properties: f.Map()}
 }
 
-// Transfer is a message, or a piece of one. What is told by the first piece need not be repeated.
+// Transfer carries a message or a part of one. Further parts need not repeat the fields of the first one.
 type Transfer struct {
 	Handle        uint32
 	DeliveryID    Maybe
@@ -182,9 +182,9 @@ func readTransfer(f *wire.Fields) *Transfer {
 		State:         readState(f), Resume: f.Bool(false), Aborted: f.Bool(false), Batchable: f.Bool(false)}
 }
 
-// Disposition tells the state of deliveries.
+// Disposition updates the state of deliveries.
 type Disposition struct {
-	Receiver  bool // it comes from the receiving side
+	Receiver  bool // it is sent by the receiver of the deliveries
 	First     uint32
 	Last      Maybe // absent: First
 	Settled   bool
@@ -208,7 +208,7 @@ func readDisposition(f *wire.Fields) *Disposition {
 		Last: maybe(f), Settled: f.Bool(false), State: readState(f), Batchable: f.Bool(false)}
 }
 
-// Detach ends a link, for good where Closed is set.
+// Detach ends a link. Closed ends it permanently.
 type Detach struct {
 	Handle uint32
 	Closed bool

@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// MinMaxFrameSize is the frame size that everybody takes, in bytes.
+// MinMaxFrameSize is the frame size that every peer must accept, in bytes.
 const MinMaxFrameSize = 512
 
-// headSize is the size of a frame without extended header and body.
+// headSize is the size of a frame header without an extended header, in bytes.
 const headSize = 8
 
 // Types of frames.
@@ -20,23 +20,23 @@ const (
 	TypeSASL = 1
 )
 
-// ProtocolHeader is what a connection begins with, and its security layer.
+// ProtocolHeader is the first data of a connection and of its security layer.
 type ProtocolHeader [8]byte
 
-// The headers that a server speaks.
+// The supported headers.
 var (
 	headerAMQP = ProtocolHeader{'A', 'M', 'Q', 'P', 0, 1, 0, 0}
 	headerSASL = ProtocolHeader{'A', 'M', 'Q', 'P', 3, 1, 0, 0}
 )
 
-// HeaderAMQP is that of a connection.
+// HeaderAMQP returns the header of AMQP.
 func HeaderAMQP() ProtocolHeader { return headerAMQP }
 
-// HeaderSASL is that of the security layer.
+// HeaderSASL returns the header of the security layer.
 func HeaderSASL() ProtocolHeader { return headerSASL }
 
-// FormatError says that what was read is no frame, or no performative. Condition is how the standard calls
-// it.
+// FormatError is the error for data that is no valid frame or performative. Condition is the standard's
+// condition for it.
 type FormatError struct {
 	Condition wire.Symbol
 	Reason    string
@@ -50,7 +50,7 @@ func (e *FormatError) Error() string {
 	return e.Reason
 }
 
-// Unwrap returns what lies below.
+// Unwrap returns Err.
 func (e *FormatError) Unwrap() error { return e.Err }
 
 func framing(format string, args ...any) error {
@@ -64,7 +64,7 @@ type Frame struct {
 	Body    []byte // empty in a heartbeat
 }
 
-// Reader reads frames. It belongs to one goroutine.
+// Reader reads frames. It is not safe for concurrent use.
 type Reader struct {
 	r    io.Reader
 	max  uint32
@@ -72,20 +72,20 @@ type Reader struct {
 	buf  []byte
 }
 
-// NewReader reads frames of up to max bytes.
+// NewReader returns a Reader of frames of up to max bytes.
 func NewReader(r io.Reader, max uint32) *Reader { return &Reader{r: r, max: max} }
 
-// SetMax changes how many bytes a frame may have.
+// SetMax changes the maximal size of a frame in bytes.
 func (r *Reader) SetMax(max uint32) { r.max = max }
 
-// ProtocolHeader reads the eight bytes of a protocol header, whatever they are.
+// ProtocolHeader reads the eight bytes of a protocol header without checking them.
 func (r *Reader) ProtocolHeader() (h ProtocolHeader, err error) {
 	_, err = io.ReadFull(r.r, h[:])
 	return h, err
 }
 
-// Next reads a frame. Its error is a *FormatError of CondFraming, or the connection's; io.EOF between two
-// frames.
+// Next reads a frame. Its error is a *FormatError with CondFraming, or an error of the connection. At the
+// end of input between two frames it is io.EOF.
 func (r *Reader) Next() (Frame, error) {
 	if _, err := io.ReadFull(r.r, r.head[:]); err != nil {
 		return Frame{}, err
@@ -114,14 +114,14 @@ func (r *Reader) Next() (Frame, error) {
 		Body: body[offset-headSize:]}, nil
 }
 
-// Body is a performative, or a body of SASL's.
+// Body is a performative or a SASL body.
 type Body interface {
 	descriptor() uint64
 	fields(*list)
 }
 
-// Append writes a frame; a payload comes with a transfer alone. SASL's bodies make frames of SASL's type. The
-// caller minds the size.
+// Append appends a frame to dst. Only a transfer has a payload. SASL bodies get a frame of type SASL. The
+// caller checks the maximal frame size.
 func Append(dst []byte, channel uint16, b Body, payload []byte) []byte {
 	at := len(dst)
 	kind := byte(TypeAMQP)
@@ -134,5 +134,5 @@ func Append(dst []byte, channel uint16, b Body, payload []byte) []byte {
 	return dst
 }
 
-// AppendHeartbeat writes an empty frame.
+// AppendHeartbeat appends an empty frame.
 func AppendHeartbeat(dst []byte) []byte { return append(dst, 0, 0, 0, headSize, 2, TypeAMQP, 0, 0) }

@@ -2,7 +2,7 @@ package frame
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// Descriptors of SASL's bodies.
+// Descriptors of SASL bodies.
 const (
 	descMechanisms  = 0x40
 	descInit        = 0x41
@@ -14,26 +14,26 @@ const (
 // Codes of an Outcome.
 const (
 	SASLOK        = 0
-	SASLAuth      = 1 // the credentials are not good
+	SASLAuth      = 1 // invalid credentials
 	SASLSystem    = 2
 	SASLPermanent = 3
 	SASLTemporary = 4
 )
 
-// Mechanisms are what a server offers, the dearest first.
+// Mechanisms lists the server's mechanisms in order of preference.
 type Mechanisms struct{ List []wire.Symbol }
 
-// Init is what a client chooses.
+// Init is the client's choice of a mechanism.
 type Init struct {
 	Mechanism wire.Symbol
 	Response  []byte // nil: none
 	Hostname  string
 }
 
-// Challenge is a question of the server's.
+// Challenge is the server's challenge.
 type Challenge struct{ Data []byte }
 
-// Response answers it.
+// Response is the client's response to a Challenge.
 type Response struct{ Data []byte }
 
 // Outcome ends the exchange.
@@ -48,7 +48,7 @@ func (*Challenge) descriptor() uint64  { return descChallenge }
 func (*Response) descriptor() uint64   { return descResponse }
 func (*Outcome) descriptor() uint64    { return descSASLOutcome }
 
-// fields writes an array, even of one: older clients read nothing else.
+// fields writes an array even for one mechanism, because older clients do not read a single symbol.
 func (m *Mechanisms) fields(l *list) { l.value(wire.Symbols(m.List)) }
 
 func (i *Init) fields(l *list) {

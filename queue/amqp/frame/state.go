@@ -23,32 +23,32 @@ type State interface {
 	state()
 }
 
-// Received reports how far a delivery has come.
+// Received is the state of a partly received delivery.
 type Received struct {
 	Section uint32
 	Offset  uint64
 }
 
-// Accepted: the delivery is taken.
+// Accepted is the state of an accepted delivery.
 type Accepted struct{}
 
-// Rejected: it is invalid, and stays so.
+// Rejected is the state of an invalid delivery.
 type Rejected struct{ Error *Error }
 
-// Released: it is given back untouched.
+// Released is the state of a delivery that is returned unchanged.
 type Released struct{}
 
-// Modified: it is given back changed.
+// Modified is the state of a delivery that is returned with changes.
 type Modified struct {
 	DeliveryFailed    bool
 	UndeliverableHere bool
 	Annotations       wire.Map
 }
 
-// Declared tells the id of a new transaction.
+// Declared has the id of a new transaction.
 type Declared struct{ TxnID []byte }
 
-// Transactional is a state that depends on a transaction.
+// Transactional is a state that takes effect with a transaction.
 type Transactional struct {
 	TxnID   []byte
 	Outcome State // nil: none
@@ -98,7 +98,7 @@ func readState(f *wire.Fields) State {
 	return s
 }
 
-// parseState reads a state; one of a transaction holds no other of a transaction.
+// parseState decodes a state. A Transactional cannot contain another one: outer is false inside of it.
 func parseState(raw []byte, outer bool) (State, error) {
 	code, value, err := described(raw)
 	if err != nil {
@@ -137,13 +137,13 @@ func parseState(raw []byte, outer bool) (State, error) {
 	return s, f.Err()
 }
 
-// Declare asks for a transaction.
+// Declare requests a new transaction.
 type Declare struct{}
 
-// Discharge ends one.
+// Discharge requests the end of a transaction.
 type Discharge struct {
 	TxnID []byte
-	Fail  bool // nothing of it is to happen
+	Fail  bool // roll back instead of commit
 }
 
 func (*Declare) descriptor() uint64   { return descDeclare }
@@ -154,7 +154,7 @@ func (d *Discharge) fields(l *list) {
 	l.bool(d.Fail)
 }
 
-// ParseRequest reads what a message to a coordinator has as its value: *Declare or *Discharge.
+// ParseRequest decodes the value of a message to a coordinator: *Declare or *Discharge.
 func ParseRequest(raw []byte) (Body, error) {
 	code, value, err := described(raw)
 	if err != nil {
@@ -171,5 +171,5 @@ func ParseRequest(raw []byte) (Body, error) {
 	return nil, &FormatError{Condition: CondInvalidField, Reason: "neither declare nor discharge"}
 }
 
-// AppendValue writes a body as a value by itself.
+// AppendValue appends a body as a value without a frame.
 func AppendValue(dst []byte, b Body) []byte { return appendBody(dst, b) }

@@ -9,15 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// criterion is a property that a correlation filter looks at.
+// criterion is a property that a correlation filter compares.
 type criterion struct {
-	system rule.System // 0: it is the sender's
-	user   string      // its name, in lower case
+	system rule.System // 0: an application property
+	user   string      // the application property's name, in lower case
 }
 
-// criteria are all that a filter looks at, in an order of their own, and the values that it wants, joined.
-// There are none for a filter that must be evaluated: one of another kind, or one that asks for a value which
-// nothing is equal to.
+// criteria returns the properties that a filter compares, in a fixed order, and the joined keys of the
+// values that it requires. The list is empty for a filter that an index cannot answer: a filter of another
+// kind, or one with a value that equals nothing.
 func criteria(f rule.Filter) (list []criterion, values string) {
 	if f.Kind() != rule.KindCorrelation {
 		return nil, ""
@@ -55,10 +55,10 @@ func criteria(f rule.Filter) (list []criterion, values string) {
 	return list, values
 }
 
-// appendKey joins keys so that no two lists of them are the same.
+// appendKey joins keys such that different lists have different results.
 func appendKey(joined, key string) string { return joined + strconv.Itoa(len(key)) + ":" + key }
 
-// joined is the name of an index.
+// joined returns the name of the index over criteria.
 func joined(list []criterion) (name string) {
 	for _, c := range list {
 		name = appendKey(name, strconv.Itoa(int(c.system))+c.user)
@@ -66,7 +66,8 @@ func joined(list []criterion) (name string) {
 	return name
 }
 
-// values are those that a message has for the criteria of an index, joined; ok is false where it has not all.
+// values returns the joined keys of a message's values for the criteria of an index; ok is false if one is
+// missing.
 func (v *View) values(list []criterion) (values string, ok bool) {
 	for _, c := range list {
 		var value rule.Value
@@ -84,7 +85,8 @@ func (v *View) values(list []criterion) (values string, ok bool) {
 	return values, true
 }
 
-// valueKey is the same for values that filters take for equal; ok is false for a value that is equal to none.
+// valueKey returns the same key for values that filters consider equal; ok is false for a value that equals
+// nothing.
 func valueKey(v rule.Value) (key string, ok bool) {
 	switch v.Kind {
 	case rule.Text:
@@ -96,7 +98,7 @@ func valueKey(v rule.Value) (key string, ok bool) {
 	case rule.Boolean, rule.Span, rule.Moment:
 		return strconv.Itoa(int(v.Kind)) + " " + strconv.FormatInt(v.Int(), 36), true
 	case rule.Integer, rule.Float:
-		return "n" + strconv.FormatUint(math.Float64bits(v.Float()+0), 36), true // so that -0 is 0
+		return "n" + strconv.FormatUint(math.Float64bits(v.Float()+0), 36), true // + 0 converts -0 to 0
 	}
 	return "", false
 }

@@ -7,24 +7,25 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// Index finds the rules that may match a message, so that a publication does not evaluate each of them.
-// Correlation filters are found by the values that they ask for: those that look at the same names share one
-// table, under these values together. A publication then costs a lookup for each set of names instead of a
-// comparison for each filter. All other filters are candidates for every message.
+// Index finds the rules that may match a message, so that a publication does not evaluate all of them.
+// Correlation filters that compare the same properties share one table, keyed by the values that they
+// require. A publication costs one lookup per set of properties, instead of one comparison per filter. All
+// other filters are candidates for every message.
 //
 // The zero value is empty. An Index is built by one goroutine; once built it is safe for concurrent use.
 type Index struct {
 	always []Place
-	tables map[string]*table // by the names that their filters look at
+	tables map[string]*table // by the properties that their filters compare
 }
 
-// Place is where a rule is: the place of its subscription, and its own in the set of that.
+// Place identifies a rule: the position of its subscription, and its position among the subscription's
+// rules.
 type Place struct{ Subscription, Rule int }
 
-// table has the filters that look at the same names.
+// table contains the filters that compare the same properties.
 type table struct {
 	criteria []criterion
-	rules    map[string][]Place // by the values that they ask for, joined
+	rules    map[string][]Place // by the joined keys of the required values
 }
 
 // Add adds the filter of a rule.
@@ -47,7 +48,7 @@ func (x *Index) Add(at Place, f rule.Filter) {
 }
 
 // Candidates returns the places of all rules that may match a message, in ascending order. The caller owns
-// the slice, and evaluates the filters.
+// the slice and must evaluate the filters.
 func (x *Index) Candidates(v *View) []Place {
 	list := slices.Clone(x.always)
 	for _, t := range x.tables {

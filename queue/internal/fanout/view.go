@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// View is a message as rules see it: what its sender wrote, and what the topic knows of it. It implements
-// rule.Message, and rule.Editable by changing the message.
+// View is a message as rules see it: the sender's properties and those set by the topic. It implements
+// rule.Message and rule.Editable. Editing changes Message.
 type View struct {
 	Message *message.Message
 	Header  *layout.Header
 }
 
-// slotOf is the slot of a system property; ok is false for one that lies elsewhere.
+// slotOf returns the message slot of a system property; ok is false for a property without a slot.
 func slotOf(s rule.System) (slot message.Slot, ok bool) {
 	switch s {
 	case rule.ContentType:
@@ -40,7 +40,7 @@ func slotOf(s rule.System) (slot message.Slot, ok bool) {
 	return 0, false
 }
 
-// System implements rule.Message. A message that is published has no number yet.
+// System implements rule.Message. A message being published has no sequence number yet.
 func (v *View) System(s rule.System) rule.Value {
 	if slot, ok := slotOf(s); ok {
 		if v.Message.Raw(slot) == nil {
@@ -84,7 +84,8 @@ func (v *View) User(name string) rule.Value {
 	return entity.PropertyValue(x, raw)
 }
 
-// SetSystem implements rule.Editable. A partition key follows the session, which it must be equal to.
+// SetSystem implements rule.Editable. If the session id changes, an existing partition key is changed, too,
+// because they must be equal.
 func (v *View) SetSystem(s rule.System, to rule.Value) {
 	slot, ok := slotOf(s)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package layout defines how messages lie in the engine: every key, and the stored forms of headers and
+// Package layout defines the format of messages in the engine: all keys, and the encodings of headers and
 // counters. No other package builds or parses these bytes. The table of keys is in keys.go.
 //
-// The stored forms carry a version. A header of a newer version fails with engine.ErrNewerFormat, one that
-// cannot be read with engine.ErrCorrupt.
+// The encoding of a header begins with a version. A newer version fails with engine.ErrNewerFormat, data
+// that cannot be decoded with engine.ErrCorrupt.
 package layout

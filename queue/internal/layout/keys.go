@@ -13,14 +13,14 @@ import (
 // another's encoding and byte order is the order of the text.
 //
 //	+--------+-------+---+-----+
-//	| number | store | c |                         the store's counters: there as long as the store is
+//	| number | store | c |                         the store's counters, which exist as long as the store
 //	| number | store | m | seq |                   a message: its header, in every state
-//	| number | store | b | seq |                   its body: all that its sender wrote
+//	| number | store | b | seq |                   its body: the sender's sections
 //	| number | store | r | seq |                   active, in a store without sessions
 //	| number | store | q | session | seq |         active, in a store with sessions
-//	| number | store | h | seq |                   -> session: of each session's first active message
+//	| number | store | h | seq |                   -> session; one per session, for its first active message
 //	| number | store | w | enqueued | seq |        active without a time to live of its own
-//	| number | store | x | deadline | seq |        active with one
+//	| number | store | x | deadline | seq |        active with a time to live of its own
 //	| number | store | t | due | seq |             scheduled
 //	| number | store | i | message id |            -> when it was first seen, and its number in j
 //	| number | store | j | seen | n |              -> message id
@@ -28,9 +28,9 @@ import (
 //	+--------+-------+---+-----+
 //	    4        1     1    8
 //
-// number is the entity's in the catalog with bit 30 set, so that the first byte is from 40 to 7F. Stores
-// are 0, 1 and 2, as Sub counts them. The engine keeps the ceiling of the scope's LSNs under number and
-// 's', where no store is. Moments are milliseconds since 1970. Dead letters have no entries in w and x:
+// number is the entity's catalog number with bit 30 set, so that the first byte is from 40 to 7F. store is
+// the value of entity.Sub: 0, 1 or 2. The engine stores the highest LSN of the scope under number and 's',
+// which is no store. Times are milliseconds since 1970. Dead letters have no entries in w and x, because
 // they do not expire.
 //
 // The constants are the letters of the families.
@@ -56,7 +56,7 @@ const storeNumberBit = uint32(1) << 30
 // number and store. Each method returns a new slice.
 type StoreKeys []byte
 
-// storePrefixLen is the length of number and store.
+// StorePrefixLen is the length of number and store.
 const StorePrefixLen = 5
 
 // EntityPrefix returns the common prefix of all keys of an entity's messages.
@@ -74,17 +74,17 @@ func (s StoreKeys) Family(f byte) []byte {
 	return append(append(make([]byte, 0, StorePrefixLen+17), s...), f)
 }
 
-// Key returns a key of a family that has a message's number behind the letter.
+// Key returns a key of a family whose letter is followed by a sequence number.
 func (s StoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
 
-// MomentKey returns a key of a family that is ordered by moments.
+// MomentKey returns a key of a family that is ordered by time.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
 	return host.AppendEntry(s.Family(f), host.Entry{At: at, ID: uint64(seq)})
 }
 
-// TextKey returns a key of a family that has text behind the letter.
+// TextKey returns a key of a family whose letter is followed by text.
 func (s StoreKeys) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }

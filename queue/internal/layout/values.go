@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// State is what a message is, as far as it is stored.
+// State is the stored state of a message.
 type State uint8
 
 // The states.
@@ -19,19 +19,19 @@ const (
 	Scheduled
 )
 
-// Header is what the broker knows of a message. It is stored apart from the body, so that a settlement need
-// not read and write what the sender wrote.
+// Header is the broker's data of a message. It is stored apart from the body, so that a settlement need not
+// read and write the body.
 type Header struct {
 	State    State
-	Hops     uint8 // how often it was forwarded
-	Count    int32 // deliveries that have failed; of one that a topic is publishing: the next subscription
-	Enqueued int64 // millisecond; of a scheduled one: when it was sent
-	TTL      int64 // milliseconds of its own, capped by the default; NoTTL for none
-	Due      int64 // millisecond for which it is scheduled, or was before it became active; 0: none
-	Origin   int64 // the number at its first entry, where it was forwarded; else 0
+	Hops     uint8 // how many times it was forwarded
+	Count    int32 // failed deliveries; of a message in publication: the number of the next subscription
+	Enqueued int64 // in ms; for a scheduled message, when it was sent
+	TTL      int64 // in ms, limited by the entity's default; NoTTL for none
+	Due      int64 // the scheduled time in ms, kept after the message became active; 0: none
+	Origin   int64 // the sequence number in its first entity if it was forwarded; else 0
 	Size     int64 // bytes of the body
 	Session  string
-	Source   string // where it died, once it was forwarded out of the dead letters
+	Source   string // the entity it was dead-lettered in, if it was forwarded from the dead letters
 }
 
 // NoTTL is the TTL of a message without a time to live of its own.
@@ -51,7 +51,7 @@ func (h *Header) Encode() []byte {
 	return b
 }
 
-// DecodeHeader reads a header: engine.ErrCorrupt, engine.ErrNewerFormat.
+// DecodeHeader decodes a header. Errors: engine.ErrCorrupt, engine.ErrNewerFormat.
 func DecodeHeader(b []byte) (h Header, err error) {
 	d := fields{b: b}
 	if v := d.byte(); v > headerVersion {
@@ -66,8 +66,8 @@ func DecodeHeader(b []byte) (h Header, err error) {
 	return h, d.end("the header of a message")
 }
 
-// Deadline is the millisecond from which on a message is expired; host.Never: none. def is the default of its
-// entity, in milliseconds.
+// Deadline returns the millisecond at which a message expires, or host.Never. def is the entity's default
+// time to live in milliseconds.
 func (h *Header) Deadline(def int64) int64 {
 	ttl := h.TTL
 	if ttl == NoTTL {
@@ -81,7 +81,7 @@ func (h *Header) Deadline(def int64) int64 {
 	return h.Enqueued + ttl
 }
 
-// fields reads what is stored field by field.
+// fields decodes a sequence of fields.
 type fields struct {
 	b   []byte
 	bad bool
@@ -118,7 +118,7 @@ func (d *fields) text() string {
 	return text
 }
 
-// end fails where a field was missing, or something is left.
+// end fails if a field was missing, or data is left.
 func (d *fields) end(what string) error {
 	if d.bad || len(d.b) > 0 {
 		return fmt.Errorf("%w: %s", engine.ErrCorrupt, what)
@@ -126,14 +126,14 @@ func (d *fields) end(what string) error {
 	return nil
 }
 
-// Counters are what is counted of a store, in the transactions that change it. A store is there as long as
-// its counters are.
+// Counters are the counts of a message store. They are updated in the transactions that change it. A store
+// exists as long as its counters do.
 type Counters struct {
-	Last      int64 // the highest number that was given
-	Active    int64 // messages: visible, locked, deferred
+	Last      int64 // the highest sequence number assigned
+	Active    int64 // active and deferred messages
 	Scheduled int64
 	Bytes     int64 // of all messages
-	Latest    int64 // the last millisecond in which something was stored
+	Latest    int64 // the latest time at which something was stored, in ms
 	Seen      int64 // the highest number in j
 }
 
@@ -150,7 +150,7 @@ func (c *Counters) Encode() []byte {
 	return b
 }
 
-// DecodeCounters reads counters: engine.ErrCorrupt.
+// DecodeCounters decodes counters. Errors: engine.ErrCorrupt.
 func DecodeCounters(b []byte) (c Counters, err error) {
 	d := fields{b: b}
 	for _, v := range c.all() {
@@ -159,7 +159,7 @@ func DecodeCounters(b []byte) (c Counters, err error) {
 	return c, d.end("the counters of a message store")
 }
 
-// Count counts a message in or out.
+// Count adds n messages in a state.
 func (c *Counters) Count(st State, n int64) {
 	if st == Scheduled {
 		c.Scheduled += n
