@@ -178,7 +178,7 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 	for range moment {
 		<-ticks
 	}
-	if rng.IntN(2) == 0 { // in the other half no client settles, since that would hide an acknowledgement that came too early
+	if rng.IntN(2) == 0 { // settling would hide an early acknowledgement
 		if err := l.read(e); err != nil {
 			l.fail(err)
 		}

@@ -348,7 +348,7 @@ func (a *attempt) resolve(cause error) error {
 			a.e.groups.Add(1)
 			return nil
 		case err == nil:
-			return fmt.Errorf("%w: %w", engine.ErrUnavailable, cause) // it was not committed and may be run again
+			return fmt.Errorf("%w: %w", engine.ErrUnavailable, cause) // not committed: it may run again
 		case errors.Is(err, pgx.ErrNoRows), isServer(err) && judge(err) == fails, limit.Err() != nil:
 			return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, errors.Join(cause, err))
 		}
@@ -376,7 +376,7 @@ func (a *attempt) positions(scopes [][]byte) []engine.Position {
 				mark, _ = a.s.look(s.markKey)
 			}
 			if mark != nil {
-				list[i].Mark, _ = engine.ParseMark(mark) // an invalid mark counts as 0 here; reading it returns the error
+				list[i].Mark, _ = engine.ParseMark(mark) // 0 if it is invalid; Mark returns the error
 			}
 		}
 	}
