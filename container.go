@@ -13,25 +13,25 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Container holds documents of one expiry policy and one kind of partition key. A handle stays good as long
-// as the store is open: through a Restore, and when the container is dropped and made again.
+// Container holds documents with one expiry policy and one kind of partition key. A handle stays valid as
+// long as the store is open, even after a Restore or after the container has been dropped and created again.
 type Container struct {
 	db             *DB
 	database, name string
 	found          atomic.Pointer[found]
 }
 
-// found is the store's handle, good for one incarnation of the store.
+// found is the store's handle, valid for one incarnation of the store.
 type found struct {
 	c           *store.Container
 	incarnation uint32
 }
 
-// Forever is a time to live without an end. As a container's default it lets those documents expire that have
-// a ttl of their own; as a document's TTL it keeps it, whatever the default.
+// Forever is an infinite time to live. As a container's default it means that only documents with their own
+// ttl expire. As a document's TTL it keeps the document, whatever the default is.
 const Forever time.Duration = -1
 
-// ContainerOption says how a container is made.
+// ContainerOption is an option for creating a container.
 type ContainerOption func(*making) error
 
 type making struct {
@@ -40,8 +40,8 @@ type making struct {
 	expiries *store.ExpiryEvents
 }
 
-// PartitionBy names the properties by which a container is partitioned, as paths: "/user", or up to three
-// levels from the outermost on: "/tenant", "/user". Default: "/id".
+// PartitionBy sets the properties by which a container is partitioned, as paths: "/user", or up to three
+// levels, the outermost first: "/tenant", "/user". Default: "/id".
 func PartitionBy(paths ...string) ContainerOption {
 	return func(m *making) error {
 		m.spec.PartitionKey = definition.PartitionKeyDefinition{Paths: paths, Version: 2}
@@ -52,8 +52,8 @@ func PartitionBy(paths ...string) ContainerOption {
 	}
 }
 
-// DefaultTTL is how long documents live that say nothing themselves, in whole seconds: Forever lets those
-// expire that have a ttl of their own. Without it nothing expires.
+// DefaultTTL sets how long documents without their own ttl live, in whole seconds. Forever means that only
+// documents with their own ttl expire. Without this option nothing expires.
 func DefaultTTL(d time.Duration) ContainerOption {
 	return func(m *making) (err error) {
 		m.spec.DefaultTTL, err = seconds(d)
@@ -61,8 +61,8 @@ func DefaultTTL(d time.Duration) ContainerOption {
 	}
 }
 
-// Unique lets no two documents of one partition key have the same values at these paths. Each Unique is a key
-// of its own.
+// Unique forbids two documents of one partition key to have the same values at these paths. Each Unique is a
+// separate unique key.
 func Unique(paths ...string) ContainerOption {
 	return func(m *making) error {
 		m.unique = append(m.unique, paths)
@@ -84,7 +84,7 @@ func KeepVersions(d time.Duration) ContainerOption {
 	}
 }
 
-// LogExpirations keeps a log of what expires, each entry for a time in whole seconds: see Expirations.
+// LogExpirations keeps a log of expired documents, each entry for a time in whole seconds: see Expirations.
 func LogExpirations(d time.Duration) ContainerOption {
 	return func(m *making) error {
 		s, err := seconds(d)
@@ -106,7 +106,7 @@ func Spec(change func(*definition.ContainerSpec)) ContainerOption {
 	}
 }
 
-// seconds is a time to live as the store counts it.
+// seconds converts a time to live to the store's unit.
 func seconds(d time.Duration) (ttl.Seconds, error) {
 	switch {
 	case d == Forever:
@@ -117,9 +117,9 @@ func seconds(d time.Duration) (ttl.Seconds, error) {
 	return ttl.Seconds(d / time.Second), nil
 }
 
-// Container opens a container by its path, "database/container", and makes what of it is not there. One that
-// is there stays as it is: the options say what a new one is like. But a partition key that is asked for and
-// is not the container's is ErrConflict.
+// Container opens a container by its path, "database/container". It creates the database and the container if
+// they do not exist. An existing container stays unchanged: the options only describe a new one. But a
+// PartitionBy that differs from the container's partition key returns ErrConflict.
 func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOption) (*Container, error) {
 	database, name, err := splitPath(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 			return nil, err
 		}
 		_, err = c.resolve(ctx)
-		if there = err == nil; !there && !errors.Is(err, ErrNotFound) { // it may be gone again by now
+		if there = err == nil; !there && !errors.Is(err, ErrNotFound) { // it may have been dropped meanwhile
 			return nil, err
 		}
 	}
@@ -160,13 +160,13 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	return c, nil
 }
 
-// make makes the database and the container. ErrConflict: the container is there. ErrNotFound: the database
-// is gone again.
+// make creates the database and the container. It returns ErrConflict if the container exists, and
+// ErrNotFound if the database has been deleted meanwhile.
 func (c *Container) make(ctx context.Context, m making) error {
 	d, err := c.db.db.Database(c.database)
 	if errors.Is(err, ErrNotFound) {
 		d, err = c.db.db.CreateDatabase(ctx, c.database, definition.Throughput{})
-		if errors.Is(err, ErrConflict) { // somebody else has made it meanwhile
+		if errors.Is(err, ErrConflict) { // another caller has created it meanwhile
 			d, err = c.db.db.Database(c.database)
 		}
 	}
@@ -177,7 +177,7 @@ func (c *Container) make(ctx context.Context, m making) error {
 	if err != nil || m.expiries == nil {
 		return err
 	}
-	// Once it is made it is not left without its log because ctx ends.
+	// An end of ctx must not leave the new container without its log.
 	_, err = made.ChangeSettings(context.WithoutCancel(ctx), func(s *store.ContainerSettings) error {
 		s.ExpiryEvents = m.expiries
 		return nil
@@ -203,9 +203,9 @@ func (c *Container) resolve(ctx context.Context) (*found, error) {
 	return f, nil
 }
 
-// do calls fn with the store's handle, and once more with another one where that has come to its end: by a
-// restore, of which the store says that nothing of the call is left, or because the container was dropped and
-// made again.
+// do calls fn with the store's handle. It calls fn once more with a new handle if the first one has become
+// invalid: after a restore that has undone everything of the call, or because the container was dropped and
+// created again.
 func (c *Container) do(ctx context.Context, fn func(*store.Container) error) (err error) {
 	f := c.found.Load()
 	for {
@@ -233,10 +233,10 @@ func (c *Container) do(ctx context.Context, fn func(*store.Container) error) (er
 	}
 }
 
-// Path is the container's path, "database/container".
+// Path returns the container's path, "database/container".
 func (c *Container) Path() string { return c.database + "/" + c.name }
 
-// Store is the container behind the door. It does not survive a Restore.
+// Store returns the underlying container of package store. It becomes invalid with a Restore.
 func (c *Container) Store(ctx context.Context) (found *store.Container, err error) {
 	err = c.do(ctx, func(c *store.Container) error {
 		found = c
@@ -245,8 +245,8 @@ func (c *Container) Store(ctx context.Context) (found *store.Container, err erro
 	return found, err
 }
 
-// SetDefaultTTL changes how long documents live that say nothing themselves, at once for all of them; 0
-// switches expiry off. What has expired stays so.
+// SetDefaultTTL changes how long documents without their own ttl live, at once for all of them; 0 switches
+// expiry off. Documents that have expired stay expired.
 func (c *Container) SetDefaultTTL(ctx context.Context, d time.Duration) error {
 	next := ttl.Absent
 	if d != 0 {
@@ -266,7 +266,7 @@ func (c *Container) SetDefaultTTL(ctx context.Context, d time.Duration) error {
 			_, err = owner.ReplaceContainer(ctx, c.name, info.Spec, store.WriteOptions{IfMatch: info.ETag})
 			return err
 		})
-		if !errors.Is(err, ErrPreconditionFailed) { // somebody has changed something else meanwhile
+		if !errors.Is(err, ErrPreconditionFailed) { // another caller has changed the definition meanwhile
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ type Document struct {
 	ID        string
 	ETag      string    // changes with every write: see IfMatch
 	Timestamp time.Time // of the last write, in whole seconds
-	ExpiresAt time.Time // zero: it does not expire as things stand
+	ExpiresAt time.Time // zero: it does not expire under the present settings
 	JSON      []byte    // its text, with the system properties _etag, _ts, _rid and _self
 }
 
@@ -41,12 +41,12 @@ type writing struct {
 	ttl *int32
 }
 
-// IfMatch lets the write happen only where the document is still there and has this etag; else it is
-// ErrPreconditionFailed, or ErrNotFound where that tells a Replace or a Delete that there is none. A Create
-// has nothing to match.
+// IfMatch makes a write conditional: the document must exist and have this etag. Otherwise the write returns
+// ErrPreconditionFailed; Replace and Delete return ErrNotFound if there is no document. Create rejects the
+// option with ErrBadRequest.
 func IfMatch(etag string) WriteOption {
 	return func(w *writing) error {
-		if etag == "" { // which would be no condition
+		if etag == "" { // an empty etag would be no condition
 			return badRequest("no document has an empty etag", nil)
 		}
 		w.IfMatch = etag
@@ -54,8 +54,8 @@ func IfMatch(etag string) WriteOption {
 	}
 }
 
-// TTL is the document's own time to live, in whole seconds or Forever: its property "ttl". The container must
-// have a DefaultTTL for it to count.
+// TTL sets the document's own time to live, in whole seconds or Forever: its property "ttl". It takes effect
+// only if the container has a DefaultTTL.
 func TTL(d time.Duration) WriteOption {
 	return func(w *writing) error {
 		s, err := seconds(d)
@@ -74,8 +74,8 @@ func writeOptions(opts []WriteOption) (w writing, err error) {
 	return w, nil
 }
 
-// text is a document as it is written: a Document, text in a []byte or json.RawMessage, or what encoding/json
-// makes of a value. What is no document is left for the store to refuse.
+// text returns the JSON text of a document given as a Document, as text in a []byte or json.RawMessage, or as
+// a value for encoding/json. Text that is not a document is rejected later, by the store.
 func (w *writing) text(document any) (text []byte, err error) {
 	switch d := document.(type) {
 	case Document:
@@ -104,20 +104,20 @@ func (w *writing) text(document any) (text []byte, err error) {
 	return text, refused(err)
 }
 
-// Create writes a new document: anything that encoding/json makes an object of, or its text as []byte or
-// json.RawMessage. ErrConflict: there is one of its id in its partition key, or one that has the same values
-// of a unique key. ErrTooLarge: it is over 2 MB.
+// Create writes a new document: a value that encoding/json encodes as an object, or its text as []byte or
+// json.RawMessage. It returns ErrConflict if the partition key has a document with this id or with the same
+// values of a unique key, and ErrTooLarge if the document is over 2 MB.
 func (c *Container) Create(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
 	return c.write(ctx, store.OperationCreate, document, opts)
 }
 
-// Upsert writes a document, new or in the place of the one of its id. ErrPreconditionFailed: see IfMatch,
-// with which it makes no new one.
+// Upsert creates a document, or replaces the one with its id. With IfMatch it never creates one and may
+// return ErrPreconditionFailed.
 func (c *Container) Upsert(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
 	return c.write(ctx, store.OperationUpsert, document, opts)
 }
 
-// Replace writes a document in the place of the one of its id. ErrNotFound: there is none.
+// Replace replaces the document with the same id. It returns ErrNotFound if there is none, and
 // ErrPreconditionFailed: see IfMatch.
 func (c *Container) Replace(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
 	return c.write(ctx, store.OperationReplace, document, opts)
@@ -146,7 +146,7 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 	return d, unmatched(kind, op, err)
 }
 
-// unmatched is the error of an operation as a write of this kind tells it.
+// unmatched translates the error of an operation into that of the kind of write that the caller made.
 func unmatched(kind store.OperationKind, op store.Operation, err error) error {
 	if kind == op.Kind || fault.ErrorCode(err) != fault.CodeNotFound {
 		return err
@@ -155,7 +155,7 @@ func unmatched(kind store.OperationKind, op store.Operation, err error) error {
 		Message: "There is no document '" + op.ID + "' any more that could have the etag."}
 }
 
-// result is the document that an operation has left, where it was done.
+// result returns the document that a successful operation has left.
 func result(it store.Item, err error) Document {
 	if err != nil {
 		return Document{}
@@ -163,8 +163,8 @@ func result(it store.Item, err error) Document {
 	return document(it)
 }
 
-// operation is a write of a whole document as the store knows it. An Upsert with a condition is a Replace,
-// for it may not make a document: see unmatched.
+// operation returns a write of a whole document as a store operation. An Upsert with a condition becomes a
+// Replace, since it must not create a document: see unmatched.
 func operation(kind store.OperationKind, document any, opts []WriteOption) (op store.Operation, err error) {
 	w, err := writeOptions(opts)
 	if err != nil {
@@ -191,7 +191,7 @@ func operation(kind store.OperationKind, document any, opts []WriteOption) (op s
 	return op, nil
 }
 
-// Read finds a document. ErrNotFound: there is none, or it has expired.
+// Read returns a document. It returns ErrNotFound if there is none or it has expired.
 func (c *Container) Read(ctx context.Context, pk PartitionKey, id string) (d Document, err error) {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -205,8 +205,8 @@ func (c *Container) Read(ctx context.Context, pk PartitionKey, id string) (d Doc
 	return d, err
 }
 
-// Delete deletes a document. ErrNotFound: there is none, or it has expired. ErrPreconditionFailed: see
-// IfMatch.
+// Delete deletes a document. It returns ErrNotFound if there is none or it has expired, and
+// ErrPreconditionFailed: see IfMatch.
 func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, opts ...WriteOption) error {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, opts
 	})
 }
 
-// DeletePartition deletes all documents of a partition key, at once; their space is freed in the background.
+// DeletePartition deletes all documents of a partition key at once; their space is freed in the background.
 func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) error {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -234,7 +234,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) error 
 	})
 }
 
-// Read finds a document and decodes it. ErrNotFound: there is none, or it has expired.
+// Read reads a document and decodes it. It returns ErrNotFound if there is none or it has expired.
 func Read[T any](ctx context.Context, c *Container, pk PartitionKey, id string) (v T, err error) {
 	d, err := c.Read(ctx, pk, id)
 	if err == nil {

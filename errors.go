@@ -6,16 +6,16 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The errors by what they mean, for errors.Is. An error that is one of them tells more by errors.As into a
-// *fault.Error: its Code, and a Hint what to do about it.
+// The kinds of errors, for errors.Is. errors.As with a *fault.Error gives the details: its Code, and a Hint
+// on what to do.
 var (
-	ErrNotFound           = fault.ErrNotFound           // there is none, or it has expired
+	ErrNotFound           = fault.ErrNotFound           // it does not exist, or has expired
 	ErrConflict           = fault.ErrConflict           // the id or a unique key is taken
-	ErrPreconditionFailed = fault.ErrPreconditionFailed // somebody else has changed it meanwhile: see IfMatch
+	ErrPreconditionFailed = fault.ErrPreconditionFailed // changed meanwhile: see IfMatch
 	ErrBadRequest         = fault.ErrBadRequest         // malformed or refused input
 	// a document is over 2 MB, or a transaction over 16 MB
 	ErrTooLarge = fault.ErrTooLarge
-	// the context ended first, or the time of a transaction was up
+	// the context ended first, or the transaction exceeded its time
 	ErrCanceled    = fault.ErrCanceled
 	ErrDiskFull    = fault.ErrDiskFull    // no room on disk; reads go on
 	ErrUnavailable = fault.ErrUnavailable // closed, or a write to disk has failed
@@ -25,7 +25,7 @@ func badRequest(message string, cause error) error {
 	return &fault.Error{Code: fault.CodeBadRequest, Message: message, Err: cause}
 }
 
-// refused is what a package below said of the caller's input.
+// refused returns the error for input that a lower package has rejected.
 func refused(err error) error {
 	if err == nil {
 		return nil

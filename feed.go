@@ -8,14 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Position is a place in a change feed or in a log of expirations. It is text that can be kept: a reader that
-// goes on from it misses nothing and sees nothing twice. The empty one is the beginning.
+// Position is a position in a change feed or in a log of expirations. It is text that can be stored: a reader
+// that resumes from it misses no entry and sees none twice. The empty Position is the beginning.
 type Position string
 
-// ChangeKind says what has happened to a document.
+// ChangeKind is the kind of a change of a document.
 type ChangeKind uint8
 
-// The kinds of changes. Without AllVersions all are Written.
+// The kinds of changes. Without AllVersions all changes are Written.
 const (
 	Written ChangeKind = iota // created or replaced
 	Created
@@ -27,17 +27,17 @@ const (
 // Change is one entry of a change feed.
 type Change struct {
 	Kind      ChangeKind
-	Document  Document // as the change left it; of a Deleted or Expired one the ID alone
+	Document  Document // the document after the change; for Deleted and Expired it has only the ID
 	Timestamp time.Time
-	// Previous is the version that was replaced or deleted, with AllVersions, where it is kept; nil: it is
-	// not.
+	// Previous is the version that was replaced or deleted, with AllVersions and if it is kept; otherwise
+	// nil.
 	Previous *Document
-	// Position is where a reader that has dealt with this change goes on. It misses nothing; after a stop in
-	// the middle of a transaction, or of a page, it sees some changes again.
+	// Position is where a reader that has handled this change resumes. No change is missed; after a stop in
+	// the middle of a transaction or of a page, some changes are seen again.
 	Position Position
 }
 
-// FeedOption says what a feed shows.
+// FeedOption selects what a feed shows.
 type FeedOption func(*feedRequest) error
 
 type feedRequest struct {
@@ -46,8 +46,8 @@ type feedRequest struct {
 }
 
 // AllVersions shows every version, delete and expiry, as far back as the container keeps them: see
-// KeepVersions. ErrBadRequest: it keeps none, or not any more what follows the position. Without AllVersions
-// a feed shows the latest version of each document that is there.
+// KeepVersions. The feed fails with ErrBadRequest if the container keeps none, or no longer those after the
+// position. Without AllVersions a feed shows the latest version of each existing document.
 func AllVersions() FeedOption {
 	return func(r *feedRequest) error {
 		r.Mode, r.Start.Kept = store.AllVersions, true
@@ -55,8 +55,8 @@ func AllVersions() FeedOption {
 	}
 }
 
-// Follow lets a loop wait for further changes where it would end. It ends with ctx then, or when the store is
-// closed.
+// Follow makes a loop wait for further changes instead of ending. The loop ends with ctx, or when the store
+// is closed.
 func Follow() FeedOption {
 	return func(r *feedRequest) error {
 		r.follow = true
@@ -64,7 +64,7 @@ func Follow() FeedOption {
 	}
 }
 
-// Of narrows a feed to the documents of a partition key, or of all keys that begin with some Levels.
+// Of restricts a feed to the documents of a partition key, or of all keys that begin with the given Levels.
 func Of(pk PartitionKey) FeedOption {
 	return func(r *feedRequest) (err error) {
 		r.Scope.Partition, err = partitionKey(pk)
@@ -81,7 +81,7 @@ func feed(opts []FeedOption) (r feedRequest, err error) {
 	return r, nil
 }
 
-// End is the position behind all changes that there are now: for a reader of what comes. The options are
+// End returns the position behind all present changes, for a reader of future changes. The options must be
 // those of the reader.
 func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, err error) {
 	req, err := feed(opts)
@@ -97,8 +97,8 @@ func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, 
 	return end, err
 }
 
-// Changes yields what has changed behind a position, in the order of the writes in each partition. It ends
-// where nothing more has, unless it is to Follow. The empty position is the beginning.
+// Changes yields the changes after a position, in the order of the writes within each partition. It ends
+// after the last change, unless Follow is given. The empty position is the beginning.
 func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Change,
 	error] {
 	return func(yield func(Change, error) bool) {
@@ -138,7 +138,7 @@ func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOpt
 	}
 }
 
-// changes is a page of the feed. more is closed when something has happened since.
+// changes reads a page of the feed. more is closed when there are changes after the page.
 func (c *Container) changes(ctx context.Context, req feedRequest) (page store.ChangesPage,
 	more <-chan struct{}, err error) {
 	err = c.do(ctx, func(c *store.Container) (err error) {
@@ -149,7 +149,7 @@ func (c *Container) changes(ctx context.Context, req feedRequest) (page store.Ch
 	return page, more, err
 }
 
-// kinds are the store's kinds of changes in this package's words.
+// kinds maps the store's kinds of changes to those of this package.
 var kinds = map[store.ChangeKind]ChangeKind{
 	store.ChangeLatest: Written, store.ChangeCreate: Created, store.ChangeReplace: Replaced,
 	store.ChangeDelete: Deleted, store.ChangeExpire: Expired,
@@ -169,16 +169,16 @@ func change(ch store.Change, at Position) Change {
 	return out
 }
 
-// Expiration is one entry of the log of what has expired.
+// Expiration is one entry of the log of expired documents.
 type Expiration struct {
-	Document  Document // as its last write left it
+	Document  Document // the document after its last write
 	ExpiredAt time.Time
-	Lost      bool     // entries between the position before and this one are not kept any more
-	Position  Position // behind this entry
+	Lost      bool     // entries between the previous position and this one are no longer kept
+	Position  Position // the position after this entry
 }
 
-// Expirations yields what has expired behind a position, each death once, in the order in which the reaper
-// met the dead of each partition range. It ends where there is no more, unless it is to Follow. The container
+// Expirations yields the documents that expired after a position, each once, in the order in which the reaper
+// found them in each partition range. It ends after the last entry, unless Follow is given. The container
 // must keep a log: see LogExpirations.
 func (c *Container) Expirations(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Expiration,
 	error] {
@@ -201,7 +201,7 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 				yield(Expiration{}, err)
 				return
 			}
-			lost = lost || page.Lost // a page may have lost entries and have none
+			lost = lost || page.Lost // a page without entries may report lost ones
 			for _, e := range page.Expirations {
 				entry := Expiration{Document: document(e.Item), ExpiredAt: time.Unix(e.ExpiredAt, 0).UTC(),
 					Lost: lost, Position: Position(e.Position)}
@@ -224,7 +224,7 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 	}
 }
 
-// await waits until something has happened.
+// await waits until the channel happened is closed.
 func await(ctx context.Context, happened <-chan struct{}) error {
 	select {
 	case <-happened:

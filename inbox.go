@@ -12,29 +12,31 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Inbox is where messages are received from: a queue, a subscription, or the dead letters of one.
+// Inbox receives messages from a queue, a subscription, or the dead letters of either.
 type Inbox struct {
 	db *DB
 	at entity.Address
 }
 
-// DeadLetters is where messages go that expire, fail too often, or are put there.
+// DeadLetters returns the Inbox of messages that expired, failed too often, or were dead-lettered by a
+// receiver.
 func (in *Inbox) DeadLetters() *Inbox {
 	return &Inbox{in.db, entity.Address{Entity: in.at.Entity, Sub: entity.DeadLetters}}
 }
 
-// Receive waits until there is a message, and locks up to most of them for the caller. ErrCanceled: ctx ended
-// first. ErrNotFound: the queue is gone. ErrForbidden: it has sessions, is disabled, or forwards.
+// Receive waits for messages and locks up to most of them for the caller. It returns ErrCanceled if ctx ends
+// first, ErrNotFound if the queue has been deleted, and ErrForbidden if it has sessions, is disabled, or
+// forwards.
 func (in *Inbox) Receive(ctx context.Context, most int) ([]*Received, error) {
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).Receive)
 }
 
-// TryReceive is Receive that does not wait: no messages where there are none.
+// TryReceive is Receive without waiting: it returns no messages if there are none.
 func (in *Inbox) TryReceive(ctx context.Context, most int) ([]*Received, error) {
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).TryReceive)
 }
 
-// Take is Receive of messages that are gone with that: there is nothing to settle.
+// Take receives messages and removes them at once: there is nothing to settle.
 func (in *Inbox) Take(ctx context.Context, most int) ([]*Received, error) {
 	return in.receive(ctx, most, queue.ReceiveAndDelete, (*queue.Receiver).Receive)
 }
@@ -54,7 +56,7 @@ func (in *Inbox) receive(ctx context.Context, most int, mode queue.Mode,
 	return in.list(ctx, list, err)
 }
 
-// list are messages as callers get them; err is this package's.
+// list converts messages and the error to this package's types.
 func (in *Inbox) list(ctx context.Context, list []queue.Delivery, err error) ([]*Received, error) {
 	if err != nil {
 		return nil, err
@@ -69,10 +71,10 @@ func (in *Inbox) list(ctx context.Context, list []queue.Delivery, err error) ([]
 	return out, nil
 }
 
-// Handle receives one message after the other until ctx ends, and calls fn with each. It completes those for
-// which fn returns nil, and abandons the others, so that they come again until their deliveries are used up.
-// A message whose lock ends meanwhile comes again, too, and a restore ends all locks. Handle returns nil when
-// ctx ends; else why it cannot go on.
+// Handle receives messages one after the other until ctx ends, and calls fn with each. It completes a message
+// if fn returns nil and otherwise abandons it, so that it is delivered again until its deliveries are used
+// up. A message whose lock ends while fn runs is delivered again, too; a restore ends all locks. Handle
+// returns nil when ctx ends, and otherwise the error that stopped it.
 func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received) error) error {
 	for {
 		list, err := in.Receive(ctx, 1)
@@ -82,7 +84,7 @@ func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received)
 		if err != nil {
 			return err
 		}
-		// What was done for the message is not undone by an end of ctx: it is settled all the same.
+		// The message is settled even if ctx has ended, since fn has done its work.
 		settle := context.WithoutCancel(ctx)
 		if fn(ctx, list[0]) == nil {
 			err = list[0].Complete(settle)
@@ -95,7 +97,7 @@ func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received)
 	}
 }
 
-// Peek shows up to most messages from a number on, whatever their state, without locks.
+// Peek returns up to most messages from a sequence number on, in any state, without locking them.
 func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, error) {
 	var list []queue.Delivery
 	err := in.db.asking(ctx, func() (err error) {
@@ -105,8 +107,8 @@ func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, e
 	return in.list(context.WithoutCancel(ctx), list, err)
 }
 
-// Deferred locks messages that were deferred, by their numbers, all or none. ErrNotFound: one of them is not
-// there.
+// Deferred locks deferred messages by their numbers, all or none. It returns ErrNotFound if one does not
+// exist.
 func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, error) {
 	var list []queue.Delivery
 	err := in.db.asking(ctx, func() (err error) {
@@ -116,7 +118,7 @@ func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, e
 	return in.list(context.WithoutCancel(ctx), list, err)
 }
 
-// Info is what is known of the queue: its properties, and how many messages it has.
+// Info returns the queue's properties and its number of messages.
 func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
 	var e entity.Entity
 	err := in.db.asking(ctx, func() (err error) {
@@ -126,22 +128,23 @@ func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
 	return e, err
 }
 
-// Session is a session of a queue or a subscription, whose lock its holder has. Messages of it come in order.
-// A restore of the store ends it, as it ends all locks.
+// Session is a locked session of a queue or a subscription. Its messages are received in order. A restore of
+// the store ends the session, as it ends all locks.
 type Session struct {
 	ID   string
 	in   *Inbox
 	r    *queue.Receiver
-	born uint32 // the incarnation that has its lock
+	born uint32 // the incarnation of the store in which it was locked
 	over atomic.Bool
 }
 
-// Session takes the lock of a session, whether it has messages or not. ErrConflict: somebody has it.
+// Session locks a session, whether it has messages or not. It returns ErrConflict if it is locked already.
 func (in *Inbox) Session(ctx context.Context, id string) (*Session, error) {
 	return in.openSession(ctx, queue.SessionRequest{ID: id})
 }
 
-// NextSession waits for a session that has messages and that nobody has. ErrCanceled: ctx ended first.
+// NextSession waits for an unlocked session that has messages and locks it. It returns ErrCanceled if ctx
+// ends first.
 func (in *Inbox) NextSession(ctx context.Context) (*Session, error) {
 	return in.openSession(ctx, queue.SessionRequest{Next: true})
 }
@@ -162,18 +165,19 @@ func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*
 	return s, nil
 }
 
-// Close gives the session back, and with it its lock. It may be called more than once.
+// Close unlocks the session. It may be called more than once.
 func (s *Session) Close() {
 	s.over.Store(true)
 	s.r.Close()
 }
 
-// Receive is Inbox.Receive of the session's messages. ErrLockLost: the session's lock has ended.
+// Receive is Inbox.Receive for the session's messages. It returns ErrLockLost if the session's lock has
+// ended.
 func (s *Session) Receive(ctx context.Context, most int) ([]*Received, error) {
 	return s.receive(ctx, most, s.r.Receive)
 }
 
-// TryReceive is Receive that does not wait.
+// TryReceive is Receive without waiting.
 func (s *Session) TryReceive(ctx context.Context, most int) ([]*Received, error) {
 	return s.receive(ctx, most, s.r.TryReceive)
 }
@@ -184,7 +188,7 @@ func (s *Session) receive(ctx context.Context, most int,
 	return s.in.list(ctx, list, s.told(ctx, err))
 }
 
-// Renew lets the session's lock begin anew, and says until when it lasts then.
+// Renew renews the session's lock, and returns the time at which it now ends.
 func (s *Session) Renew(ctx context.Context) (until time.Time, err error) {
 	if ctx.Err() != nil {
 		return until, canceled(ctx)
@@ -193,19 +197,19 @@ func (s *Session) Renew(ctx context.Context) (until time.Time, err error) {
 	return until, s.told(ctx, err)
 }
 
-// State is what was kept with the session; nil: nothing.
+// State returns the state that is stored with the session, nil if there is none.
 func (s *Session) State(ctx context.Context) ([]byte, error) {
 	state, err := s.r.SessionState(ctx)
 	return state, s.told(ctx, err)
 }
 
-// SetState keeps up to 256 KB with the session; nil and an empty one: nothing.
+// SetState stores up to 256 KB with the session. A nil or empty state removes it.
 func (s *Session) SetState(ctx context.Context, state []byte) error {
 	return s.told(ctx, s.r.SetSessionState(ctx, state, nil))
 }
 
-// told is an error of the session's receiver as this package's. The receiver belongs to the incarnation that
-// the session was opened in, and finds it closed once a restore has replaced it.
+// told translates an error of the session's receiver. The receiver belongs to the incarnation in which the
+// session was opened. It is closed when a restore has replaced that incarnation.
 func (s *Session) told(ctx context.Context, err error) error {
 	err = ofQueue(err)
 	switch {

@@ -8,19 +8,19 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// PartitionKey is the partition key of a document: what it has at the paths that the container is partitioned
-// by. A string, a bool, any number and nil (JSON's null) stand for themselves. A container with several paths
-// takes a Levels.
+// PartitionKey is the partition key of a document: its value at the path by which the container is
+// partitioned. It is a string, a bool, a number or nil (JSON's null). For a container with several paths it
+// is a Levels.
 type PartitionKey = any
 
-// Levels is a partition key of several levels, the outermost first: Levels{"contoso", "ada"}. With fewer
-// levels than the container has it names all partitions below, where a query or a list takes it.
+// Levels is a hierarchical partition key, the outermost level first: Levels{"contoso", "ada"}. In a query or
+// a list it may have fewer levels than the container and then stands for all partitions below.
 type Levels []any
 
-// Missing is the partition key of documents that have nothing at the container's path.
+// Missing is the partition key of documents that have no value at the container's path.
 type Missing struct{}
 
-// partitionKey turns a key into the store's.
+// partitionKey converts a key to the store's type.
 func partitionKey(k PartitionKey) (definition.PartitionKey, error) {
 	levels, several := k.(Levels)
 	if !several {

@@ -8,8 +8,8 @@ import (
 )
 
 // Lease keeps a document from expiring for a time, in whole seconds up to 7 days, whatever its time to live
-// says; it is not written to. The answer is when the lease ends. ErrNotFound: there is no such document, or
-// it has expired already.
+// is. The document itself does not change. Lease returns the time at which the lease ends. It returns
+// ErrNotFound if the document does not exist or has expired.
 func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d time.Duration) (until time.Time,
 	err error) {
 	key, err := partitionKey(pk)
@@ -30,7 +30,7 @@ func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d tim
 	return until, err
 }
 
-// WaitExpired waits until a document is not there any more: expired or deleted. ErrCanceled: ctx ended first.
+// WaitExpired waits until a document has expired or been deleted. It returns ErrCanceled if ctx ends first.
 func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string) error {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string)
 	})
 }
 
-// Explain tells in a sentence when a document expires and why, or why it does not.
+// Explain returns a sentence that says when and why a document expires, or why it does not.
 func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (sentence string, err error) {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -57,9 +57,9 @@ func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (se
 	return sentence, err
 }
 
-// Sweep frees the space of everything that has expired now, which else happens in the background, and tells
-// how many documents and messages that were. No reader of documents can tell the difference; a log of
-// expirations is complete up to now when it returns, and messages that expired are dead letters or gone.
+// Sweep purges everything that has expired, which otherwise happens in the background, and returns the number
+// of purged documents and messages. Readers of documents notice no difference. When it returns, logs of
+// expirations are complete up to now, and expired messages are dead letters or deleted.
 func (db *DB) Sweep(ctx context.Context) (purged int, err error) {
 	err = db.asking(ctx, func() (err error) {
 		purged, err = db.db.SweepNow(ctx)

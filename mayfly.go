@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// DB is an open store. Its methods may be called from any goroutine.
+// DB is an open store. Its methods are safe for concurrent use.
 type DB struct {
 	db     *store.DB
 	queues *queue.Queues
 }
 
-// Option changes how a store is opened.
+// Option is an option for opening a store.
 type Option func(*options)
 
 type options struct {
@@ -27,7 +27,7 @@ type options struct {
 	engine pebble.Options
 }
 
-// WithClock lets time be what a clock says: _ts, expiry and the reaper go by it. Default: the system's.
+// WithClock sets the clock for _ts, expiry and the reaper. Default: the system's.
 func WithClock(c *Clock) Option {
 	return func(o *options) {
 		if o.store.Clock = nil; c != nil {
@@ -36,22 +36,22 @@ func WithClock(c *Clock) Option {
 	}
 }
 
-// WithLogger takes warnings and errors of background work. Default: they are discarded.
+// WithLogger sets the logger for warnings and errors of background work. Default: they are discarded.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) { o.store.Logger, o.engine.Logger = l, l }
 }
 
-// WithOptions changes what the other options do not name, in the store's own terms.
+// WithOptions changes options of package store that have no option here.
 func WithOptions(change func(*store.Options)) Option { return func(o *options) { change(&o.store) } }
 
-// A Clock is a clock that its owner moves: it can stand still, be set and be put on. See WithClock.
+// Clock is a clock that its owner controls: it can stand still, be set and be moved forward. See WithClock.
 type Clock = ttl.Virtual
 
-// NewClock returns a clock that stands at a moment.
+// NewClock returns a clock that stands still at a moment.
 func NewClock(at time.Time) *Clock { return ttl.NewManual(at) }
 
-// Open opens the store in a folder, which it makes where there is none. One process at a time may have it
-// open. A folder that is damaged is not opened; mayfly check tells more.
+// Open opens the store in a folder, which it creates if it does not exist. Only one process at a time may
+// have it open. A damaged folder is not opened; the command mayfly check shows what is wrong with it.
 func Open(dir string, opts ...Option) (*DB, error) {
 	if dir == "" {
 		return nil, badRequest("a folder must be named; OpenMemory needs none", nil)
@@ -59,7 +59,7 @@ func Open(dir string, opts ...Option) (*DB, error) {
 	return open(pebble.Options{Dir: dir}, opts)
 }
 
-// OpenMemory opens an empty store that is gone when it is closed.
+// OpenMemory opens an empty store in memory, which is lost when it is closed.
 func OpenMemory(opts ...Option) (*DB, error) { return open(pebble.Options{Memory: true}, opts) }
 
 func open(e pebble.Options, opts []Option) (*DB, error) {
@@ -81,33 +81,33 @@ func open(e pebble.Options, opts []Option) (*DB, error) {
 	return &DB{db, queues}, nil
 }
 
-// Close waits for what is under way and closes the store. Loops over queries and feeds that go on end with
+// Close waits for running operations and closes the store. Running loops over queries and feeds end with
 // ErrUnavailable.
 func (db *DB) Close() error { return db.db.Close() }
 
-// Store is the store behind the door. Handles of it do not survive a Restore.
+// Store returns the underlying store. Its handles become invalid with a Restore.
 func (db *DB) Store() *store.DB { return db.db }
 
-// Now is the present moment of the store's clock.
+// Now returns the present time of the store's clock.
 func (db *DB) Now() time.Time { return db.db.Now() }
 
-// Snapshot keeps the present state of the whole store under a name of 1 to 64 lower-case letters, digits,
-// '-', '_' and '.'. It takes milliseconds, whatever the size. ErrConflict: there is one of that name.
+// Snapshot stores the present state of the whole store under a name of 1 to 64 lower-case letters, digits,
+// '-', '_' and '.'. It takes milliseconds, whatever the size. It returns ErrConflict if the name is taken.
 func (db *DB) Snapshot(ctx context.Context, name string) error {
 	_, err := db.db.Snapshot(ctx, name)
 	return err
 }
 
-// Restore puts the whole store back to a snapshot, in one step. Handles stay good: what they are asked for
-// next they ask of the restored store. ErrNotFound: there is no such snapshot.
+// Restore replaces the whole store by a snapshot, in one step. Handles stay valid and then use the restored
+// data. It returns ErrNotFound if there is no such snapshot.
 func (db *DB) Restore(ctx context.Context, name string) error { return db.db.Restore(ctx, name) }
 
-// DeleteSnapshot frees a snapshot. ErrNotFound: there is none.
+// DeleteSnapshot deletes a snapshot. It returns ErrNotFound if there is none.
 func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
 	return db.db.DeleteSnapshot(ctx, name)
 }
 
-// Containers are the paths of all containers, "database/container", in order.
+// Containers returns the paths of all containers, "database/container", sorted.
 func (db *DB) Containers() []string {
 	var paths []string
 	for _, d := range db.db.Databases() {
@@ -118,7 +118,7 @@ func (db *DB) Containers() []string {
 	return paths
 }
 
-// DropContainer deletes a container and all that is in it, at once. ErrNotFound: there is none.
+// DropContainer deletes a container and its contents at once. It returns ErrNotFound if there is none.
 func (db *DB) DropContainer(ctx context.Context, path string) error {
 	database, name, err := splitPath(path)
 	if err != nil {

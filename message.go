@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Message is what a sender writes.
+// Message is a message to send.
 type Message struct {
 	ID            string // by which duplicates are known; "": none
 	Body          []byte
@@ -22,10 +22,10 @@ type Message struct {
 	Subject       string
 	CorrelationID string
 	ReplyTo       string
-	Session       string         // the session that it belongs to; needed where there are sessions
-	Properties    map[string]any // strings, bools, numbers, times; what rules look at
+	Session       string         // id of its session; required if the queue has sessions
+	Properties    map[string]any // strings, bools, numbers, times; visible to the rules of subscriptions
 	TTL           time.Duration  // in whole milliseconds; 0: the queue's
-	At            time.Time      // when it is to arrive; zero: at once
+	At            time.Time      // the time at which it arrives; zero: at once
 }
 
 func (m *Message) encode(now time.Time) (*message.Message, error) {
@@ -61,7 +61,7 @@ func (m *Message) encode(now time.Time) (*message.Message, error) {
 			text += own
 		}
 		raw, err := wire.Append(nil, v)
-		if err != nil || !utf8.ValidString(text) { // which nobody could read
+		if err != nil || !utf8.ValidString(text) { // no receiver could decode it
 			return nil, badRequest(fmt.Sprintf("a message cannot have the property %q = %#v", name, v), err)
 		}
 		out.Set(name, raw)
@@ -69,24 +69,24 @@ func (m *Message) encode(now time.Time) (*message.Message, error) {
 	return out, nil
 }
 
-// Received is a message as it was received, or looked at. Who has received it with Receive settles it before
-// its lock ends, by one of Complete, Abandon, Defer and DeadLetter: each fails with ErrLockLost where it has
-// ended, or the message was settled.
+// Received is a message that was received or peeked. Its receiver settles it by Complete, Abandon, Defer or
+// DeadLetter before its lock ends. Each of them fails with ErrLockLost if the lock has ended or the message
+// has been settled.
 type Received struct {
 	Message
-	Number      int64     // its place in the queue, which no other message has
-	Deliveries  uint32    // that have failed before
+	Number      int64     // its unique sequence number in the queue
+	Deliveries  uint32    // number of earlier deliveries that failed
 	Enqueued    time.Time // when it arrived
 	ExpiresAt   time.Time // zero: it does not expire
-	LockedUntil time.Time // zero: it is not locked; in a session, whose lock it is, the end of the year 9999
-	Reason      string    // of a dead letter: TTLExpiredException, or its receiver's
+	LockedUntil time.Time // zero: not locked; in a locked session: the end of the year 9999
+	Reason      string    // of a dead letter: TTLExpiredException, or the reason that its receiver gave
 	Description string    // of a dead letter
 
 	in    *Inbox
 	token message.UUID
 }
 
-// The properties that say why a message is a dead letter.
+// The properties that hold the reason of a dead letter.
 const (
 	reasonProperty      = "DeadLetterReason"
 	descriptionProperty = "DeadLetterErrorDescription"
@@ -96,7 +96,7 @@ func (in *Inbox) received(d *queue.Delivery) *Received {
 	m, b := d.Message, &d.Broker
 	body, ok := m.Data()
 	if !ok {
-		body = m.Body // a value of AMQP, as it is encoded
+		body = m.Body // an encoded AMQP value
 	}
 	r := &Received{in: in, token: d.Token, Number: b.SequenceNumber, Deliveries: b.DeliveryCount,
 		Enqueued: moment(b.EnqueuedTime), ExpiresAt: moment(b.ExpiresAt), LockedUntil: moment(b.LockedUntil),
@@ -109,7 +109,7 @@ func (in *Inbox) received(d *queue.Delivery) *Received {
 	for _, p := range m.Application {
 		v, _, err := wire.Value(p.Value)
 		if err != nil {
-			continue // of a type that nobody knows
+			continue // of an unknown type
 		}
 		if at, ok := v.(wire.Timestamp); ok {
 			v = time.UnixMilli(int64(at)).UTC()
@@ -124,7 +124,7 @@ func (in *Inbox) received(d *queue.Delivery) *Received {
 	return r
 }
 
-// moment is a time of package queue, in milliseconds since 1970; zero for none.
+// moment converts milliseconds since 1970 to a time; 0 gives the zero time.
 func moment(ms int64) time.Time {
 	if ms == message.Absent || ms == 0 {
 		return time.Time{}
@@ -132,23 +132,23 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Complete says that the message is done: it is gone.
+// Complete settles the message as processed and removes it.
 func (r *Received) Complete(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Complete})
 }
 
-// Abandon gives the message back. The delivery counts as one that has failed.
+// Abandon unlocks the message, to be delivered again. The delivery counts as failed.
 func (r *Received) Abandon(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Abandon})
 }
 
-// Defer keeps the message for who asks for its Number: see Inbox.Deferred. That counts as a delivery; the
-// last one that the queue allows makes the message a dead letter.
+// Defer sets the message aside. It can then only be received by its Number: see Inbox.Deferred. This counts
+// as a delivery; after the last delivery that the queue allows, the message becomes a dead letter.
 func (r *Received) Defer(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Defer})
 }
 
-// DeadLetter puts the message to the dead letters, and says why.
+// DeadLetter moves the message to the dead letters, with a reason and a description.
 func (r *Received) DeadLetter(ctx context.Context, reason, description string) error {
 	return r.settle(
 		ctx,
@@ -156,8 +156,8 @@ func (r *Received) DeadLetter(ctx context.Context, reason, description string) e
 	)
 }
 
-// Renew lets the lock begin anew, and says until when it lasts then. That of a message in a session is its
-// session's: see Session.Renew.
+// Renew renews the message's lock and returns the time at which it now ends. For a message of a session use
+// Session.Renew.
 func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
 	err = r.in.db.asking(ctx, func() error {
 		list, err := r.in.db.queues.RenewLocks(ctx, r.in.at, []message.UUID{r.token})
@@ -175,13 +175,14 @@ func (r *Received) settle(ctx context.Context, s queue.Settlement) error {
 	})
 }
 
-// ErrLockLost: the lock of a message or of a session has ended, or was settled.
+// ErrLockLost is returned if the lock of a message or of a session has ended, or the message has been
+// settled.
 var ErrLockLost = errors.New("the lock is lost")
 
-// ErrForbidden: the queue is disabled, or full, or does not allow what was asked for.
+// ErrForbidden is returned if the queue is disabled or full, or does not allow the operation.
 var ErrForbidden = fault.ErrForbidden
 
-// ofQueue is an error of package queue as this package's; errors.As finds the *entity.Error in it.
+// ofQueue translates an error of package queue; errors.As still finds the *entity.Error in it.
 func ofQueue(err error) error {
 	var own *entity.Error
 	if !errors.As(err, &own) {

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// PatchOperation is one change of a Patch, as Cosmos DB has them.
+// PatchOperation is one operation of a Patch, as in Cosmos DB.
 type PatchOperation struct {
 	Op    string `json:"op"`   // "add", "set", "replace", "remove", "incr" or "move"
 	Path  string `json:"path"` // what it is about: "/page", "/items/0", "/items/-" behind the last one
@@ -16,10 +16,10 @@ type PatchOperation struct {
 	From  string `json:"from,omitempty"` // of a "move": where the value is
 }
 
-// Patch changes parts of a document where it lies, by up to 10 operations in their order, all or none. Nobody
-// has to have read it: of two that count, both count. ErrNotFound: there is none, or it has expired.
-// ErrPreconditionFailed: see IfMatch. ErrBadRequest: an operation does not fit the document, or is about its
-// id or its partition key.
+// Patch changes parts of a document on the server by up to 10 operations in order, all or none. No read is
+// needed before: two concurrent increments are both counted. It returns ErrNotFound if the document does not
+// exist or has expired, ErrPreconditionFailed (see IfMatch), and ErrBadRequest if an operation does not fit
+// the document or concerns its id or its partition key.
 func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, operations []PatchOperation,
 	opts ...WriteOption) (d Document, err error) {
 	key, err := partitionKey(pk)
@@ -48,7 +48,7 @@ func (tx *Tx) Patch(id string, operations []PatchOperation, opts ...WriteOption)
 	return result(r.Item, r.Err), r.Err
 }
 
-// patch is a patch as the store knows it.
+// patch returns a patch as a store operation.
 func patch(id string, operations []PatchOperation, opts []WriteOption) (op store.Operation, err error) {
 	w, err := writeOptions(opts)
 	if err != nil {

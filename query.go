@@ -12,13 +12,13 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Args are the parameters of a query by their names, without the @: each is what encoding/json makes of it.
+// Args are the parameters of a query by name, without the @. Values are encoded by encoding/json.
 type Args map[string]any
 
-// QueryOption narrows a query or a list, or says how it is run.
+// QueryOption restricts a query or a list, or sets how it is run.
 type QueryOption func(*store.QueryRequest) error
 
-// With gives a query its parameters.
+// With sets the parameters of a query.
 func With(args Args) QueryOption {
 	return func(q *store.QueryRequest) error {
 		for name, value := range args {
@@ -33,7 +33,7 @@ func With(args Args) QueryOption {
 	}
 }
 
-// In narrows to the documents of a partition key, or of all keys that begin with some Levels.
+// In restricts a query to the documents of a partition key, or of all keys that begin with the given Levels.
 func In(pk PartitionKey) QueryOption {
 	return func(q *store.QueryRequest) (err error) {
 		q.Scope.Partition, err = partitionKey(pk)
@@ -41,8 +41,8 @@ func In(pk PartitionKey) QueryOption {
 	}
 }
 
-// PageSize is how many rows are read at a time; it bounds what a loop that is left early has read in vain.
-// Default: 100.
+// PageSize sets how many rows are read at a time. If a loop ends early, at most that many rows were read for
+// nothing. Default: 100.
 func PageSize(n int) QueryOption {
 	return func(q *store.QueryRequest) error {
 		q.MaxItems = n
@@ -60,10 +60,9 @@ func queryRequest(text string, opts []QueryOption) (q store.QueryRequest, err er
 	return q, nil
 }
 
-// Query runs a query in Cosmos DB's SQL and yields its rows one by one, decoded: whole documents with SELECT
-// *, else what is selected; json.RawMessage stands for the text as it is. Without In it goes over all
-// partitions. Rows are read in pages as the loop goes on; each page is of one moment. An error is the last
-// that a loop gets.
+// Query runs a query in Cosmos DB's SQL and yields its rows, decoded: whole documents for SELECT *, otherwise
+// the selected values. With json.RawMessage as T rows are not decoded. Without In the query covers all
+// partitions. Rows are read in pages while the loop runs; each page shows one moment. An error ends the loop.
 //
 //	for s, err := range mayfly.Query[Session](ctx, sessions, "SELECT * FROM c WHERE c.user = @user", mayfly.With(mayfly.Args{"user": "ada"})) {
 func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryOption) iter.Seq2[T, error] {
@@ -95,7 +94,8 @@ func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryO
 	}
 }
 
-// decode reads a row, which is valid JSON: who wants it as it is gets it without another look.
+// decode decodes a row, which is known to be valid JSON, so a json.RawMessage is returned without another
+// check.
 func decode[T any](text []byte) (v T, err error) {
 	if raw, ok := any(&v).(*json.RawMessage); ok {
 		*raw = slices.Clip(text)
@@ -105,7 +105,7 @@ func decode[T any](text []byte) (v T, err error) {
 	return v, err
 }
 
-// One is the only row of a query. ErrNotFound: it has none.
+// One returns the only row of a query. It returns ErrNotFound if the query has no row.
 func One[T any](ctx context.Context, c *Container, text string, opts ...QueryOption) (T, error) {
 	for v, err := range Query[T](ctx, c, text, opts...) {
 		return v, err
@@ -113,8 +113,8 @@ func One[T any](ctx context.Context, c *Container, text string, opts ...QueryOpt
 	return *new(T), &fault.Error{Code: fault.CodeNotFound, Message: "The query has no row."}
 }
 
-// Documents yields all documents of the container, or of a partition key with In, in the order in which they
-// were made in each partition.
+// Documents yields all documents of the container, or with In those of a partition key, in the order of their
+// creation within each partition.
 func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		q, err := queryRequest("", opts)
@@ -144,7 +144,7 @@ func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq
 	}
 }
 
-// Items is Documents, decoded.
+// Items is Documents with decoded values.
 func Items[T any](ctx context.Context, c *Container, opts ...QueryOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for d, err := range c.Documents(ctx, opts...) {

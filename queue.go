@@ -12,21 +12,21 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Queue is a queue of messages, which are sent to it and received from it. A handle stays good as long as the
-// store is open: through a Restore, and when the queue is deleted and made again.
+// Queue is a queue of messages. A handle stays valid as long as the store is open, even after a Restore or
+// after the queue has been deleted and created again.
 type Queue struct {
 	Outbox
 	Inbox
 }
 
-// Topic hands what is sent to it to its subscriptions.
+// Topic distributes the messages sent to it to its subscriptions.
 type Topic struct{ Outbox }
 
-// Subscription receives the messages of a topic that its rules let in.
+// Subscription receives the messages of a topic that match its rules.
 type Subscription struct{ Inbox }
 
-// QueueOption says how a queue, a topic or a subscription is made. What a kind does not have is ignored for
-// it. The rules, the bounds and the defaults are Azure Service Bus's.
+// QueueOption is an option for creating a queue, a topic or a subscription. An option that does not apply to
+// the kind is ignored. The rules, the limits and the defaults are Azure Service Bus's.
 type QueueOption func(*queueing) error
 
 type queueing struct {
@@ -34,45 +34,46 @@ type queueing struct {
 	rules []entity.Rule
 }
 
-// MessageTTL is how long messages live that say nothing themselves, and the most that others do. Without it
-// messages stay.
+// MessageTTL sets the time to live of messages without their own, and the maximum for the others. Without it
+// messages do not expire.
 func MessageTTL(d time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.DefaultTTL = d })
 }
 
-// LockFor is how long a receiver has a message for itself: 5 seconds to 5 minutes, a minute by default.
+// LockFor sets how long a received message stays locked: 5 seconds to 5 minutes, by default a minute.
 func LockFor(d time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.LockDuration = d })
 }
 
-// MaxDeliveries is how many deliveries may fail before a message is a dead letter: 10 by default.
+// MaxDeliveries sets after how many failed deliveries a message becomes a dead letter: by default 10.
 func MaxDeliveries(n int32) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.MaxDeliveryCount = n })
 }
 
-// DeadLetterExpired makes dead letters of messages that expire. Without it they are gone.
+// DeadLetterExpired turns expired messages into dead letters. Without it they are deleted.
 func DeadLetterExpired() QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.DeadLetterOnExpiration = true })
 }
 
-// WithSessions makes each message belong to a session, which one receiver at a time has: see Inbox.Session.
+// WithSessions requires each message to belong to a session. One receiver at a time can lock a session: see
+// Inbox.Session.
 func WithSessions() QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.RequiresSession = true })
 }
 
-// DropDuplicates drops a message whose ID was sent within a time before: 20 seconds to 7 days.
+// DropDuplicates drops a message whose ID was already sent within a time: 20 seconds to 7 days.
 func DropDuplicates(within time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) {
 		p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, within
 	})
 }
 
-// ForwardTo sends messages on to a queue or a topic, which must be there.
+// ForwardTo forwards messages to an existing queue or topic.
 func ForwardTo(path string) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.ForwardTo = path })
 }
 
-// DeleteWhenIdle deletes the queue when nobody has used it for a time, of at least 5 minutes.
+// DeleteWhenIdle deletes the queue when it has not been used for a time, of at least 5 minutes.
 func DeleteWhenIdle(d time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.AutoDeleteOnIdle = d })
 }
@@ -85,9 +86,9 @@ func QueueSpec(change func(*entity.Properties)) QueueOption {
 	}
 }
 
-// Where lets only those messages into a subscription that meet a condition in SQL, over the properties of
-// their senders and, as sys.Label and the like, those of the system: "priority > 3 AND sys.Label = 'new'".
-// Where there are several, a message that meets one of them comes in.
+// Where admits only messages to a subscription that match a condition in SQL, over the sender's properties
+// and the system's (such as sys.Label): "priority > 3 AND sys.Label = 'new'". With several conditions, a
+// message must match one of them.
 func Where(condition string) QueueOption {
 	return func(q *queueing) error {
 		filter, err := rule.SQL(condition)
@@ -99,8 +100,8 @@ func Where(condition string) QueueOption {
 	}
 }
 
-// Queue opens a queue by its path, and makes it where it is not there. One that is there stays as it is: the
-// options say what a new one is like. ErrConflict: the path is a topic's.
+// Queue opens a queue by its path, and creates it if it does not exist. An existing queue stays unchanged:
+// the options only describe a new one. It returns ErrConflict if the path is a topic's.
 func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Queue, error) {
 	e, err := db.entity(ctx, entity.Queue, path, opts)
 	if err != nil {
@@ -109,7 +110,7 @@ func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Que
 	return &Queue{Outbox{db, entity.Address{Entity: e.Path}}, Inbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
-// Topic opens a topic as Queue opens a queue. ErrConflict: the path is a queue's.
+// Topic opens or creates a topic, as Queue does for a queue. It returns ErrConflict if the path is a queue's.
 func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Topic, error) {
 	e, err := db.entity(ctx, entity.Topic, path, opts)
 	if err != nil {
@@ -118,8 +119,8 @@ func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Top
 	return &Topic{Outbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
-// Subscription opens a subscription of the topic by its name, as DB.Queue opens a queue. It gets what is sent
-// after it was made.
+// Subscription opens or creates a subscription of the topic, as DB.Queue does for a queue. It receives the
+// messages that are sent after its creation.
 func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOption) (*Subscription, error) {
 	e, err := t.db.entity(ctx, entity.Subscription, t.at.Entity+"/Subscriptions/"+name, opts)
 	if err != nil {
@@ -128,7 +129,7 @@ func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOpti
 	return &Subscription{Inbox{t.db, entity.Address{Entity: e.Path}}}, nil
 }
 
-// entity opens or makes one.
+// entity opens an entity, or creates it.
 func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	opts []QueueOption) (entity.Entity, error) {
 	q := queueing{Properties: entity.Defaults(kind)}
@@ -151,8 +152,8 @@ func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	return e, err
 }
 
-// asking asks the store or the queues something by fn, and once more where that has met a restore: nothing of
-// it is left then. The error is this package's.
+// asking runs fn, and runs it once more if it has met a restore, which undoes everything of the first call.
+// It returns this package's errors.
 func (db *DB) asking(ctx context.Context, fn func() error) error {
 	for {
 		before, err := db.db.Incarnation(ctx)
@@ -168,8 +169,8 @@ func (db *DB) asking(ctx context.Context, fn func() error) error {
 	}
 }
 
-// restored reports whether a call that began in an incarnation has failed with err because of a restore.
-// Where ctx ends while that is under way, err is that.
+// restored reports whether a call that began in the incarnation before has failed with err because of a
+// restore. If ctx ends while it waits for the restore, it sets err to the error of ctx.
 func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
 	if fault.ErrorCode(*err) != fault.CodeUnavailable {
 		return false
@@ -182,22 +183,23 @@ func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
 }
 
 // DeleteQueue deletes a queue, a topic with its subscriptions, or a subscription ("topic/Subscriptions/name")
-// with all messages. ErrNotFound: there is none.
+// with all messages. It returns ErrNotFound if there is none.
 func (db *DB) DeleteQueue(ctx context.Context, path string) error {
 	return db.asking(ctx, func() error { return db.queues.Delete(ctx, path) })
 }
 
-// Queues are the queues behind the door, which have everything in Service Bus's own terms.
+// Queues returns the underlying queues, which have all features in Service Bus's terms.
 func (db *DB) Queues() *queue.Queues { return db.queues }
 
-// Outbox is where messages are sent: a queue or a topic.
+// Outbox sends messages to a queue or a topic.
 type Outbox struct {
 	db *DB
 	at entity.Address
 }
 
-// Send stores messages, all or none of them, before it returns. Those with a time to arrive wait until then.
-// ErrNotFound: the queue is gone. ErrTooLarge: they are over 256 KB. ErrForbidden: it is disabled, or full.
+// Send stores messages, all or none of them, before it returns. Messages with an At arrive then. It returns
+// ErrNotFound if the queue has been deleted, ErrTooLarge if the messages are over 256 KB, and ErrForbidden if
+// the queue is disabled or full.
 func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	list, err := o.encode(messages)
 	if err != nil {
@@ -206,8 +208,7 @@ func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	return o.db.asking(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
 }
 
-// Schedule is Send of messages that each have a time to arrive, and returns the numbers by which Cancel takes
-// them back.
+// Schedule is Send for messages that each have an At. It returns the numbers by which Cancel cancels them.
 func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []int64, err error) {
 	list, err := o.encode(messages)
 	if err != nil {
@@ -220,7 +221,8 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 	return numbers, err
 }
 
-// Cancel takes scheduled messages back that have not arrived, all or none. ErrNotFound: one of them has.
+// Cancel cancels scheduled messages that have not arrived, all or none. It returns ErrNotFound if one has
+// arrived.
 func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
 	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.at, numbers, nil) })
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Tx is a transaction on the documents of one partition key: see Container.Transact. It is for one goroutine,
-// until the function that has it returns.
+// Tx is a transaction on the documents of one partition key: see Container.Transact. It must be used by one
+// goroutine only, and not after its function has returned.
 type Tx struct {
 	x *store.Transaction
 	c *store.Container
 }
 
-// Transact runs fn as one transaction on the documents of one partition key: all that fn writes is written,
-// and durable when Transact returns, or nothing is where fn returns an error, which Transact returns as it
-// is. fn sees what it has written; others see it afterwards.
+// Transact runs fn as one transaction on the documents of one partition key. If fn returns nil, all its
+// writes are durable when Transact returns. If fn returns an error, nothing is written and Transact returns
+// that error. fn sees its own writes; others see them after the commit.
 //
-// Other writes of the container's range wait for fn, reads do not. fn has 5 seconds: then, or when ctx ends,
-// the transaction is given up with ErrCanceled. fn may be run more than once and must write to the container
-// through tx alone.
+// Other writes to the container's range wait for fn, reads do not. fn has 5 seconds: after that, or when ctx
+// ends, the transaction is rolled back with ErrCanceled. fn may run more than once and must write to the
+// container only through tx.
 //
 //	err := accounts.Transact(ctx, "ada", func(tx *mayfly.Tx) error {
 //		a, err := mayfly.ReadIn[Account](tx, "checking")
@@ -42,8 +42,8 @@ func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(tx *T
 	})
 }
 
-// Create is Container.Create. An operation that fails has written nothing, and the transaction may go on
-// after it.
+// Create is Container.Create. A failed operation has written nothing, and the transaction may continue after
+// it.
 func (tx *Tx) Create(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationCreate, document, opts)
 }
@@ -82,7 +82,7 @@ func (tx *Tx) Delete(id string, opts ...WriteOption) error {
 	return tx.x.Do(store.Operation{Kind: store.OperationDelete, ID: id, WriteOptions: w.WriteOptions}).Err
 }
 
-// ReadIn is Read inside of a transaction.
+// ReadIn is Read within a transaction.
 func ReadIn[T any](tx *Tx, id string) (v T, err error) {
 	d, err := tx.Read(id)
 	if err == nil {
@@ -91,8 +91,8 @@ func ReadIn[T any](tx *Tx, id string) (v T, err error) {
 	return v, err
 }
 
-// QueryIn is Query inside of a transaction: over the documents of its partition key, with what the
-// transaction has written.
+// QueryIn is Query within a transaction: over the documents of its partition key, including the transaction's
+// writes.
 func QueryIn[T any](tx *Tx, text string, opts ...QueryOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		q, err := queryRequest(text, opts)

@@ -9,26 +9,26 @@ import (
 	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
-// Engine is an ordered key-value store with transactions that are serial inside a scope.
+// Engine is an ordered key-value store with transactions that are serial within a scope.
 //
-// A scope is a byte prefix under which one sequence of LSNs is issued. Every key that an Update reads or
-// writes belongs to one of the scopes that it names; what a scope owns is the caller's convention, the
+// A scope is a byte prefix with its own sequence of LSNs. Every key that an Update reads or writes belongs to
+// one of the scopes that the Update names. The callers decide by convention which keys belong to a scope; the
 // engine only serialises.
 type Engine interface {
 	// View runs fn over one snapshot, taken at fn's first read. Slices that the Reader returns live until fn
 	// returns. The snapshot may hold writes that are visible but not durable yet: see Horizon.
 	View(ctx context.Context, fn func(Reader) error) error
 
-	// Update runs fn alone in each of its scopes (locked in byte order), commits all that it wrote in one
-	// atomic step and returns when that is durable (see Txn.Relax for the exception). An error of fn discards
-	// the transaction and is returned as it is. fn may run more than once and must not keep state between
-	// runs other than what it assigns; it must not call the engine (View of a snapshot excepted).
+	// Update runs fn alone in each of its scopes (locked in byte order), commits all its writes in one atomic
+	// step and returns when they are durable (see Control.Relax for the exception). If fn returns an error,
+	// the transaction is discarded and the error is returned unchanged. fn may run more than once; it must
+	// assign, not accumulate, any state outside of it. fn must not call the engine (View is allowed).
 	//
-	// ahead are keys that fn is likely to read. It is a hint: an engine far away reads them in the step that
-	// locks the scopes, another one may forget about them.
+	// ahead lists keys that fn is likely to read. It is a hint: a remote engine reads them in the round trip
+	// that locks the scopes; other engines may ignore it.
 	//
-	// It returns the positions of the scopes, in the order in which they were given, after the commit or
-	// after fn's error, which may tell of what fn has read; nil where fn has not run.
+	// Update returns the positions of the scopes, in the order in which they were given, as of the commit or
+	// of fn's error (the error may depend on what fn has read). They are nil if fn has not run.
 	//
 	// An Update whose fn writes nothing is a barrier: when it returns, everything committed in its scopes
 	// before it is durable. ctx is honoured until fn starts; a commit is never abandoned half-way.
@@ -43,15 +43,15 @@ type Engine interface {
 	Close() error
 }
 
-// Durability reports what a crash cannot take back.
+// Durability reports which commits survive a crash.
 type Durability interface {
-	// Horizon tells the highest LSN of the scope that is durable with no hole below it. A scope that has
-	// issued nothing since Open answers with the last LSN that it can have issued before.
+	// Horizon returns the highest LSN of the scope up to which all commits are durable. For a scope that has
+	// issued no LSN since Open it returns the last LSN that the scope can have issued before.
 	Horizon(scope []byte) uint64
 
-	// Settle returns when all that a View or Get has shown of the scope before is durable. It waits for the
-	// disk at most, never for a transaction that runs. seen is the highest LSN that was shown, 0 for none:
-	// the horizon is not behind it afterwards.
+	// Settle returns when everything that a View or Get has shown of the scope so far is durable. It waits
+	// for the disk at most, never for a running transaction. seen is the highest LSN that was shown, 0 for
+	// none; after Settle the horizon is at least seen.
 	Settle(ctx context.Context, scope []byte, seen uint64) error
 }
 
@@ -62,43 +62,43 @@ type Getter interface {
 	Get(ctx context.Context, scope, key []byte) ([]byte, Position, error)
 }
 
-// Position reports how far a scope has come.
+// Position describes how far a scope has progressed.
 type Position struct {
-	// LSN is the horizon: see Durability.
+	// LSN is the scope's horizon: see Durability.
 	LSN uint64
-	// Settled reports whether all is durable that was shown of the scope. Where it is false, Settle waits for
-	// that.
+	// Settled reports whether everything that was shown of the scope is durable. If it is false, Settle waits
+	// for that.
 	Settled bool
-	// Mark is the scope's: see Control.SetMark. It is read behind what it is told with, so that a mark which
-	// has not changed reports that nothing was read of a transaction that has changed it.
+	// Mark is the scope's mark: see Control.SetMark. It is read after the data that it accompanies, so an
+	// unchanged mark proves that the data contain nothing of a transaction that changed it.
 	Mark uint64
 }
 
 // Reader reads one consistent state.
 type Reader interface {
-	// Get returns the value of key, or ErrNotFound. The slice lives until the enclosing fn returns and must
-	// not be changed.
+	// Get returns the value of key, or ErrNotFound. The slice is valid until the enclosing fn returns and
+	// must not be changed.
 	Get(key []byte) ([]byte, error)
-	// GetMany returns the values of keys in the order of the keys, which may repeat; nil stands for a key
-	// that is absent, and no other value is nil. To read together what is known ahead costs an engine far
-	// away one round trip. Where the values have come to ManyBytes it answers for the keys so far alone, but
-	// for one key at least: see GetEach. It fails with the context's error where the one of the View or
-	// Update has ended meanwhile. The slices live as those of Get.
+	// GetMany returns the values of keys in the order of the keys, which may repeat. The value of an absent
+	// key is nil; no other value is nil. A remote engine reads all keys in one round trip. If the values
+	// reach ManyBytes, GetMany returns only the values of the first keys, but at least one value: see
+	// GetEach. It fails with the context's error if the context of the View or Update has ended. The slices
+	// are valid as long as those of Get.
 	GetMany(keys [][]byte) ([][]byte, error)
 	// Scan iterates over [r.Start, r.End) in byte order, or backwards. The iterator must be closed.
 	Scan(r Range, reverse bool) Iterator
-	// Positions reports how far scopes have come, for all that is read here: who finds a scope settled need
-	// not settle it, and its LSN is no lower than any that is shown. It makes the snapshot of a View if
-	// nothing has been read yet. An engine far away has to read positions, so that it is best asked first and
-	// for all scopes at once.
+	// Positions returns the position of each scope, valid for everything that this Reader shows: a scope
+	// whose position is Settled needs no Settle, and no LSN that is shown is above the position's LSN. If
+	// nothing has been read yet, Positions takes the snapshot of a View. A remote engine has to read
+	// positions, so call it first and for all scopes at once.
 	Positions(scopes [][]byte) ([]Position, error)
 }
 
-// ManyBytes is how many bytes of values a GetMany is content with.
+// ManyBytes is the number of bytes of values at which GetMany stops.
 const ManyBytes = 4 << 20
 
-// GetEach calls fn with each key's place in keys and its value, nil for an absent one, until fn returns an
-// error or no more.
+// GetEach calls fn for each key with its index in keys and its value (nil for an absent key). It stops if fn
+// returns an error or more is false.
 func GetEach(r Reader, keys [][]byte, fn func(i int, value []byte) (more bool, err error)) error {
 	for done := 0; done < len(keys); {
 		values, err := r.GetMany(keys[done:])
@@ -126,64 +126,65 @@ type Txn interface {
 	Control
 }
 
-// Control is the part of a transaction that is not about keys.
+// Control is the part of a transaction that does not concern keys.
 type Control interface {
-	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one for all that it
-	// writes in the scope, and another only where it cannot number its writes below one. LSNs of a scope grow
-	// by one within a process and are never issued twice, across crashes too; LSNs taken by a transaction
-	// that fails are handed out again, since nobody has seen them. All that a transaction has taken are
-	// reached together: a position lies before the first of them or not before the last.
+	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
+	// everything that it writes in the scope, and another only if it has more writes than it can number below
+	// one. The LSNs of a scope grow by one within a process and are never issued twice, even across crashes.
+	// LSNs taken by a transaction that fails are issued again, since nobody has seen them. All LSNs of a
+	// transaction become visible together: a position is below the first of them or not below the last.
 	NextLSN(scope []byte) uint64
-	// RaiseLSN makes a scope issue no LSN below first. It is for a scope with a history that was made
-	// elsewhere (the child of a split, what a snapshot brings back) and that has not been used since Open,
-	// other than by a RaiseLSN; this Update need not name it. A scope that has come further stays where it
-	// is.
+	// RaiseLSN makes a scope issue no LSN below first. It is for a scope whose history was made elsewhere:
+	// the child of a split, or a scope that a snapshot restores. The scope must not have been used since
+	// Open, other than by RaiseLSN; this Update need not name it. RaiseLSN has no effect if the scope is
+	// already at first or beyond.
 	RaiseLSN(scope []byte, first uint64)
-	// SetMark keeps a number with a scope, which is told with each of its positions; 0 takes it away, and is
-	// that of a scope without one. A caller counts by it the changes of what it keeps in memory about a
-	// scope: who finds another mark than the one that it knows has to read anew, since somebody else has
-	// changed it. The Update need not name the scope where nobody has used it yet.
+	// SetMark stores a number with a scope, which is returned in each of the scope's positions. 0 removes the
+	// mark; a scope without a mark has mark 0. A caller changes the mark whenever it changes data that
+	// callers cache about the scope: a caller that receives a mark other than the one it cached must read
+	// again, since another caller has changed the data. The Update need not name the scope if the scope has
+	// not been used yet.
 	SetMark(scope []byte, mark uint64)
-	// Mark is the mark of a scope that this Update named, as it is after what the transaction has set.
+	// Mark returns the mark of a scope that this Update named, including what this transaction has set.
 	Mark(scope []byte) uint64
-	// Enlarge lets the transaction write up to MaxLargeTxnBytes, for data that have large values by their
-	// nature. The engine holds all that a transaction writes in memory, once or twice, until it is stored.
+	// Enlarge lets the transaction write up to MaxLargeTxnBytes, for data with large values. The engine holds
+	// one or two copies of the transaction's writes in memory until they are stored.
 	Enlarge()
-	// Relax lets Update return before the commit is durable. The commit stays atomic and ordered: whatever
-	// is durable later implies it.
+	// Relax lets Update return before the commit is durable. The commit stays atomic and ordered: if a later
+	// commit is durable, this one is durable too.
 	Relax()
 }
 
-// Iterator walks the keys of a Scan. Use: for it.Next() { it.Key() … }; then Close, whose error tells
-// whether the walk was whole.
+// Iterator walks the keys of a Scan. Use: for it.Next() { it.Key() … }; then Close, which returns the error
+// that ended the scan early, if any.
 type Iterator interface {
 	Next() bool
 	// SeekGE moves to the first key >= key in the iterator's range (forward iterators only) and reports
 	// whether there is one; Next then continues behind it.
 	SeekGE(key []byte) bool
-	// Key and Value live until the next call of Next, SeekGE or Close of this iterator.
+	// Key and Value are valid until the next call of Next, SeekGE or Close of this iterator.
 	Key() []byte
 	Value() []byte
 	// Close releases the iterator and returns the first error that it met.
 	Close() error
 }
 
-// Ahead is the optional ability of the Readers and Iterators of an engine that is far away: to bring in one
-// round trip what is going to be read. Who has it at hand need not offer it, and spares the caller the
-// trouble.
+// Ahead is an optional interface of the Readers and Iterators of a remote engine: it fetches in one round
+// trip what is going to be read. An engine with local data need not implement it.
 type Ahead interface {
-	// Bring reads keys: to Get them, or to seek one of them that is there, costs nothing then.
+	// Bring fetches keys: a later Get of one of them, or a seek to one of them that exists, needs no round
+	// trip.
 	Bring(keys [][]byte)
 }
 
-// Expecter is the optional ability of an Iterator of such an engine.
+// Expecter is an optional interface of an Iterator of a remote engine.
 type Expecter interface {
-	// Expect says how many keys from here on are likely to be looked at: so many come at a time, and a SeekGE
-	// among those that have come costs nothing.
+	// Expect says how many keys from here on are likely to be read. The iterator fetches that many at a time,
+	// and a SeekGE among the fetched keys needs no round trip.
 	Expect(keys int)
 }
 
-// Expect tells an iterator how many keys are likely to be looked at, if that is of use to it.
+// Expect passes the expected number of keys to an iterator that implements Expecter.
 func Expect(it Iterator, keys int) Iterator {
 	if e, ok := it.(Expecter); ok {
 		e.Expect(keys)
@@ -207,23 +208,22 @@ type Metrics struct {
 	MemtableSize uint64
 }
 
-// CeilingKey is where an engine keeps the durable ceiling of the LSNs issued in a scope: the scope's bytes
-// and 's'. The value is the first LSN that must not be issued yet, 8 bytes, big-endian. The engine alone
-// writes it.
+// CeilingKey returns the key of the durable ceiling of a scope's LSNs: the scope's bytes and 's'. The value
+// is the first LSN that must not be issued yet, 8 bytes, big-endian. Only the engine writes it.
 func CeilingKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 's')
 }
 
-// MarkKey is where an engine keeps the mark of a scope: the scope's bytes and 'M'. The value is the mark, 8
-// bytes, big-endian. The engine alone writes it.
+// MarkKey returns the key of a scope's mark: the scope's bytes and 'M'. The value is the mark, 8 bytes,
+// big-endian. Only the engine writes it.
 func MarkKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 'M')
 }
 
-// Mark is the mark of a scope in the state that a reader shows; 0 where it has none. ErrCorrupt: what is
-// stored is no mark.
+// Mark returns the mark of a scope in the state that a reader shows, 0 if it has no mark. It returns
+// ErrCorrupt if the stored value is not a mark.
 func Mark(r Reader, scope []byte) (uint64, error) {
 	v, err := r.Get(MarkKey(scope))
 	if errors.Is(err, ErrNotFound) {
@@ -235,7 +235,7 @@ func Mark(r Reader, scope []byte) (uint64, error) {
 	return ParseMark(v)
 }
 
-// ParseMark reads the value of a MarkKey: ErrCorrupt where it is none.
+// ParseMark reads the value of a MarkKey. It returns ErrCorrupt if the value is not a mark.
 func ParseMark(value []byte) (uint64, error) {
 	if len(value) != 8 {
 		return 0, fmt.Errorf("%w: the mark of a scope has %d bytes", ErrCorrupt, len(value))
@@ -243,8 +243,8 @@ func ParseMark(value []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// Ceiling is the first LSN that a scope must not have issued yet; 0 where it has none. ErrCorrupt: what is
-// stored is no LSN.
+// Ceiling returns the first LSN that a scope cannot have issued yet, 0 if no ceiling is stored. It returns
+// ErrCorrupt if the stored value is not an LSN.
 func Ceiling(r Reader, scope []byte) (uint64, error) {
 	v, err := r.Get(CeilingKey(scope))
 	if errors.Is(err, ErrNotFound) {
@@ -256,11 +256,11 @@ func Ceiling(r Reader, scope []byte) (uint64, error) {
 	return ParseCeiling(v)
 }
 
-// MaxLSN is the highest that an LSN can be: 40 bits, which last for 35 years of 1,000 transactions a second,
-// so that a store can make a number of 48 of it that names one of 256 writes of a transaction.
+// MaxLSN is the highest LSN: 40 bits, which last for 35 years of 1,000 transactions a second. A store can
+// append 8 bits that identify one of 256 writes of a transaction, for a number of 48 bits.
 const MaxLSN = 1<<40 - 1
 
-// ParseCeiling reads the value of a CeilingKey: ErrCorrupt where it is none.
+// ParseCeiling reads the value of a CeilingKey. It returns ErrCorrupt if the value is not an LSN.
 func ParseCeiling(value []byte) (uint64, error) {
 	if len(value) != 8 {
 		return 0, fmt.Errorf("%w: the ceiling of a scope's LSNs has %d bytes", ErrCorrupt, len(value))
@@ -272,5 +272,5 @@ func ParseCeiling(value []byte) (uint64, error) {
 	return c, nil
 }
 
-// Prefix is the range of all keys that start with p. Its End is nil where no key lies above them.
+// Prefix returns the range of all keys that start with p. Its End is nil if no key sorts above them.
 func Prefix(p []byte) Range { return Range{Start: p, End: prefix.End(p)} }

@@ -11,48 +11,48 @@ var (
 	ErrNotFound = errors.New("engine: key not found")
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("engine: closed")
-	// ErrScope is returned by Update where it names no scope, or where its transaction asks for an LSN of one
+	// ErrScope is returned by Update if it names no scope, or if its transaction asks for an LSN of a scope
 	// that it does not name. Nothing was written.
 	ErrScope = errors.New("engine: no such scope in this update")
-	// ErrEmptyKey is returned by Update where its transaction sets or deletes the empty key. Nothing was
+	// ErrEmptyKey is returned by Update if its transaction sets or deletes the empty key. Nothing was
 	// written.
 	ErrEmptyKey = errors.New("engine: a key is empty")
-	// ErrTooLarge is returned by Update where a transaction exceeds MaxTxnBytes, or MaxLargeTxnBytes where
-	// it has called Enlarge. Nothing was written.
+	// ErrTooLarge is returned by Update if a transaction exceeds MaxTxnBytes, or MaxLargeTxnBytes after
+	// Enlarge. Nothing was written.
 	ErrTooLarge = errors.New("engine: transaction too large")
-	// ErrLocked is returned by Open where another process has the folder open.
+	// ErrLocked is returned by Open if another process has the folder open.
 	ErrLocked = errors.New("engine: the data folder is in use by another process")
-	// ErrNotDatabase is returned by Open where the path is a file, or a folder that holds other files and no
+	// ErrNotDatabase is returned by Open if the path is a file, or a folder that holds other files and no
 	// database.
 	ErrNotDatabase = errors.New("engine: the data folder holds something else")
-	// ErrNewerFormat is returned by Open where the folder was written by a newer format.
+	// ErrNewerFormat is returned by Open if the folder was written in a newer format.
 	ErrNewerFormat = errors.New("engine: the data folder has a newer format")
-	// ErrOlderFormat is returned where the folder was written by an older format that is not read any more.
+	// ErrOlderFormat is returned if the folder was written in an older format that this release cannot read.
 	ErrOlderFormat = errors.New("engine: the data folder has an older format")
-	// ErrCorrupt is returned where stored bytes do not hold what they must.
+	// ErrCorrupt is returned if stored bytes are invalid.
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")
-	// ErrDamagedLog is returned by Open where a log of writes is damaged or missing, so that acknowledged
-	// writes would be lost. Options of the engine may accept that.
+	// ErrDamagedLog is returned by Open if a write-ahead log is damaged or missing, so that acknowledged
+	// writes would be lost. An option of the engine may accept the loss.
 	ErrDamagedLog = fmt.Errorf("%w: a log of writes", ErrCorrupt)
-	// ErrDiskFull is returned by Update where the disk has no room left. Nothing was written; reads go on.
+	// ErrDiskFull is returned by Update if the disk has no room left. Nothing was written; reads still work.
 	ErrDiskFull = errors.New("engine: the disk is full")
-	// ErrRead is returned where stored bytes could not be read from disk. The next try may succeed.
+	// ErrRead is returned if stored bytes could not be read from disk. A retry may succeed.
 	ErrRead = errors.New("engine: reading from disk failed")
-	// ErrUnavailable is returned where the database that keeps the data does not answer. Nothing was written;
-	// the next try may succeed.
+	// ErrUnavailable is returned if the database that keeps the data does not answer. Nothing was written; a
+	// retry may succeed.
 	ErrUnavailable = errors.New("engine: the database does not answer")
-	// ErrUnknownOutcome is returned by Update where the database has not answered a commit and cannot be
-	// asked what has become of it: all or nothing of it was written.
+	// ErrUnknownOutcome is returned by Update if the database has not answered a commit and its outcome could
+	// not be found out: either all of the transaction was written or nothing.
 	ErrUnknownOutcome = errors.New("engine: the outcome of a commit is not known")
-	// ErrDenied is returned where the database refuses the user that the engine comes as.
+	// ErrDenied is returned if the database refuses the engine's user.
 	ErrDenied = errors.New("engine: the database denies access")
 	// ErrFailed is returned by every Update after a write to the log has failed: what is on disk is intact,
 	// but this process can no longer promise durability and must be restarted.
 	ErrFailed = errors.New("engine: a write to disk failed; restart the process")
 )
 
-// ReserveError is an ErrDiskFull where the disk has room, but less than a write must find: the rest is kept
-// for what must not fail, the log and the deletion of data.
+// ReserveError is an ErrDiskFull for a disk that has free space, but less than the reserve. The reserve is
+// kept for writes that must not fail: the log and the deletion of data.
 type ReserveError struct{ Free, Reserve int64 } // bytes
 
 func (e *ReserveError) Error() string {
@@ -63,8 +63,8 @@ func (e *ReserveError) Error() string {
 func (e *ReserveError) Unwrap() error { return ErrDiskFull }
 
 const (
-	// MaxTxnBytes caps the bytes of keys and values that one Update may write.
+	// MaxTxnBytes is the most bytes of keys and values that one Update may write.
 	MaxTxnBytes = 16 << 20
-	// MaxLargeTxnBytes caps those of an Update that has called Enlarge.
+	// MaxLargeTxnBytes is the same limit for an Update that has called Enlarge.
 	MaxLargeTxnBytes = 128 << 20
 )

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Snapshotter is the optional ability of an engine to keep named states of all that it holds, and to go back
-// to one. A snapshot is immutable. The caller calls one of its methods, or Close, at a time.
+// Snapshotter is an optional interface of an engine: it keeps named states of all the data and can restore
+// one of them. A snapshot is immutable. The caller must not call its methods, or Close, concurrently.
 type Snapshotter interface {
-	// Snapshot keeps the present state under a name, durably, with a note of the caller's. All that was
-	// acknowledged before is in it, and no half of a transaction. It fails with ErrSnapshotExists where the
-	// name is taken; a failure or a crash leaves nothing of that name.
+	// Snapshot stores the present state durably under a name, with a note of the caller. The snapshot
+	// contains everything acknowledged before the call, and no partial transaction. It fails with
+	// ErrSnapshotExists if the name is taken. A failure or a crash leaves nothing under that name.
 	Snapshot(ctx context.Context, name string, note []byte) error
 
-	// Snapshots lists what there is, by name.
+	// Snapshots lists the snapshots, sorted by name.
 	Snapshots(ctx context.Context) ([]Snapshot, error)
 
-	// DropSnapshot frees a snapshot, or fails with ErrNoSnapshot.
+	// DropSnapshot removes a snapshot, or fails with ErrNoSnapshot.
 	DropSnapshot(ctx context.Context, name string) error
 
-	// OpenSnapshot opens a private copy of a snapshot as an engine of its own; what is written to it is gone
-	// with its Close, and the snapshot stays what it is. ErrNoSnapshot where there is none.
+	// OpenSnapshot opens a private copy of a snapshot as a separate engine. Writes to it are lost at its
+	// Close; the snapshot does not change. It fails with ErrNoSnapshot if there is none of that name.
 	OpenSnapshot(ctx context.Context, name string) (Engine, error)
 
-	// Restore replaces what this engine holds by a snapshot, in one step that a crash cannot divide. It opens
-	// the snapshot as a new engine, stops this one (calls that have begun are waited for, later ones fail
-	// with ErrClosed), and runs adopt, which may write to the new one. Where that succeeds the new engine is
-	// returned, the data of this one is gone for ever and the caller has nothing left to do but to Close it.
-	// Where anything fails this engine goes on as if nothing had happened.
+	// Restore replaces the data of this engine by a snapshot, in one step that is atomic even across a crash.
+	// It opens the snapshot as a new engine, stops this one (running calls are waited for, later ones fail
+	// with ErrClosed), and runs adopt, which may write to the new engine. On success the new engine is
+	// returned, the data of this engine are deleted, and the caller only has to Close this engine. On failure
+	// this engine continues unchanged.
 	Restore(ctx context.Context, name string, adopt func(next Engine) error) (Engine, error)
 }
 
@@ -36,15 +36,15 @@ type Snapshotter interface {
 type Snapshot struct {
 	Name  string
 	Note  []byte // the caller's
-	Bytes int64  // on disk, counting files that it shares with the data or with other snapshots
+	Bytes int64  // on disk, including files shared with the data or with other snapshots
 }
 
 var (
-	// ErrNoSnapshot is returned where there is no snapshot of that name.
+	// ErrNoSnapshot is returned if there is no snapshot of that name.
 	ErrNoSnapshot = errors.New("engine: no such snapshot")
-	// ErrSnapshotExists is returned by Snapshot where the name is taken.
+	// ErrSnapshotExists is returned by Snapshot if the name is taken.
 	ErrSnapshotExists = errors.New("engine: the snapshot exists already")
-	// ErrSnapshotName is returned for a name that cannot be: see ValidSnapshotName.
+	// ErrSnapshotName is returned for an invalid name: see ValidSnapshotName.
 	ErrSnapshotName = errors.New("engine: not a name for a snapshot")
 )
 
@@ -52,8 +52,9 @@ var (
 const maxSnapshotName = 64
 
 // ValidSnapshotName reports whether a snapshot can have this name: 1 to 64 lower-case letters, digits, '-',
-// '_' and '.', the first a letter or a digit and the last no dot. Two such names never become one where case
-// does not count. A new snapshot needs one that is a file name on every system, too: see NewSnapshotName.
+// '_' and '.'; the first is a letter or a digit and the last is not a dot. Two such names stay different on a
+// file system that ignores case. A new snapshot needs a name that is a valid file name on every system: see
+// NewSnapshotName.
 func ValidSnapshotName(name string) bool {
 	if name == "" || len(name) > maxSnapshotName || name[len(name)-1] == '.' {
 		return false
@@ -69,8 +70,8 @@ func ValidSnapshotName(name string) bool {
 	return true
 }
 
-// NewSnapshotName reports whether a snapshot can be given this name: a valid one that names no device of
-// Windows. Those are reserved whatever follows a dot: "con", "nul.1", "com3".
+// NewSnapshotName reports whether a new snapshot may be given this name: it must be valid and must not be a
+// device name of Windows. Device names are reserved with any suffix after a dot: "con", "nul.1", "com3".
 func NewSnapshotName(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	switch stem {

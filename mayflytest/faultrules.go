@@ -2,14 +2,14 @@ package mayflytest
 
 import "github.com/mayflydb/mayfly/internal/inject"
 
-// FaultRule says which operations fail, how, and how often: see Mayfly.Fail.
+// FaultRule selects the operations that fail, and sets how and how often: see Mayfly.Fail.
 type FaultRule = inject.Rule
 
-// FaultKind is what happens to an operation that a FaultRule hits.
+// FaultKind is the fault that a FaultRule injects.
 type FaultKind = inject.Fault
 
-// The kinds of faults. Statuses are those of Cosmos DB's protocol and for documents alone, as LockLost and
-// Detach are for messages; Latency and Drop are for both.
+// The kinds of faults. The ones with a status are from Cosmos DB's protocol and apply to documents only.
+// LockLost and Detach apply to messages only; Latency and Drop apply to both.
 const (
 	Throttled   = inject.Throttled   // 429
 	RetryWith   = inject.RetryWith   // 449
@@ -22,10 +22,10 @@ const (
 	Detach      = inject.Detach      // the link is detached
 )
 
-// FaultOperation is a kind of operation that rules tell apart.
+// FaultOperation is a kind of operation that rules can select.
 type FaultOperation = inject.Operation
 
-// The operations on documents, and behind them those on messages. Metadata is every other one: on accounts,
+// The operations on documents, followed by those on messages. Metadata is every other operation: on accounts,
 // databases, containers, ranges and so on.
 const (
 	ReadItem     = inject.ReadItem

@@ -1,14 +1,14 @@
 package mayflytest
 
-// A Fault is a rule by which operations over HTTP fail.
+// Fault is an active FaultRule.
 type Fault struct {
 	of *Mayfly
 	id string
 }
 
-// Fail lets operations over HTTP fail by a rule, behind those that there are: for the code under test, which
-// comes as a client. What the test does through Store never fails. Rules that say nothing of their end hold
-// until the test ends, or until End. A rule that is none ends the test.
+// Fail adds a rule by which operations over HTTP fail, after the existing rules. It affects the code under
+// test, which is a client; the test's own calls through Store never fail. A rule without an end of its own
+// holds until the test ends, or until End. An invalid rule ends the test.
 //
 //	m.Fail(FaultRule{Fault: Throttled, Share: 0.1, Seed: 7})
 //	m.Fail(FaultRule{Fault: Timeout, After: true, Count: 1,
@@ -22,7 +22,7 @@ func (m *Mayfly) Fail(r FaultRule) Fault {
 	return Fault{m, s.ID}
 }
 
-// Hits is how many operations have failed by the rule.
+// Hits returns how many operations have failed by the rule.
 func (f Fault) Hits() int {
 	for _, s := range f.of.server.Faults().List() {
 		if s.ID == f.id {
@@ -32,5 +32,5 @@ func (f Fault) Hits() int {
 	return 0
 }
 
-// End takes the rule back, and with it what it has counted. It may be called more than once.
+// End removes the rule and its counts. It may be called more than once.
 func (f Fault) End() { f.of.server.Faults().Delete(f.id) }

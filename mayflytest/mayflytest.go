@@ -25,8 +25,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Mayfly is a server for one test. Its methods may be called from the test and from goroutines of it; those
-// that cannot do what they are asked for end the test, so they belong into its own goroutine.
+// Mayfly is a server for one test. Its methods are safe for concurrent use. Methods that fail end the test,
+// so they must be called from the test's own goroutine.
 type Mayfly struct {
 	t         testing.TB
 	server    *serve.Server
@@ -49,46 +49,48 @@ type options struct {
 	seeds  []func() (*seed.Seed, error)
 }
 
-// At sets the moment at which the clock stands. Default: the first of January 2026, 00:00 UTC.
+// At sets the time at which the clock stands. Default: the first of January 2026, 00:00 UTC.
 func At(t time.Time) Option { return func(o *options) { o.at = t } }
 
-// WithRanges gives new containers n partition ranges. Default: by their throughput, which is one up to 10,000
-// RU/s.
+// WithRanges gives new containers n partition ranges. By default the number depends on their throughput: one
+// range up to 10,000 RU/s.
 func WithRanges(n int) Option { return func(o *options) { o.store.Ranges = n } }
 
 // WithStore changes how the store is opened. Its clock is always the test's.
 func WithStore(change func(*store.Options)) Option { return func(o *options) { change(&o.store) } }
 
-// WithHTTP changes how the endpoint answers: Throttle, Consistency, NoAuth and so on. Its store is always the
-// test's.
+// WithHTTP changes the options of the endpoint: Throttle, Consistency, NoAuth and so on. Its store is always
+// the test's.
 func WithHTTP(change func(*httpapi.Options)) Option { return func(o *options) { change(&o.http) } }
 
-// WithLogger reports where the server logs to. Default: nowhere.
+// WithLogger sets the server's logger. Default: nothing is logged.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithSeed plants a seed, a file or a folder in the form of mayfly serve --seed, before the test begins. Its
-// queues and topics are there for what its containers forward to them. Given again, it plants one more.
+// WithSeed plants a seed (a file or a folder, as for mayfly serve --seed) before the test begins. Its queues
+// and topics exist as targets to which its containers forward. It may be given several times, to plant
+// several seeds.
 func WithSeed(name string) Option {
 	return func(o *options) {
 		o.seeds = append(o.seeds, func() (*seed.Seed, error) { return seed.Open(name) })
 	}
 }
 
-// WithSeedFS is WithSeed for a file or folder in a file system, such as an embed.FS; "." is all of it.
+// WithSeedFS is WithSeed for a file or folder in a file system, such as an embed.FS; "." is the whole file
+// system.
 func WithSeedFS(files fs.FS, name string) Option {
 	return func(o *options) {
 		o.seeds = append(o.seeds, func() (*seed.Seed, error) { return seed.OpenFS(files, name) })
 	}
 }
 
-// cacheBytes is the block cache of a store, which lies in memory as it is.
+// cacheBytes is the size of the block cache. It is small, since the store is in memory anyway.
 const cacheBytes = 8 << 20
 
-// New starts a server, which ends with the test. Where it cannot be started the test ends.
+// New starts a server, which is closed when the test ends. If it cannot be started, the test ends.
 func New(t testing.TB, opts ...Option) *Mayfly {
 	t.Helper()
 	o := options{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), logger: slog.New(slog.DiscardHandler)}
-	o.store.ManualReaper = true // Advance purges: what is purged when does not depend on the machine
+	o.store.ManualReaper = true // Advance purges, so the moment of a purge does not depend on the machine
 	for _, option := range opts {
 		option(&o)
 	}
@@ -138,8 +140,8 @@ func readSeeds(list []func() (*seed.Seed, error)) (seeds []*seed.Seed, entities 
 	return seeds, entities, nil
 }
 
-// close ends what open started and fails the test for what is left over. A request that outlives its test is
-// a mistake of the test, and is broken off.
+// close ends everything that open started and fails the test for what is left over. A request that is still
+// running when the test ends is a mistake of the test, and is aborted.
 func (m *Mayfly) close() {
 	var errs []error
 	if m.server != nil {
@@ -153,27 +155,26 @@ func (m *Mayfly) close() {
 	}
 }
 
-// Store is the store itself, for what is easier done in Go than over the wire.
+// Store returns the store itself, for what is easier to do in Go than over HTTP.
 func (m *Mayfly) Store() *store.DB { return m.server.DB() }
 
-// URL is the endpoint, "http://127.0.0.1:PORT", without a slash at its end.
+// URL returns the endpoint, "http://127.0.0.1:PORT", without a slash at the end.
 func (m *Mayfly) URL() string { return "http://" + m.server.Addr().String() }
 
-// Key is the master key in base64: that of the emulators, unless WithHTTP has set another.
+// Key returns the master key in base64: that of the emulators, unless WithHTTP has set another.
 func (m *Mayfly) Key() string { return m.client.Transport.(*signer).masterKey() }
 
-// HTTPClient is a client whose requests to the endpoint are authorised with the master key. It closes with
-// the test.
+// HTTPClient returns a client that signs its requests with the master key. It is closed when the test ends.
 func (m *Mayfly) HTTPClient() *http.Client { return m.client }
 
-// Clock is the clock of the data, for code under test that asks for the time. To move it use Advance.
+// Clock returns the clock of the data, for code under test that reads the time. To move it use Advance.
 func (m *Mayfly) Clock() ttl.Clock { return m.clock }
 
-// Now is the moment of the clock.
+// Now returns the present time of the clock.
 func (m *Mayfly) Now() time.Time { return m.server.DB().Now() }
 
-// Advance moves the clock on by d, which must not be negative, and returns when all that this brings about
-// has happened.
+// Advance moves the clock forward by d, which must not be negative. When it returns, all effects of the move
+// have happened.
 func (m *Mayfly) Advance(d time.Duration) {
 	m.t.Helper()
 	ctx := context.Background()
@@ -185,8 +186,8 @@ func (m *Mayfly) Advance(d time.Duration) {
 	}
 }
 
-// Container finds the container "database/container", or makes it, with the database where that is missing.
-// Where it is made its partition key lies at the path and its TTL is on without a default, so that documents
+// Container returns the container "database/container". If it does not exist, it is created, with the
+// database if necessary, with this partition key path. Its TTL is then on without a default, so documents
 // expire by their own ttl.
 func (m *Mayfly) Container(name, partitionKeyPath string) *store.Container {
 	m.t.Helper()
@@ -229,10 +230,10 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 	return d.CreateContainer(ctx, spec, definition.Throughput{})
 }
 
-// WaitExpired moves the clock on to the moment at which an item expires, and returns when it is gone; for one
-// that has expired and is not purged yet the clock stays. partitionKey is a string, a number, a bool or nil,
-// or a []any of them for a hierarchical key. The test ends where there is no such item (any more), or where
-// it never expires as things stand.
+// WaitExpired moves the clock to the moment at which an item expires, and returns when the item is purged. If
+// the item has already expired, the clock does not move. partitionKey is a string, a number, a bool or nil,
+// or a []any of them for a hierarchical key. The test fails if the item does not exist, or never expires
+// under the present settings.
 func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	m.t.Helper()
 	c, err := m.lookUp(container)
@@ -278,13 +279,13 @@ func (m *Mayfly) explain(c *store.Container, partitionKey any, id string) (inspe
 	return c.ExplainItem(context.Background(), pk, id)
 }
 
-// A Snapshot is a state of a server, for its Restore.
+// Snapshot is a stored state of a server, for its Restore.
 type Snapshot struct {
 	of   *Mayfly
 	name string
 }
 
-// Snapshot keeps the present state of the store, the clock included.
+// Snapshot stores the present state of the store, including the clock.
 func (m *Mayfly) Snapshot() Snapshot {
 	m.t.Helper()
 	s := Snapshot{m, "mayflytest-" + strconv.FormatInt(m.snapshots.Add(1), 10)}
@@ -294,7 +295,7 @@ func (m *Mayfly) Snapshot() Snapshot {
 	return s
 }
 
-// Restore goes back to a snapshot of this server, as often as one likes.
+// Restore restores a snapshot of this server. A snapshot may be restored several times.
 func (m *Mayfly) Restore(s Snapshot) {
 	m.t.Helper()
 	if s.of != m {

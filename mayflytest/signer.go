@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// signer authorises requests with the master key.
+// signer signs requests with the master key.
 type signer struct {
 	key  string // "": the emulators'
 	base *http.Transport
@@ -19,7 +19,7 @@ func (s *signer) masterKey() string {
 	return s.key
 }
 
-// RoundTrip implements http.RoundTripper. A request that is authorised already is sent as it is.
+// RoundTrip implements http.RoundTripper. A request that is signed already is sent unchanged.
 func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") == "" {
 		r = r.Clone(r.Context())
@@ -28,5 +28,5 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.base.RoundTrip(r)
 }
 
-// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
 func (s *signer) CloseIdleConnections() { s.base.CloseIdleConnections() }

@@ -12,13 +12,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A tracker finds goroutines that a server has left behind, among those of other servers whose tests run in
-// parallel: what run starts carries a label that goroutines hand down to those that they start.
+// tracker finds goroutines that a server has left behind, among those of servers of parallel tests. The
+// goroutines that run starts carry a label, which the goroutines that they start inherit.
 type tracker struct{ id string }
 
 const trackerLabel = "mayflytest"
 
-// begin names the tracker by its address, which no other has meanwhile.
+// begin sets the tracker's id to its address, which is unique while it exists.
 func (t *tracker) begin() { t.id = fmt.Sprintf("%p", t) }
 
 // run calls fn, whose goroutines are tracked.
@@ -26,13 +26,13 @@ func (t *tracker) run(fn func()) {
 	pprof.Do(context.Background(), pprof.Labels(trackerLabel, t.id), func(context.Context) { fn() })
 }
 
-// Goroutines that have been told to end may take a moment to.
+// Goroutines that are ending may need a moment.
 const (
 	trackerTries = 200
 	trackerPause = 5 * time.Millisecond
 )
 
-// end waits until no tracked goroutine is left, and says which are where some do not end.
+// end waits until no tracked goroutine is left. If some do not end, its error lists them.
 func (t *tracker) end() error {
 	for try := range trackerTries {
 		left := t.left()
@@ -52,7 +52,7 @@ func (t *tracker) end() error {
 	return nil
 }
 
-// left are the stacks of the tracked goroutines.
+// left returns the stacks of the tracked goroutines.
 func (t *tracker) left() string {
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {

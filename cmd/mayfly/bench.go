@@ -66,7 +66,7 @@ func benchCommand() *cobra.Command {
 	return cmd
 }
 
-// benchServerCommand is the other end of `mayfly bench`: a server that it runs in a process of its own.
+// benchServerCommand is the server process that `mayfly bench` starts.
 func benchServerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "server {mayfly FOLDER | empty FILE}",
@@ -96,7 +96,7 @@ func benchServerCommand() *cobra.Command {
 	}
 }
 
-// startMayfly is the product as serve runs it.
+// startMayfly starts the product in the same way as serve.
 func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Context) error, error) {
 	s := &serve{log: newLogger(os.Stderr, "warn", "text")}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -18,10 +18,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// certFacts is what people compare of a certificate.
+// certFacts holds the facts of a certificate that users compare.
 type certFacts struct {
 	Subject   string    `json:"subject"`
-	SignsFor  []string  `json:"signsFor"` // names and addresses; empty: any
+	SignsFor  []string  `json:"signsFor"` // names and addresses; empty: any name
 	NotBefore time.Time `json:"notBefore"`
 	NotAfter  time.Time `json:"notAfter"`
 	SHA256    string    `json:"sha256"` // in hexadecimal
@@ -81,7 +81,7 @@ func certExportCommand() *cobra.Command {
 		case err != nil:
 			return err
 		case to != "":
-			return os.WriteFile(to, text, 0o644) //nolint:gosec // a certificate is no secret
+			return os.WriteFile(to, text, 0o644) //nolint:gosec // a certificate is not secret
 		}
 		return cli.PrintResult(cmd.OutOrStdout(), c.Json, strings.TrimSuffix(string(text), "\n"),
 			map[string]string{"pem": string(text)})
@@ -91,7 +91,7 @@ func certExportCommand() *cobra.Command {
 
 var errNoPEM = errors.New("the server's answer is not a certificate as PEM text")
 
-// fetchCertificate asks for the certificate that clients are to trust.
+// fetchCertificate fetches the certificate that clients have to trust.
 func fetchCertificate(ctx context.Context, c *cli.ServerCall) ([]byte, *x509.Certificate, error) {
 	at, err := cli.ServerAddress(c.Url)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// trustHint reports how something trusts the certificate in the file {}.
+// trustHint says how a language or a system is made to trust the certificate in the file {}.
 type trustHint struct {
 	For string `json:"for"`
 	How string `json:"how"`
 }
 
-// trustHints are for languages first, then for systems.
+// trustHints lists hints for languages first, then for systems.
 func trustHints() []trustHint {
 	return []trustHint{
 		{"go", "SSL_CERT_FILE={} on Linux; elsewhere the system's store"},

@@ -39,7 +39,7 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// checkResult is what a check has found.
+// checkResult is the result of a check.
 type checkResult struct {
 	Databases  int      `json:"databases"`
 	Containers int      `json:"containers"`
@@ -48,11 +48,11 @@ type checkResult struct {
 	Messages   int64    `json:"messages"`
 	Found      int      `json:"found"`
 	Violations []string `json:"violations"` // the first maxPrinted
-	Format     int      `json:"format"`     // of the folder, as it is
+	Format     int      `json:"format"`     // of the folder as it is now
 	Current    int      `json:"current"`    // the format that this program writes
 }
 
-// checkFolder opens the folder without the reaper and prints what Check finds, then a summary.
+// checkFolder opens the folder without the reaper and prints the findings of Check, then a summary.
 func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bool) (err error) {
 	db, queues, err := openExisting(ctx, o)
 	if err != nil {
@@ -112,9 +112,9 @@ func describeFormat(f store.Format) string {
 	return fmt.Sprintf("format %d, which serve brings up to date: format %d", f.Found, f.Current)
 }
 
-// openExisting opens a folder that has been Mayfly's before, to be read: what a kill has left half-done is
-// finished in memory alone. The clock is a virtual one, so that a folder is checked as of its own time where
-// it was served with one.
+// openExisting opens an existing folder read-only: what a killed process has left half-done is finished in
+// memory only. The clock is virtual, so that a folder that was served with a virtual clock is checked at its
+// own time.
 func openExisting(ctx context.Context, o pebble.Options) (*store.DB, *queue.Queues, error) {
 	o.ReadOnly = true
 	e, err := pebble.Open(ctx, o)
@@ -128,7 +128,7 @@ func openExisting(ctx context.Context, o pebble.Options) (*store.DB, *queue.Queu
 	return db, queues, err
 }
 
-// count reports how much there is, for the summary. Items that have expired and are not purged yet count.
+// count returns the numbers for the summary. Items that have expired but are not purged yet are counted.
 func count(ctx context.Context, db *store.DB) (containers int, documents int64, err error) {
 	for _, d := range db.Databases() {
 		for _, c := range d.Containers() {

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// clockCall is the question of one clock command.
+// clockCall is the request of a clock command.
 type clockCall struct {
 	cli.ServerCall
 	set, advance                         string
@@ -21,13 +21,13 @@ type clockCall struct {
 	freeze, resume, real, follow, settle bool
 }
 
-// clockAnswer is what a server tells of a clock.
+// clockAnswer is a server's description of a clock.
 type clockAnswer struct {
 	Now     time.Time `json:"now"`
 	Frozen  bool      `json:"frozen"`
 	Rate    float64   `json:"rate"`
 	Virtual bool      `json:"virtual"`
-	Own     *bool     `json:"own"` // of a database's
+	Own     *bool     `json:"own"` // only for a database's clock
 }
 
 func clockCommand() *cobra.Command {
@@ -77,7 +77,7 @@ func (c *clockCall) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.settle, "settle", false, "wait until all that has expired by then is purged")
 }
 
-// question works out the request. Without a change it is a look.
+// question returns the request. Without a change it just reads the clock.
 func (c *clockCall) question(flags *pflag.FlagSet) (method string, body any, err error) {
 	change := map[string]any{}
 	if c.real {

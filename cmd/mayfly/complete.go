@@ -24,12 +24,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/transfer"
 )
 
-// completionTime bounds the wait for a server that is asked for names: a person has pressed a key and waits.
+// completionTime limits the wait for a server that is asked for names, since a user waits for the completion.
 const completionTime = 2 * time.Second
 
-// flagValues are completions of flags by their names. Where two commands have a flag of one name for
-// different things, it stands with the command's path before it. Flags that are not here take what nobody can
-// know ahead.
+// flagValues returns completions of flags by name. If two commands use a flag name for different things, the
+// name is preceded by the command's path. Flags that are missing here have arbitrary values.
 func flagValues() map[string]cobra.CompletionFunc {
 	var (
 		entities = completeNames(entitiesPath, "entities")
@@ -87,7 +86,7 @@ func flagValues() map[string]cobra.CompletionFunc {
 	}
 }
 
-// argumentValues are completions of the arguments of commands, by the commands' paths.
+// argumentValues returns completions of the commands' arguments, by the commands' paths.
 func argumentValues() map[string]cobra.CompletionFunc {
 	var (
 		items     = firstArgument(completeItems)
@@ -130,8 +129,8 @@ func argumentValues() map[string]cobra.CompletionFunc {
 	return values
 }
 
-// addCompletions lets shells complete the values of flags, and names of what a running server has, for cmd
-// and all below it. What cannot be completed is nothing, not the names of files.
+// addCompletions adds completions of flag values, and of names from a running server, to cmd and its
+// subcommands. Everything else has no completion, not even of file names.
 func addCompletions(cmd *cobra.Command) error {
 	return addCompletionsOf(cmd, flagValues(), argumentValues())
 }
@@ -162,12 +161,12 @@ func addCompletionsOf(cmd *cobra.Command, flags, arguments map[string]cobra.Comp
 	return err
 }
 
-// choices are the values that there are, or that people give most often.
+// choices completes all possible values, or the most frequent ones.
 func choices(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// listOf is a list of some words, with commas between them.
+// listOf completes a list of words separated by commas.
 func listOf(values ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		before := begun[:strings.LastIndexByte(begun, ',')+1]
@@ -181,7 +180,7 @@ func listOf(values ...string) cobra.CompletionFunc {
 	}
 }
 
-// files are those whose names end so; all of them and folders where no end is named.
+// files completes files with one of the given endings; without endings, all files and folders.
 func files(ends ...string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		if len(ends) == 0 {
@@ -205,8 +204,8 @@ func trustNames() (names []string) {
 	return names
 }
 
-// completeNames completes names from a list of the running server: its path, and what the answer calls it. A
-// server that does not answer has no names.
+// completeNames completes names from a list of the running server. path is the list's path, and list its name
+// in the answer. If the server does not answer there are no names.
 func completeNames(path, list string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -223,10 +222,10 @@ func completeNames(path, list string) cobra.CompletionFunc {
 	}
 }
 
-// completedItems is how many ids of items are offered.
+// completedItems is the most ids of items that are offered.
 const completedItems = 50
 
-// completeItems completes ids of items of the container that the flags name.
+// completeItems completes ids of items of the container given by the flags.
 func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
 	withServer(cmd, func(ctx context.Context, c *cli.ServerCall) error {
@@ -271,8 +270,8 @@ func completeNumbers(cmd *cobra.Command, args []string, begun string) ([]string,
 	return numbers, cobra.ShellCompDirectiveNoFileComp
 }
 
-// withServer asks the server that the flags and the environment name. One that does not answer in time, or
-// refuses, has nothing to offer: there is no place for a complaint while somebody types.
+// withServer runs fn with the server given by the flags and the environment. If the server does not answer in
+// time, or refuses, there are no completions; no error is shown while a user types.
 func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ServerCall) error) {
 	if _, err := cli.ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {
 		return
@@ -291,10 +290,10 @@ func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ServerCa
 	}
 }
 
-// firstArgument is a completion of a command's first argument alone.
+// firstArgument completes only a command's first argument.
 func firstArgument(names cobra.CompletionFunc) cobra.CompletionFunc { return inOrder(names) }
 
-// inOrder completes one argument after the other.
+// inOrder completes each argument with its own function.
 func inOrder(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(each) {
@@ -304,7 +303,7 @@ func inOrder(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// namesIn are the ids or names in a list of objects that begin with what was typed.
+// namesIn returns the ids or names in a list of objects that begin with what was typed.
 func namesIn(list any, begun string) (names []string) {
 	rows, _ := list.([]any)
 	for _, row := range rows {

@@ -93,7 +93,7 @@ func containersCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// checkPartitionKey refuses a partition key that cannot be one, and says what it could be.
+// checkPartitionKey returns an error with advice for an invalid partition key.
 func checkPartitionKey(paths []string) error {
 	if len(paths) == 0 {
 		return cli.Misuse("--partition-key is missing: the path of the property by which documents are " +

@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// acceptDamagedLog is the flag that goes on without what a damaged log of writes has held.
+// acceptDamagedLog is the flag that opens a folder without the contents of a damaged write-ahead log.
 const acceptDamagedLog = "accept-damaged-log"
 
-// withRemedy adds to the error of a damaged log what can be done about it, and what that costs.
+// withRemedy adds to the error of a damaged log how to continue, and what is lost by that.
 func withRemedy(err error, dir string) error {
 	if !errors.Is(err, engine.ErrDamagedLog) {
 		return err

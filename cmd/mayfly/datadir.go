@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// defaultData is the data folder in the user's own place for such things.
+// defaultData returns the default data folder, in the user's folder for application data.
 func defaultData() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -21,7 +21,7 @@ func defaultData() (string, error) {
 	return dir, nil
 }
 
-// dataFolder decides by the platform's convention; "" where it leads nowhere.
+// dataFolder returns the data folder by the platform's convention, or "" if the convention gives none.
 func dataFolder(goos string, getenv func(string) string, home string) string {
 	under := func(base string, elem ...string) string {
 		if base == "" {
@@ -35,7 +35,7 @@ func dataFolder(goos string, getenv func(string) string, home string) string {
 	case "darwin":
 		return under(home, "Library", "Application Support", "Mayfly")
 	}
-	// a relative one must be ignored, says its specification
+	// the specification says that a relative path must be ignored
 	if xdg := getenv("XDG_DATA_HOME"); filepath.IsAbs(xdg) {
 		return filepath.Join(xdg, "mayfly")
 	}

@@ -1,5 +1,5 @@
-// Command mayfly is a document store whose documents can be mortal. It speaks the wire protocol of Azure
-// Cosmos DB for NoSQL.
+// Command mayfly is a document store whose documents can expire. It uses the wire protocol of Azure Cosmos
+// DB for NoSQL.
 //
 //	mayfly serve       answer on http(s)://localhost:8081/
 //	mayfly check DIR   prove that a data folder is consistent, without changing it
@@ -57,8 +57,8 @@
 //
 // # Wiring
 //
-// This package holds wiring alone, one file a command. The struct serve is the whole product: Open takes the
-// ports first, so that a port in use is found before anything is written, then opens the engine, the store
-// and the wire; Run answers until its context ends; Close drains the requests, then closes the store, and
-// with it the engine. Tests boot the same struct on port 0.
+// This package only connects the parts, with one file per command. The struct serve is the whole product.
+// Open opens the ports first, so that a port in use is found before anything is written, and then the engine,
+// the store and the endpoint. Run serves until its context ends. Close drains the requests, then closes the
+// store, and with it the engine. Tests use the same struct on port 0.
 package main

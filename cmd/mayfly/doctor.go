@@ -21,20 +21,20 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// doctorTime bounds each check, and doctorSkew is how far a server lets a client's clock be off.
+// doctorTime limits each check; doctorSkew is how much a client's clock may differ from the server's.
 const (
 	doctorTime = 5 * time.Second
 	doctorSkew = 15 * time.Minute
 )
 
-// States of a finding. A warning is what stops some clients alone.
+// States of a finding. A warning stops only some clients.
 const (
 	findingOK   = "ok"
 	findingWarn = "warn"
 	findingFail = "fail"
 )
 
-// finding is what one check has found.
+// finding is the result of one check.
 type finding struct {
 	Check  string `json:"check"`
 	State  string `json:"state"`
@@ -42,7 +42,7 @@ type finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// errSick is the error of a doctor who has found what stops every client.
+// errSick is returned if a finding stops every client.
 var errSick = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
@@ -89,7 +89,7 @@ func printFindings(out io.Writer, asJSON bool, list []finding) error {
 type doctor struct {
 	call cli.ServerCall
 	at   *url.URL
-	host string // with its port
+	host string // including its port
 }
 
 func newDoctor(c *cli.ServerCall, at *url.URL) *doctor {
@@ -103,8 +103,8 @@ func newDoctor(c *cli.ServerCall, at *url.URL) *doctor {
 	return &doctor{*c, at, net.JoinHostPort(at.Hostname(), port)}
 }
 
-// examine runs the checks in the order in which a client meets what they are about. Where the port does not
-// answer there is nothing behind it to look at.
+// examine runs the checks in the order in which a client would meet the problems. If the port does not
+// answer, the remaining checks are skipped.
 func (d *doctor) examine(ctx context.Context) []finding {
 	list := []finding{checkProxy(d.at.Hostname(), os.LookupEnv), d.within(ctx, d.checkPort)}
 	if list[1].State == findingFail {
@@ -122,8 +122,8 @@ func (d *doctor) within(ctx context.Context, check func(context.Context) finding
 	return check(ctx)
 }
 
-// checkProxy looks for variables that lead clients to a proxy. Go leaves localhost out by itself; the SDKs of
-// Python and JavaScript do not.
+// checkProxy looks for variables that lead clients to a proxy. Go never uses a proxy for localhost; the SDKs
+// of Python and JavaScript do.
 func checkProxy(host string, lookup func(string) (string, bool)) finding {
 	first := func(names ...string) (name, value string) {
 		for _, name := range names {
@@ -166,20 +166,21 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	return finding{"port", findingOK, found, ""}
 }
 
-// get asks without regard to proxies and trust, which have checks of their own.
+// get sends a request without a proxy and without checking the certificate: other checks cover these.
 func (d *doctor) get(ctx context.Context, req *http.Request) (*http.Response, error) {
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: d.untrusting()}
 	defer transport.CloseIdleConnections()
 	return transport.RoundTrip(req.WithContext(ctx))
 }
 
-// untrusting accepts any certificate: what is found is only looked at.
+// untrusting returns a TLS configuration that accepts any certificate, since the certificate is only
+// examined.
 func (d *doctor) untrusting() *tls.Config {
-	return &tls.Config{InsecureSkipVerify: true, ServerName: d.at.Hostname(), //nolint:gosec // see above
+	return &tls.Config{InsecureSkipVerify: true, ServerName: d.at.Hostname(), //nolint:gosec // only examined
 		NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// checkHost looks whether a Mayfly server answers, to the name that it is called by, and at its clock.
+// checkHost checks whether a Mayfly server answers under the given name, and compares its clock.
 func (d *doctor) checkHost(ctx context.Context) finding {
 	const check = "host"
 	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.Url, "/")+"/_mayfly/livez", nil)
@@ -237,14 +238,14 @@ func (d *doctor) checkKey(ctx context.Context) finding {
 		"look into the server's log"}
 }
 
-// shake is a handshake of TLS with what a client of HTTP/2 offers.
+// shake makes a TLS handshake that offers the same protocols as an HTTP/2 client.
 func (d *doctor) shake(ctx context.Context) (tls.ConnectionState, error) {
 	dialer := tls.Dialer{Config: d.untrusting()}
 	conn, err := dialer.DialContext(ctx, "tcp", d.host)
 	if err != nil {
 		return tls.ConnectionState{}, err
 	}
-	state := conn.(*tls.Conn).ConnectionState() //nolint:forcetypeassert // what the dialer promises
+	state := conn.(*tls.Conn).ConnectionState() //nolint:forcetypeassert // guaranteed by the dialer
 	return state, conn.Close()
 }
 
@@ -262,7 +263,7 @@ func (d *doctor) checkTLS(ctx context.Context) finding {
 	return finding{"tls", findingOK, version + ", ALPN " + state.NegotiatedProtocol, ""}
 }
 
-// checkTrust verifies the certificate as a client with the system's trust does.
+// checkTrust verifies the certificate like a client that uses the system's trusted certificates.
 func (d *doctor) checkTrust(ctx context.Context) finding {
 	const check = "trust"
 	state, err := d.shake(ctx)

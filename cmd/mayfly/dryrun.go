@@ -53,7 +53,7 @@ func dryRunCommand() *cobra.Command {
 	return cmd
 }
 
-// effectTexts are the effects in the order in which people want to know of them.
+// effectTexts are the effects, the most important first.
 var effectTexts = []struct{ name, text string }{
 	{"diesAtOnce", "expire at once"}, {"becomesMortal", "will expire, and would not have"},
 	{"diesSooner", "will expire sooner"}, {"diesLater", "will expire later"},
@@ -96,7 +96,7 @@ func printDryRun(out io.Writer, d laboratory.DryRunAnswer) error {
 	return nil
 }
 
-// reservations says what an answer about a whole container is not.
+// reservations returns the limits of an answer about a container: that it is an estimate or not complete.
 func reservations(method string, complete bool) (text string) {
 	if method != "exact" {
 		text = " (estimated: leases were not looked at)"

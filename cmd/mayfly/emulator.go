@@ -16,12 +16,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// emulatorVariables is the flag that makes a server take the variables of the official emulators. They are
-// named so plainly (PORT, LOG_LEVEL) that a shell may have them for other programs: only an image, where
-// nothing else runs, has the flag on.
+// emulatorVariables is the flag that makes a server read the variables of the official emulators. Their names
+// are so general (PORT, LOG_LEVEL) that a shell may have set them for other programs. So only container
+// images, which run nothing else, set the flag.
 const emulatorVariables = "emulator-variables"
 
-// emulatorConfig is where the Service Bus emulator has its entities, as its users mount them.
+// emulatorConfig is the path at which users of the Service Bus emulator mount its entities.
 const emulatorConfig = "/ServiceBus_Emulator/ConfigFiles/Config.json"
 
 func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
@@ -30,28 +30,29 @@ func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
 			"flags and MAYFLY_* win over them")
 }
 
-// emulatorVariable is a variable of an official emulator: of the vnext or the classic one of Cosmos DB, or of
-// that of Service Bus.
+// emulatorVariable is a variable of an official emulator: the vnext or the classic one of Cosmos DB, or that
+// of Service Bus.
 type emulatorVariable struct {
 	name string
 	arg  string // the same on the command line of the vnext emulator; "": it has none
 	flag string // that has its meaning; "": nothing has
 
-	// read makes the flag's value; an empty one is not set. nil takes the variable as it is.
+	// read converts the value to that of the flag; an empty result leaves the flag unset. nil: the value is
+	// used unchanged.
 	read func(value string) (string, error)
 
-	// missed tells, where a user may miss what the variable asks for, how it is had here.
+	// missed says how to get the effect of a variable that has none here; empty: there is nothing to say.
 	missed string
 }
 
-// emulatorTable are the variables in the emulators' documentation. What is not in it is nobody's.
+// emulatorTable lists the variables in the emulators' documentation. All other variables are ignored.
 func emulatorTable() []emulatorVariable {
 	const oneCertificate = "the server makes its certificate: mayfly cert export"
 	return []emulatorVariable{
 		{name: "PORT", arg: "port", flag: "port"},
-		{name: "PROTOCOL", arg: "protocol"}, // one port answers HTTP and HTTPS
+		{name: "PROTOCOL", arg: "protocol"}, // one port answers both HTTP and HTTPS
 		{name: "ENABLE_EXPLORER", arg: "enable-explorer"},
-		// The second port answers like the first: the explorer is there, too.
+		// The second port answers like the first, including the explorer.
 		{name: "EXPLORER_PORT", arg: "explorer-port", flag: "compute-port"},
 		{name: "EXPLORER_PROTOCOL", arg: "explorer-protocol"},
 		{name: "GATEWAY_PUBLIC_ENDPOINT", arg: "gateway-endpoint", flag: "san", read: hostAlone},
@@ -60,7 +61,7 @@ func emulatorTable() []emulatorVariable {
 		{name: "CERT_PATH", arg: "cert-path", missed: oneCertificate},
 		{name: "CERT_SECRET", missed: oneCertificate},
 		{name: "LOG_LEVEL", arg: "log-level", flag: "log-level", read: emulatorLevel},
-		// Where it is true, OTEL_* say where to.
+		// If it is true, the OTEL_* variables define the target.
 		{name: "ENABLE_OTLP_EXPORTER", arg: "enable-otlp", flag: "otlp", read: whenFalse("off")},
 		{name: "ENABLE_CONSOLE_EXPORTER", arg: "enable-console"},
 		{name: "VERBOSE", arg: "verbose"},
@@ -72,7 +73,7 @@ func emulatorTable() []emulatorVariable {
 		{name: "AZURE_COSMOS_EMULATOR_KEY", flag: "key"},
 		{name: "AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE", flag: "san", read: hostAlone},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE", flag: "memory", read: whenFalse("true")},
-		{name: "AZURE_COSMOS_EMULATOR_PARTITION_COUNT"}, // bounds containers, which are not bounded here
+		{name: "AZURE_COSMOS_EMULATOR_PARTITION_COUNT"}, // limits containers, which are not limited here
 		{name: "AZURE_COSMOS_EMULATOR_DEFAULT_PARTITION_COUNT"},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_EXPLORER"},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_MONGODB_ENDPOINT", missed: "there is the API for NoSQL alone"},
@@ -86,7 +87,7 @@ func emulatorTable() []emulatorVariable {
 	}
 }
 
-// hostAlone is the host of "host", "host:port" or a URL.
+// hostAlone returns the host of "host", "host:port" or a URL.
 func hostAlone(value string) (string, error) {
 	if u, err := url.Parse(value); err == nil && u.Host != "" {
 		return u.Hostname(), nil
@@ -97,7 +98,7 @@ func hostAlone(value string) (string, error) {
 	return value, nil
 }
 
-// emulatorLevel is the level of the log that is nearest to the emulator's.
+// emulatorLevel returns the log level that is closest to the emulator's.
 func emulatorLevel(value string) (string, error) {
 	switch value = strings.ToLower(value); value {
 	case "quiet":
@@ -108,7 +109,7 @@ func emulatorLevel(value string) (string, error) {
 	return value, nil
 }
 
-// whenFalse sets a flag where the variable is false, and leaves it alone where that is true.
+// whenFalse returns the flag's value for a variable that is false, and nothing for one that is true.
 func whenFalse(flag string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		on, err := strconv.ParseBool(strings.ToLower(value))
@@ -119,7 +120,7 @@ func whenFalse(flag string) func(string) (string, error) {
 	}
 }
 
-// applyServeVariables sets each flag that was not given from its variable, and, with --emulator-variables,
+// applyServeVariables sets each flag that was not given from its own variable and, with --emulator-variables,
 // from that of an emulator. It returns each flag's source.
 func applyServeVariables(flags *pflag.FlagSet,
 	lookup func(string) (string, bool)) (map[string]cli.Source, error) {
@@ -130,8 +131,8 @@ func applyServeVariables(flags *pflag.FlagSet,
 	return sources, err
 }
 
-// applyEmulatorVariables sets those of the flags that neither the command line nor a variable of Mayfly's own
-// has set. A list gets one member more in any case.
+// applyEmulatorVariables sets the flags that neither the command line nor a variable of Mayfly has set. A
+// flag that is a list gets one more member in any case.
 func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, bool),
 	sources map[string]cli.Source) error {
 	for _, v := range emulatorTable() {
@@ -163,9 +164,9 @@ func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, b
 	return nil
 }
 
-// emulatorArguments makes the arguments of `serve` of those of the vnext emulator, as its containers are
-// started with them (--protocol https). Those that serve has by the same name stay arguments, the others are
-// the values of their variables; what is no argument of that emulator is left as it is.
+// emulatorArguments converts the arguments of the vnext emulator's containers (--protocol https). Arguments
+// that serve has under the same name stay arguments; the others become values of their variables. Unknown
+// arguments stay unchanged.
 func emulatorArguments(args []string) (own []string, variables map[string]string) {
 	own, variables = []string{"serve"}, map[string]string{}
 	for i := 0; i < len(args); i++ {
@@ -188,8 +189,8 @@ func emulatorArguments(args []string) (own []string, variables map[string]string
 	return own, variables
 }
 
-// takeEmulatorArguments is what a container is started with, where that is meant for the vnext emulator:
-// options without a command.
+// takeEmulatorArguments returns the arguments of serve for a container that is started with the vnext
+// emulator's arguments, which are options without a command. Other arguments stay unchanged.
 func takeEmulatorArguments(args []string) []string {
 	if os.Getenv(cli.Variable(emulatorVariables)) != "true" || len(args) == 0 ||
 		!strings.HasPrefix(args[0], "--") || args[0] == "--help" || args[0] == "--version" {
@@ -202,13 +203,13 @@ func takeEmulatorArguments(args []string) []string {
 	return own
 }
 
-// greetEmulator ends the greeting with the words by which the official modules of Testcontainers know that an
-// emulator is ready.
+// greetEmulator prints, after the greeting, the words by which the official Testcontainers modules detect
+// that an emulator is ready.
 func (s *serve) greetEmulator(w io.Writer) {
 	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\n", s.authority(portOf(s.listeners[0])))
 }
 
-// tellEmulatorVariables names those variables of the emulators that are set and have no meaning here.
+// tellEmulatorVariables logs which of the emulators' variables are set but have no effect.
 func tellEmulatorVariables(log *slog.Logger, lookup func(string) (string, bool)) {
 	var idle []string
 	for _, v := range emulatorTable() {
@@ -225,7 +226,7 @@ func tellEmulatorVariables(log *slog.Logger, lookup func(string) (string, bool))
 	}
 }
 
-// settleEmulator takes the entities of the Service Bus emulator where its users mount them.
+// settleEmulator uses the entities of the Service Bus emulator if they are mounted at its path.
 func (f *serveFlags) settleEmulator(config string) {
 	bus := &f.servicebus
 	if !f.emulatorVariables || !bus.on || bus.config != "" {
@@ -236,11 +237,11 @@ func (f *serveFlags) settleEmulator(config string) {
 	}
 }
 
-// maxKeyFile is more than any key takes.
+// maxKeyFile is more than the size of any key, in bytes.
 const maxKeyFile = 4096
 
-// readKeyFile puts the content of --key-file in the place of --key. What was given nearer to the command line
-// wins.
+// readKeyFile sets --key to the content of --key-file. The one whose source has the higher rank takes
+// precedence.
 func (f *serveFlags) readKeyFile(sources map[string]cli.Source) error {
 	if f.keyFile == "" || f.key != "" && sources["key"] > sources["key-file"] {
 		return nil

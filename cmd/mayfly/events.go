@@ -13,15 +13,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// eventsAnswer is a page of a log of expiries.
+// eventsAnswer is a page of a log of expirations.
 type eventsAnswer struct {
 	Events   []json.RawMessage `json:"events"`
 	Position string            `json:"position"`
 	Lost     bool              `json:"lost"`
 }
 
-// eventsPoll is how long one request waits for events, in seconds. The server may be told to stop meanwhile,
-// so not for ever.
+// eventsPoll is how long one request waits for events, in seconds. It is limited because the server may be
+// stopped meanwhile.
 const eventsPoll = 30
 
 func eventsCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func eventsCommand() *cobra.Command {
 		for {
 			page, err := fetchEvents(cmd.Context(), &c, after, follow)
 			if err != nil && follow && errors.Is(err, context.Canceled) {
-				return nil // interrupted, as it must be
+				return nil // the user interrupted it, which is no error
 			}
 			if err != nil {
 				return err

@@ -6,16 +6,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// example is how a command is used: lines that can be pasted. long is what its help says beyond its one
-// sentence, where the command has no text of its own.
+// example shows how a command is used: lines that can be pasted. long is the long text of its help, if the
+// command has none itself.
 type example struct {
 	command string
 	long    string
 	lines   []string
 }
 
-// examples are those of all commands, in an order in which each finds what it needs: a test goes through
-// them.
+// examples contains those of all commands. Each example depends only on earlier ones: a test runs them in
+// this order.
 var examples = []example{
 	{"serve", "", []string{
 		"mayfly serve",
@@ -223,12 +223,12 @@ var examples = []example{
 	{"reset", "", []string{"mayfly reset"}},
 }
 
-// addExamples gives the commands their examples.
+// addExamples adds the examples to the commands.
 func addExamples(root *cobra.Command) {
 	for _, e := range examples {
 		cmd, _, err := root.Find(strings.Fields(e.command))
 		if err != nil {
-			continue // a test finds those that are not there
+			continue // a test reports missing commands
 		}
 		cmd.Example = "  " + strings.Join(e.lines, "\n  ")
 		if e.long != "" {

@@ -20,7 +20,8 @@ const (
 	exitDisk   = 6
 )
 
-// exitCode classifies the error of a command. It is the only place that maps causes to exit codes.
+// exitCode returns the exit code for the error of a command. It is the only place that maps causes to exit
+// codes.
 func exitCode(f *cli.Failure) int {
 	var usage *cli.UsageError
 	var listen *listenError
@@ -43,7 +44,7 @@ func exitCode(f *cli.Failure) int {
 	return exitFailed
 }
 
-// listenError is an address that cannot be listened on.
+// listenError reports an address that cannot be listened on.
 type listenError struct {
 	address string
 	err     error
@@ -59,7 +60,7 @@ func (e *listenError) Error() string {
 
 func (e *listenError) Unwrap() error { return e.err }
 
-// inUse reports whether another socket has the address. Windows reports its own number for that.
+// inUse reports whether another socket uses the address. Windows has its own error number for that.
 func (e *listenError) inUse() bool {
 	const wsaeAddrInUse = syscall.Errno(10048)
 	return errors.Is(e.err, syscall.EADDRINUSE) || runtime.GOOS == "windows" &&

@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// itemCall is a question about one item.
+// itemCall is a request about one item.
 type itemCall struct {
 	cli.ServerCall
 	partitionKey string
@@ -27,7 +27,7 @@ func (c *itemCall) register(flags *pflag.FlagSet) {
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
 
-// question names the item.
+// question returns the body that names the item.
 func (c *itemCall) question(id string) (map[string]any, error) {
 	q := map[string]any{"id": id}
 	key, err := cli.ParsePartitionKey(c.partitionKey)
@@ -37,8 +37,8 @@ func (c *itemCall) question(id string) (map[string]any, error) {
 	return q, err
 }
 
-// itemKey is the partition key of an item: as given, or by its id alone, where that is the container's
-// partition key.
+// itemKey returns the partition key of an item: the given one, or the item's id if the container is
+// partitioned by the id.
 func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil || err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// explainCall is the question of one explain command.
+// explainCall is the request of an explain command.
 type explainCall struct {
 	cli.ServerCall
 	partitionKey string
@@ -49,7 +49,7 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// request is the signed request for the explanation of a query.
+// request returns the signed request for the explanation of a query.
 func (e *explainCall) request(ctx context.Context, text string) (*http.Request, error) {
 	question := map[string]any{"database": e.Database, "container": e.Container, "query": text}
 	key, err := cli.ParsePartitionKey(e.partitionKey)
@@ -62,7 +62,7 @@ func (e *explainCall) request(ctx context.Context, text string) (*http.Request, 
 	return e.ServerCall.Request(ctx, "_mayfly/explain", question)
 }
 
-// printExplanation writes the plan and the figures for people.
+// printExplanation prints the plan and the figures as text.
 func printExplanation(out io.Writer, e laboratory.Explanation) error {
 	if _, err := fmt.Fprintf(out, "%s\n\n", strings.TrimRight(e.Plan, "\n")); err != nil {
 		return err

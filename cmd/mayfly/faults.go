@@ -27,7 +27,7 @@ func faultsCommand() *cobra.Command {
 	}, faultsListCommand(), faultsAddCommand(), faultsDeleteCommand(), faultsClearCommand())
 }
 
-// faultsCall is a command about the faults of a server.
+// faultsCall makes a command about the faults of a server.
 func faultsCall(c *cli.ServerCall, cmd *cobra.Command,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	flags := cmd.Flags()
@@ -48,7 +48,7 @@ func faultsListCommand() *cobra.Command {
 		})
 }
 
-// faultFlags are the parts of a fault.
+// faultFlags defines a fault.
 type faultFlags struct {
 	operations        []string
 	entity            string
@@ -88,7 +88,7 @@ func faultsAddCommand() *cobra.Command {
 	flags.StringVar(&c.Container, "container", "", "container of the documents (default any)")
 	flags.StringVar(&f.entity, "entity", "", "queue, topic or subscription of the messages (default any)")
 	flags.Float64Var(&f.share, "share", 1, "share of the operations, above 0 and up to 1")
-	// MAYFLY_SEED is a folder of serve's.
+	// The flag is not called seed: MAYFLY_SEED is the variable of serve's --seed.
 	flags.Int64Var(&f.seed, "random-seed", 0, "seed of the series that chooses among them")
 	flags.Int64Var(&f.skip, "skip", 0, "how many operations go by first")
 	flags.Int64Var(&f.count, "count", 0, "it ends after so many hits (default never)")
@@ -104,7 +104,7 @@ func faultsAddCommand() *cobra.Command {
 	return cmd
 }
 
-// question is the body that asks for the fault.
+// question returns the request body for the fault.
 func (f *faultFlags) question(fault string, c *cli.ServerCall) map[string]any {
 	q := map[string]any{"fault": fault, "share": f.share, "seed": f.seed, "skip": f.skip, "count": f.count,
 		"latencyMs": f.latency.Milliseconds(), "retryAfterMs": f.retry.Milliseconds(),
@@ -146,7 +146,7 @@ func faultsClearCommand() *cobra.Command {
 		})
 }
 
-// printFaults writes faults for people.
+// printFaults prints faults as text.
 func printFaults(out io.Writer, list []laboratory.Fault) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tfault\toperations\tof\tshare\twhen\tuntil\tseen\thits\tended")

@@ -8,16 +8,17 @@ import (
 	"strconv"
 )
 
-// authority is host:port as a client on this machine writes it.
+// authority returns host:port for a client on this machine.
 func (s *serve) authority(port int) string {
 	host := s.flags.host
 	if ip := net.ParseIP(host); ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
-		host = "localhost" // the certificate has this name, and SDKs have exceptions for it
+		host = "localhost" // the certificate is for this name, and SDKs treat it specially
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// greet prints what a user needs to connect. It must stay plain: scripts cut it by its first words.
+// greet prints what a user needs to connect. The lines must keep their first words: scripts find them by
+// these.
 func (s *serve) greet(w io.Writer) {
 	var ports []int
 	for _, ln := range s.listeners {
@@ -26,7 +27,7 @@ func (s *serve) greet(w io.Writer) {
 		}
 	}
 	main := s.authority(ports[0])
-	key := "<the key given>" // a secret does not belong into a log
+	key := "<the key given>" // do not print a secret to a log
 	if s.flags.wellKnownKey() {
 		key = s.flags.key
 	}
@@ -69,11 +70,12 @@ func (s *serve) greet(w io.Writer) {
 	}
 }
 
-// greetClients prints what can be pasted as it is. The clients of .NET and Java want to be told to pass over
-// a certificate that they do not know, and to use the gateway mode where direct mode is off; what makes the
-// others trust the certificate is told beside it.
+// greetClients prints settings that can be pasted. The .NET and Java clients need settings to skip the check
+// of an unknown certificate, and to use the gateway mode if direct mode is off. For the other clients the
+// greeting says how to trust the certificate.
 func (s *serve) greetClients(row func(name, value string), main, key string) {
-	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
+	// Clients that support the last setting (.NET) skip the check of the certificate; others ignore the
+	// setting.
 	connection := "AccountEndpoint=https://" + main + "/;AccountKey=" + key +
 		";DisableServerCertificateValidation=true;"
 	row("connection", connection)

@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// healthTimeout bounds the whole question: a server that takes longer is not ready.
+// healthTimeout limits the whole check: a server that takes longer is not ready.
 const healthTimeout = 5 * time.Second
 
 func healthCommand() *cobra.Command {
@@ -53,7 +53,7 @@ func healthCommand() *cobra.Command {
 	return cmd
 }
 
-// reachable is an address at which a server that listens on host can be reached from its own machine.
+// reachable returns an address at which a server that listens on host is reachable from its own machine.
 func reachable(host string) string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		return "localhost"
@@ -64,7 +64,7 @@ func reachable(host string) string {
 	return host
 }
 
-// askReady gets a URL and takes every status but 200 for an error.
+// askReady requests a URL and returns an error for every status except 200.
 func askReady(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -77,7 +77,7 @@ func askReady(ctx context.Context, url string) error {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		// the status alone decides; the text is for people
+		// only the status matters; the text is for the user
 		body, _ := io.ReadAll(io.LimitReader(res.Body, 512))
 		return fmt.Errorf("not ready: %s answers %s: %s", url, res.Status, strings.TrimSpace(string(body)))
 	}

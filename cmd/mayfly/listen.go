@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// listen opens the ports of the server. The first listener is the one that was asked for: without it there is
-// no server. The others are conveniences, and a port that is taken there is only worth a warning.
+// listen opens the ports of the server. The first port is the requested one: without it the server does not
+// start. The others are optional, and a port that is in use is only a warning.
 func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listener, error) {
 	first, err := listenOn(ctx, f.host, f.port)
 	if err != nil {
@@ -23,7 +23,7 @@ func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listene
 		}
 		all = append(all, ln)
 	}
-	twin := f.hasTwin() // a machine may well have no IPv6
+	twin := f.hasTwin() // the machine may have no IPv6
 	if twin {
 		extra("::1", portOf(first), slog.LevelDebug)
 	}

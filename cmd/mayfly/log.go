@@ -7,19 +7,18 @@ import (
 	"sync"
 )
 
-// Whoever sends requests decides how many lines there are: a loop that has gone wild, or a disk that is full
-// while a thousand clients write, must not fill a disk in minutes, nor wait for a slow terminal at every
-// step.
+// Clients decide how many lines are logged. A client that loops, or a full disk while a thousand clients
+// write, must not fill a disk with log lines in minutes, or make every request wait for a slow terminal.
 const (
-	// maxDebugLines is how many lines below the level info may be written in a second.
+	// maxDebugLines is the most lines a second below level info.
 	maxDebugLines = 1000
-	// maxSameLines is how many lines with one message may be written in a second, from the level info on.
+	// maxSameLines is the most lines a second with the same message, from level info on.
 	maxSameLines = 50
-	// maxLines is how many lines from the level info on may be written in a second, whatever they say.
+	// maxLines is the most lines a second from level info on, with any message.
 	maxLines = 500
 )
 
-// newLogger writes what has at least a level, as many lines a second as the constants above allow.
+// newLogger returns a logger that writes lines from a level on, limited by the constants above.
 func newLogger(w io.Writer, level, format string) *slog.Logger {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -33,7 +32,7 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 	return slog.New(&boundedLog{h, &lineBudget{same: make(map[string]int)}})
 }
 
-// boundedLog is a handler with a budget of lines. What it leaves out it tells of in a line.
+// boundedLog is a handler with a limited number of lines a second. It reports how many lines it has left out.
 type boundedLog struct {
 	slog.Handler
 	lines *lineBudget
@@ -60,7 +59,7 @@ func (b *boundedLog) Handle(ctx context.Context, r slog.Record) error {
 	return b.Handler.Handle(ctx, r)
 }
 
-// tell writes a line of the log's own at the time of another one.
+// tell writes a line about the log itself, with the time of another line.
 func (b *boundedLog) tell(ctx context.Context, at slog.Record, level slog.Level, message string,
 	attrs ...slog.Attr) error {
 	told := slog.NewRecord(at.Time, level, message, 0)
@@ -78,24 +77,24 @@ func (b *boundedLog) WithGroup(name string) slog.Handler {
 	return &boundedLog{b.Handler.WithGroup(name), b.lines}
 }
 
-// lineBudget counts the lines of a second.
+// lineBudget counts the lines of one second.
 type lineBudget struct {
 	mu     sync.Mutex
 	second int64
 	debug  int            // lines below info that were written
-	others int            // other lines
-	same   map[string]int // of them, those with one message
+	others int            // number of other lines
+	same   map[string]int // number of other lines by message
 	left   leftOut
 }
 
-// leftOut is how many lines nobody was told of.
+// leftOut counts lines that were left out and not reported yet.
 type leftOut struct {
 	debug, others int
-	example       string // the message of the first of the others
+	example       string // message of the first of the others
 }
 
-// take asks for a line in a second. before is what was left out in the seconds before, which nobody was told
-// of.
+// take asks for permission to write a line in a second. before is what was left out in earlier seconds and
+// has not been reported yet.
 func (b *lineBudget) take(second int64, level slog.Level, message string) (ok bool, before leftOut) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

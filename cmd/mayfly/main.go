@@ -21,8 +21,8 @@ func main() {
 	os.Exit(execute(signalled(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// signalled is a context that the first signal ends, and with it the command in good order. A second signal
-// ends the process at once. The goroutine that waits for them lives as long as the process.
+// signalled returns a context that ends with the first signal, so that the command ends in an orderly way. A
+// second signal ends the process at once. The goroutine that waits for signals runs as long as the process.
 func signalled() context.Context {
 	signals := make(chan os.Signal, 2)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), signalsKey{}, signals))
@@ -36,10 +36,10 @@ func signalled() context.Context {
 	return ctx
 }
 
-// signalsKey is where the context of signalled has its channel.
+// signalsKey is the context key of signalled's channel.
 type signalsKey struct{}
 
-// withoutSignals takes signals away from signalled: for a command that gives Ctrl-C a meaning of its own.
+// withoutSignals stops signalled from receiving signals, for a command that handles Ctrl-C itself.
 func withoutSignals(ctx context.Context) context.Context {
 	if signals, ok := ctx.Value(signalsKey{}).(chan os.Signal); ok {
 		signal.Stop(signals)
@@ -47,7 +47,7 @@ func withoutSignals(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// rootCommand is the program with all of its commands.
+// rootCommand returns the program with all its commands.
 func rootCommand() *cobra.Command {
 	root := cli.Family(&cobra.Command{
 		Use:           "mayfly",
@@ -78,7 +78,7 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// group says under which title the help lists commands.
+// group puts commands under a title of the help.
 func group(title string, cmds ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range cmds {
 		cmd.GroupID = title
@@ -91,14 +91,14 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return executeFrom(ctx, os.Stdin, args, stdout, stderr)
 }
 
-// executeFrom is execute with an input of its own.
+// executeFrom is execute with an input.
 func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	if err := addCompletions(root); err != nil {
 		fmt.Fprintln(stderr, "mayfly:", err)
 		return exitFailed
 	}
-	// of no arguments, too: for nil, cobra takes those of the process
+	// never nil: for nil, cobra uses the arguments of the process
 	root.SetArgs(append([]string{}, takeEmulatorArguments(args)...))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -115,5 +115,5 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 	if errors.As(err, &failed) {
 		return exitCode(failed)
 	}
-	return exitUsage // what cobra itself refuses
+	return exitUsage // an error of cobra itself
 }

@@ -26,7 +26,7 @@ func manCommand() *cobra.Command {
 		if err := os.MkdirAll(args[0], 0o755); err != nil {
 			return err
 		}
-		// The pages of two builds of one revision are the same.
+		// Two builds of the same revision give the same pages.
 		revised := revisionTime()
 		header := &doc.GenManHeader{Section: "1", Source: "mayfly " + version(), Manual: "Mayfly",
 			Date: &revised}
@@ -43,7 +43,8 @@ func manCommand() *cobra.Command {
 	return cmd
 }
 
-// revisionTime is when the revision that was built was committed; where the binary does not tell, 1970.
+// revisionTime returns when the revision of this build was committed, or 1970 if the binary does not contain
+// it.
 func revisionTime() time.Time {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -55,7 +56,7 @@ func revisionTime() time.Time {
 	return time.Unix(0, 0).UTC()
 }
 
-// everyCommand goes through cmd and all below it that have a page.
+// everyCommand yields cmd and all its subcommands that have a manual page.
 func everyCommand(cmd *cobra.Command) func(yield func(*cobra.Command) bool) {
 	return func(yield func(*cobra.Command) bool) { eachCommand(cmd, yield) }
 }

@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// openPorts takes the ports of Cosmos DB, where nothing is answered before Run, and that of health probes.
+// openPorts opens the Cosmos DB ports, which answer nothing before Run, and the port for health probes.
 func (s *serve) openPorts(ctx context.Context) (err error) {
 	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
 		return err
@@ -13,8 +13,8 @@ func (s *serve) openPorts(ctx context.Context) (err error) {
 	return s.openProbes(ctx)
 }
 
-// openProbes answers health probes from now on, where a port is asked for. A port that is taken is only worth
-// a warning: the server does not fail for what asks whether it works.
+// openProbes answers health probes from now on, if a port is set. If the port is in use it only logs a
+// warning: the server works without probes.
 func (s *serve) openProbes(ctx context.Context) error {
 	port, on, err := s.flags.health()
 	if err != nil || !on {
@@ -28,7 +28,7 @@ func (s *serve) openProbes(ctx context.Context) error {
 	all := []net.Listener{first}
 	if s.flags.hasTwin() {
 		ln, err := listenOn(ctx, "::1", portOf(first))
-		if err != nil { // a machine may well have no IPv6
+		if err != nil { // the machine may have no IPv6
 			s.log.Debug("a further port is not available", "error", err)
 		} else {
 			all = append(all, ln)

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// putCall is one document to be stored.
+// putCall stores one document.
 type putCall struct {
 	cli.ServerCall
 	create, replace bool
@@ -67,7 +67,7 @@ func putCommand() *cobra.Command {
 	return cmd
 }
 
-// document is what is to be stored, from wherever it comes.
+// document reads the document from the argument, a file or the standard input.
 func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMessage, err error) {
 	if (len(args) > 0) == (c.file != "") {
 		return nil, cli.Misuse("give the document, - for the standard input, or --file")
@@ -97,7 +97,8 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 	return document, cli.CheckJSON(where, document)
 }
 
-// request is the write. A create or upsert finds its partition by the document, a replace must name it.
+// request returns the write. A create or upsert derives the partition key from the document; a replace must
+// name it.
 func (c *putCall) request(ctx context.Context, document json.RawMessage) (*http.Request, error) {
 	if !c.replace {
 		req, err := c.Call(ctx, http.MethodPost, cli.ItemsPath, document)

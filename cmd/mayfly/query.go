@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// queryCall is one query and how its rows are printed.
+// queryCall is one query and the format of its rows.
 type queryCall struct {
 	cli.ServerCall
 	partitionKey string
@@ -63,7 +63,7 @@ func queryCommand() *cobra.Command {
 	return cmd
 }
 
-// argumentOrInput is what an argument says, or for - the standard input.
+// argumentOrInput returns the argument, or the standard input for "-".
 func argumentOrInput(argument string, stdin io.Reader) (string, error) {
 	if argument != "-" {
 		return argument, nil
@@ -101,8 +101,8 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	return w.end()
 }
 
-// pages asks a query from a continuation on, page after page of at most that many rows (0: as the server
-// likes), until fn is false. It returns the continuation behind the last page; empty at the end.
+// pages reads pages of a query from a continuation on, each with at most that many rows (0: the server's
+// default), until fn returns false. It returns the continuation behind the last page; empty at the end.
 func (c *queryCall) pages(ctx context.Context, text, continuation string, most int,
 	fn func(rows []json.RawMessage, a cli.Answered) (more bool, err error)) (last string, err error) {
 	question := map[string]any{"query": text, "parameters": c.parameters()}
@@ -141,10 +141,10 @@ func (c *queryCall) pages(ctx context.Context, text, continuation string, most i
 	return last, err
 }
 
-// errEnough ends a list before its end.
+// errEnough stops a list early.
 var errEnough = errors.New("enough")
 
-// parameters are what --param gives. The @ before a name may be left out.
+// parameters returns the parameters of --param. The @ before a name may be omitted.
 func (c *queryCall) parameters() []map[string]any {
 	list := []map[string]any{}
 	for _, p := range c.params {
@@ -158,7 +158,7 @@ func (c *queryCall) parameters() []map[string]any {
 	return list
 }
 
-// lineWriter prints a row a line.
+// lineWriter prints one row per line.
 type lineWriter struct {
 	out  io.Writer
 	line bytes.Buffer

@@ -12,20 +12,20 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// systemColumns are members of items that a table leaves out: they tell a person nothing.
+// systemColumns are members of items that a table omits, since they do not interest users.
 var systemColumns = []string{"_rid", "_self", "_etag", "_attachments"}
 
-// tableWriter prints rows as a table for people. Each page is aligned by itself, so that no more than a page
-// is in memory; where it has other columns than the one before, they are named anew.
+// tableWriter prints rows as a table. Each page is aligned separately, so that only one page is in memory. If
+// a page has other columns than the page before, a new header is printed.
 type tableWriter struct {
 	out     io.Writer
-	list    []string // the columns of the query's select list; nil: the rows have them
-	columns []string // of the page before
+	list    []string // the columns of the query's select list; nil: taken from the rows
+	columns []string // of the previous page
 	rows    int
 	charge  float64
 }
 
-// valueColumn names the only column of rows that are no objects.
+// valueColumn is the name of the only column if rows are not objects.
 const valueColumn = "VALUE"
 
 func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
@@ -70,8 +70,8 @@ func newTableWriter(text string, out io.Writer) *tableWriter {
 	return &tableWriter{out: out, list: query.Columns(text)}
 }
 
-// columnsOf are the columns that a query lists, and then the members of all rows, in the order in which they
-// are met. Those of the system stand in a table only where a query lists them.
+// columnsOf returns the columns of the query's select list, and then the members of all rows in order of
+// occurrence. System columns are included only if the query lists them.
 func columnsOf(listed []string, rows []json.RawMessage) []string {
 	columns := slices.Clone(listed)
 	seen := map[string]bool{}
@@ -98,7 +98,7 @@ func columnsOf(listed []string, rows []json.RawMessage) []string {
 	return columns
 }
 
-// cell shows a value on one line, with nothing in it that a terminal would obey.
+// cell formats a value on one line, without control characters for a terminal.
 func cell(v jsondoc.Value) string {
 	if v.Kind() == jsondoc.String {
 		return plain(v.Str())

@@ -38,7 +38,7 @@ func queueCommand() *cobra.Command {
 		queueQueryCommand())
 }
 
-// queueCall is a command about one entity, which is its first argument.
+// queueCall makes a command about one entity, its first argument.
 func queueCall(c *cli.ServerCall, use, short string,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	words := strings.Count(use, " ")
@@ -54,7 +54,7 @@ func queueCall(c *cli.ServerCall, use, short string,
 	return cmd
 }
 
-// tell asks, and prints the answer.
+// tell sends a request and prints the answer.
 func tell[T any](cmd *cobra.Command, c *cli.ServerCall, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
 	req, err := c.Call(cmd.Context(), method, path, question)
@@ -136,7 +136,7 @@ func queueSendCommand() *cobra.Command {
 			}
 			var v any
 			if json.Unmarshal([]byte(value), &v) != nil {
-				v = value // a plain word
+				v = value // not JSON: a plain word
 			}
 			own[name] = v
 		}

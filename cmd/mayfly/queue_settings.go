@@ -15,10 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// entitySettings are the flags for what an entity has, by the names that the server knows them by.
+// entitySettings holds the flags for the properties of an entity, by the server's names.
 type entitySettings struct {
 	flags *pflag.FlagSet
-	names map[string]string // of a flag
+	names map[string]string // by flag
 }
 
 func newEntitySettings(flags *pflag.FlagSet) *entitySettings {
@@ -42,7 +42,8 @@ func (s *entitySettings) duration(flag, name, usage string) {
 	s.names[flag] = name
 }
 
-// given are those that were given. An empty one is null: the default.
+// given adds the flags that were given to question. An empty value becomes null, which stands for the
+// default.
 func (s *entitySettings) given(question map[string]any) {
 	s.flags.Visit(func(f *pflag.Flag) {
 		name, ok := s.names[f.Name]

@@ -52,12 +52,12 @@ func reaperCommand() *cobra.Command {
 	return cmd
 }
 
-// reaperRequest is what one reaper command asks.
+// reaperRequest is the request of a reaper command.
 type reaperRequest struct {
 	method, path string
 	question     any  // nil: no body
-	purges       bool // the answer reports how many were purged
-	all          bool // it is for all containers
+	purges       bool // the answer has the number of purged items
+	all          bool // it applies to all containers
 }
 
 func reaperOrder(args []string, all bool) (reaperRequest, error) {
@@ -99,7 +99,7 @@ func reaperOrder(args []string, all bool) (reaperRequest, error) {
 	return reaperRequest{}, cli.Misuse("the reaper takes: pause, resume, run, step [ITEMS], set JSON")
 }
 
-// printReaper writes the answer for people.
+// printReaper prints the answer as text.
 func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
 	if o.purges {
 		var p laboratory.Purged

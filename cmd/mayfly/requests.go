@@ -20,11 +20,11 @@ import (
 
 const requestsPath = "_mayfly/requests"
 
-// requestsPoll is how long one request waits for others, in seconds. The server may be told to stop
-// meanwhile, so not for ever.
+// requestsPoll is how long one request waits for new entries, in seconds. It is limited because the server
+// may be stopped meanwhile.
 const requestsPoll = 30
 
-// requestsCall is a question about the log of requests.
+// requestsCall is a query of the request log.
 type requestsCall struct {
 	cli.ServerCall
 	protocol, method, entity, status, text, since string
@@ -100,7 +100,7 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 		})
 }
 
-// query are the parameters that choose among the requests.
+// query returns the URL parameters that select requests.
 func (c *requestsCall) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"status": c.status, "entity": c.entity, "protocol": c.protocol,
@@ -129,13 +129,13 @@ func (c *requestsCall) query() url.Values {
 	return q
 }
 
-// followAll prints requests as they come.
+// followAll prints requests as they arrive.
 func (c *requestsCall) followAll(cmd *cobra.Command) error {
 	t := &requestTable{out: cmd.OutOrStdout()}
 	for q := c.query(); ; q.Set("wait", strconv.Itoa(requestsPoll)) {
 		page, err := c.page(cmd.Context(), q)
 		if err != nil && errors.Is(err, context.Canceled) {
-			return nil // interrupted, as it must be
+			return nil // the user interrupted it, which is no error
 		}
 		if err != nil {
 			return err
@@ -150,7 +150,7 @@ func (c *requestsCall) followAll(cmd *cobra.Command) error {
 	}
 }
 
-// printNew prints requests that have come: with --json an object a line.
+// printNew prints new requests: with --json one object per line.
 func (c *requestsCall) printNew(t *requestTable, list []laboratory.Request) error {
 	if !c.Json {
 		return t.print(list)
@@ -189,7 +189,7 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 		_, err := cmd.OutOrStdout().Write(append(text, '\n'))
 		return err
 	}
-	if err := os.WriteFile(c.har, text, 0o600); err != nil { // it has what documents hold
+	if err := os.WriteFile(c.har, text, 0o600); err != nil { // it contains documents
 		return err
 	}
 	var archive laboratory.Archive

@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// requestTable prints requests for people, each on a line of 80 columns at most.
+// requestTable prints requests as lines of at most 80 columns.
 type requestTable struct {
 	out    io.Writer
 	titled bool
 }
 
-// requestColumns are the widths of all columns but the last, which has the rest of 80.
+// requestColumns are the widths of all columns except the last, which gets the rest of 80.
 const (
 	requestColumns = "%-5s %-8s %-8s %8s %7s %-13s %s\n"
 	operationWidth = 13
@@ -33,7 +33,7 @@ func (t *requestTable) print(list []laboratory.Request) error {
 	}
 	for i := range list {
 		r := &list[i]
-		at, _ := time.Parse(time.RFC3339Nano, r.Time) // the server writes no other form
+		at, _ := time.Parse(time.RFC3339Nano, r.Time) // the server writes only this form
 		_, err := fmt.Fprintf(t.out, requestColumns, strconv.FormatUint(r.ID, 10), at.Format(time.TimeOnly),
 			requestStatus(r), strconv.FormatFloat(r.Ms, 'f', 1, 64), requestCharge(r),
 			widths.FillRight(widths.Truncate(plain(requestOperation(r)), operationWidth, "…"),
@@ -46,7 +46,7 @@ func (t *requestTable) print(list []laboratory.Request) error {
 	return nil
 }
 
-// requestStatus is a status with its substatus, or why there is none.
+// requestStatus returns a status with its substatus, or why there is none.
 func requestStatus(r *laboratory.Request) string {
 	switch {
 	case r.Status == 0:
@@ -71,7 +71,7 @@ func requestOperation(r *laboratory.Request) string {
 	return r.Method
 }
 
-// requestSubject is what a request was about, with its attempts and the fault that it met.
+// requestSubject returns what a request was about, with its attempts and its injected fault.
 func requestSubject(r *laboratory.Request) string {
 	subject := r.Entity
 	switch {
@@ -95,9 +95,9 @@ func requestSubject(r *laboratory.Request) string {
 	return widths.Truncate(plain(subject), subjectWidth-widths.StringWidth(more), "…") + more
 }
 
-// folded leaves of the attempts of an operation the last one.
+// folded keeps only the last attempt of each operation.
 func folded(list []laboratory.Request) []laboratory.Request {
-	last := make(map[uint64]uint64, len(list)) // by the first one
+	last := make(map[uint64]uint64, len(list)) // by the operation's first attempt
 	for i := range list {
 		last[list[i].First] = list[i].ID
 	}
@@ -133,7 +133,7 @@ func printRequest(out io.Writer, r laboratory.RequestDetails) error {
 	return err
 }
 
-// attemptText tells which attempt of an operation a request was, where it was not the first one.
+// attemptText returns which attempt of an operation a request was, or nothing for the first one.
 func attemptText(r *laboratory.Request) string {
 	if r.Attempt < 2 {
 		return ""

@@ -45,7 +45,7 @@ func seedCheckCommand() *cobra.Command {
 }
 
 func seedSchemaCommand() *cobra.Command {
-	var asJSON bool // which it is in any case
+	var asJSON bool // the output is JSON in any case
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of seed files, for editors",

@@ -27,7 +27,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// drainTime is how long requests that are under way may take to end once the server has been told to stop.
+// drainTime is how long running requests may take to end after the server has been told to stop.
 const drainTime = 9 * time.Second
 
 func serveCommand() *cobra.Command {
@@ -65,31 +65,31 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve is the command: what the flags say, the ports that it has taken, and the server behind them.
+// serve is the serve command: its flags, the opened ports, and the server.
 type serve struct {
 	flags serveFlags
 	log   *slog.Logger
 
 	listeners []net.Listener
-	bus       *servicebus // nil: Service Bus is not asked for
+	bus       *servicebus // nil: Service Bus is off
 	probes    probe.Server
-	seed      *seed.Seed // nil: none is asked for
+	seed      *seed.Seed // nil: no seed is given
 	server    *product.Server
 }
 
-// Open reads the seed, takes the ports, then opens the server. Nothing is answered before Run; a client that
-// connects earlier waits. When it fails it closes what it has opened.
+// Open reads the seed, opens the ports, and then opens the server. No request is answered before Run; a
+// client that connects earlier waits. If Open fails it closes everything that it has opened.
 func (s *serve) Open(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.closePorts())
 	}
 	var err error
 	s.server, err = product.Open(ctx, s.options())
-	s.seed = nil // it holds all documents
+	s.seed = nil // it holds all documents: free the memory
 	return withRemedy(err, s.flags.data)
 }
 
-// prepare does what can fail for a reason of the user's, before any data are opened.
+// prepare does everything that can fail through a mistake of the user, before any data are opened.
 func (s *serve) prepare(ctx context.Context) (err error) {
 	if s.flags.seed != "" {
 		if s.seed, err = seed.Open(s.flags.seed); err != nil {
@@ -114,7 +114,7 @@ func (s *serve) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// closePorts frees the ports of a server that was not opened.
+// closePorts closes the ports if the server was not opened.
 func (s *serve) closePorts() error {
 	all := s.listeners
 	if s.bus != nil {
@@ -127,10 +127,10 @@ func (s *serve) closePorts() error {
 	return errors.Join(errs...)
 }
 
-// Run answers until ctx ends or a listener fails, then closes everything.
+// Run serves until ctx ends or a listener fails, then closes everything.
 func (s *serve) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
-// options are what the flags say of the server.
+// options returns the server's options from the flags.
 func (s *serve) options() product.Options {
 	f := &s.flags
 	o := product.Options{Logger: s.log, Engine: s.engineOptions(), Store: s.storeOptions(), HTTP: s.httpOptions(),
@@ -154,7 +154,7 @@ func (s *serve) options() product.Options {
 	return o
 }
 
-// openPostgres opens the engine that --engine names.
+// openPostgres opens the engine for --engine.
 func (s *serve) openPostgres(ctx context.Context) (engine.Engine, error) {
 	return postgres.Open(ctx, postgres.Options{URL: s.flags.engine, Logger: s.log, Alone: true})
 }
@@ -184,7 +184,7 @@ func (s *serve) httpOptions() httpapi.Options {
 		SlowQuery: f.signals.slowQuery, Profiles: f.signals.pprof}
 }
 
-// certificate says where the certificate lies, beside the data, and for whom it is made.
+// certificate returns where the certificate is stored, beside the data, and its names.
 func (s *serve) certificate() *product.Certificate {
 	c := &product.Certificate{Hosts: s.flags.san}
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {
@@ -199,8 +199,8 @@ func (s *serve) certificate() *product.Certificate {
 	return c
 }
 
-// openFolder makes the data folder, which is its owner's alone. Where it exists the rights are the user's
-// choice; what is made in it belongs to the owner in any case.
+// openFolder creates the data folder, accessible only to its owner. The rights of an existing folder are the
+// user's choice; new files in it are accessible only to the owner in any case.
 func (s *serve) openFolder() error {
 	keepFilesPrivate()
 	if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
@@ -215,10 +215,9 @@ func (s *serve) openFolder() error {
 	return nil
 }
 
-// firstNumber is the number with which the ids of what is defined begin: in memory it grows from one start to
-// the next, so that nothing that a client still knows names something else. It begins anew every 37 hours,
-// since resource ids of throughputs have three bytes. Data on disk go on where they were, and so do their
-// numbers.
+// firstNumber returns the first number for the ids of new objects. In memory it grows from one start to the
+// next, so that an id that a client remembers never names another object. It starts again every 37 hours,
+// since resource ids of throughputs have three bytes. Data on disk continue with their own numbers.
 func (s *serve) firstNumber() uint32 {
 	if !s.flags.memory {
 		return 0

@@ -17,15 +17,15 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// limitFlags bound what requests may cost.
+// limitFlags limits what requests may cost.
 type limitFlags struct {
 	queryTime, scriptTime time.Duration
 	memoryInFlight        byteSize
 	requests              byteSize // 0: no log
 }
 
-// What the limits may be. Less than the least would refuse what every application does; what takes longer
-// than the most is broken off with its connection.
+// The bounds of the limits. A limit below the minimum would refuse requests that every application makes. A
+// request that takes longer than the maximum is aborted with its connection.
 const (
 	minTime   = 100 * time.Millisecond
 	maxTime   = 100 * time.Second
@@ -70,7 +70,7 @@ func (l *limitFlags) validate() error {
 	return nil
 }
 
-// byteSize is a number of bytes in a flag: 512MB, 2GB, or bytes alone. The units are powers of 1024.
+// byteSize is a flag value in bytes: 512MB, 2GB, or a plain number of bytes. The units are powers of 1024.
 type byteSize int64
 
 var sizeUnits = []struct {

@@ -20,7 +20,7 @@ import (
 
 const (
 	defaultHost = "127.0.0.1"
-	// defaultComputePort is where some SDK tests expect a second gateway beside the usual port.
+	// defaultComputePort is the port at which some SDK tests expect a second gateway.
 	defaultComputePort = 8903
 )
 
@@ -33,7 +33,7 @@ type serveFlags struct {
 	host, computePort, data, key, keyFile, advertise, accountID, consistency string
 	logLevel, logFormat, compression, seed                                   string
 	san, corsOrigins, webhookAllow                                           []string
-	webhooks                                                                 hook.Allow // webhookAllow, read
+	webhooks                                                                 hook.Allow // parsed
 	port, ranges                                                             int
 	memory, noAuth, noClockCheck, strict, virtualClock                       bool
 	lenient, serveCrossPartition, throttle, direct                           bool
@@ -96,7 +96,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	registerEmulatorVariables(flags, &f.emulatorVariables)
 }
 
-// registerData declares the flags of what is kept and what is logged.
+// registerData declares the flags for storage and logging.
 func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 	f.limits.register(flags)
 	f.servicebus.register(flags)
@@ -119,8 +119,8 @@ func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// settle fills in what depends on other settings and refuses what cannot be. sources reports where each came
-// from.
+// settle sets what depends on other settings and returns an error for invalid ones. sources holds the source
+// of each setting.
 func (f *serveFlags) settle(sources map[string]cli.Source) error {
 	switch memory, data := sources["memory"], sources["data"]; {
 	case !f.memory || f.data == "":
@@ -221,7 +221,8 @@ func (f *serveFlags) validatePorts() error {
 	return err
 }
 
-// validateKey refuses what is no key, and the one that everybody knows where everybody may come.
+// validateKey rejects an invalid key. It also rejects the well-known key if other machines can reach the
+// server.
 func (f *serveFlags) validateKey() error {
 	key, err := base64.StdEncoding.DecodeString(f.key)
 	if err != nil || len(key) == 0 {
@@ -235,13 +236,13 @@ func (f *serveFlags) validateKey() error {
 		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it")
 }
 
-// wellKnownKey reports whether the key is the emulators', however it is written.
+// wellKnownKey reports whether the key is that of the emulators, in any spelling.
 func (f *serveFlags) wellKnownKey() bool {
 	key, err := base64.StdEncoding.DecodeString(f.key)
 	return err == nil && base64.StdEncoding.EncodeToString(key) == httpapi.EmulatorKey
 }
 
-// compute is the second port, 0 for none.
+// compute returns the second port, 0 for none.
 func (f *serveFlags) compute() (int, error) {
 	switch f.computePort {
 	case "":
@@ -255,7 +256,7 @@ func (f *serveFlags) compute() (int, error) {
 	return portNumber("compute-port", f.computePort)
 }
 
-// health is the port for probes; on is false for none.
+// health returns the port for probes; on is false if there is none.
 func (f *serveFlags) health() (port int, on bool, err error) {
 	if f.healthPort == "" || f.healthPort == "off" {
 		return 0, false, nil
@@ -264,7 +265,7 @@ func (f *serveFlags) health() (port int, on bool, err error) {
 	return port, err == nil, err
 }
 
-// portNumber reads the value of a flag that is a port where it is not off.
+// portNumber parses the value of a flag that is a port and not "off".
 func portNumber(flag, value string) (int, error) {
 	port, err := strconv.ParseUint(value, 10, 16)
 	if err != nil {
@@ -280,11 +281,10 @@ func (f *serveFlags) tableCompression() pebble.Compression {
 	return pebble.Fastest
 }
 
-// hasTwin reports whether clients may try ::1 for the address, as many do first where they are told
-// "localhost".
+// hasTwin reports whether clients may also use ::1, which many try first for "localhost".
 func (f *serveFlags) hasTwin() bool { return f.host == defaultHost || f.host == "localhost" }
 
-// loopback reports whether host can be reached from its own machine only.
+// loopback reports whether host is reachable from its own machine only.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

@@ -11,20 +11,20 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// servicebus is what the flags ask for of Service Bus: its ports, and the file with entities.
+// servicebus is the Service Bus part of the flags: its ports, and the file with entities.
 type servicebus struct {
 	ports  []openPort
 	config *config.Config // nil: there is no file
 }
 
-// openPort is a port with who listens there: an address of IPv4, and its twin of IPv6 where there is one.
+// openPort is a port with its listeners: on an IPv4 address, and on its IPv6 counterpart if there is one.
 type openPort struct {
 	what      string
-	secure    bool // clients come with TLS
+	secure    bool // clients use TLS
 	listeners []net.Listener
 }
 
-// prepare does what can fail for a reason of the user's, before any data are opened.
+// prepare does everything that can fail through a mistake of the user, before any data are opened.
 func (b *servicebus) prepare(ctx context.Context, f *serveFlags, log *slog.Logger) error {
 	if err := b.readConfig(f.servicebus.config); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (b *servicebus) prepare(ctx context.Context, f *serveFlags, log *slog.Logge
 	return b.listen(ctx, f, log)
 }
 
-// listen takes the ports. One that the user has not named, and that is taken, is only worth a warning.
+// listen opens the ports. If a port that the user has not set is in use, it only logs a warning.
 func (b *servicebus) listen(ctx context.Context, f *serveFlags, log *slog.Logger) error {
 	for _, p := range f.servicebus.ports {
 		if p.off {
@@ -73,7 +73,7 @@ func (b *servicebus) readConfig(name string) error {
 	return err
 }
 
-// listeners are those of all ports.
+// listeners returns the listeners of all ports.
 func (b *servicebus) listeners() (all []net.Listener) {
 	for _, p := range b.ports {
 		all = append(all, p.listeners...)
@@ -81,19 +81,19 @@ func (b *servicebus) listeners() (all []net.Listener) {
 	return all
 }
 
-// greet reports how clients connect.
+// greet prints how clients connect.
 func (b *servicebus) greet(s *serve, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {
 		key = s.flags.servicebus.signed[0]
-		key.Text = "<the key given>" // a secret does not belong into a log
+		key.Text = "<the key given>" // do not print a secret to a log
 	}
 	title := "service bus"
 	for _, p := range b.ports {
 		text := "Endpoint=sb://" + s.authority(portOf(p.listeners[0])) + ";SharedAccessKeyName=" + key.Name +
 			";SharedAccessKey=" + key.Text + ";"
 		if !p.secure {
-			text += "UseDevelopmentEmulator=true;" // clients that know it do not ask for TLS
+			text += "UseDevelopmentEmulator=true;" // clients that support it do not use TLS
 		}
 		row(title, text+" ("+p.what+")")
 		title = ""

@@ -10,27 +10,27 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// servicebusFlags are the settings of Service Bus as the user gave them.
+// servicebusFlags are the Service Bus settings as the user gave them.
 type servicebusFlags struct {
 	on     bool
 	ports  []servicebusPort
 	keys   []string
-	signed []access.Key // keys, read
+	signed []access.Key // keys, parsed
 	config string
-	// crossEntity lets transactions concern more than one queue or topic.
+	// crossEntity permits transactions over more than one queue or topic.
 	crossEntity bool
 }
 
-// servicebusPort is one port of Service Bus. All of them answer everything that it speaks; what they differ
-// in is what clients expect where.
+// servicebusPort is one Service Bus port. All ports answer all of its protocols; they differ in what clients
+// expect at which port.
 type servicebusPort struct {
 	flag, usage string
 	what        string // in the greeting
 	secure      bool   // for clients that insist on TLS
 	value       string
-	port        int  // the value, read
+	port        int  // the value, parsed
 	off         bool // the value is "off"
-	asked       bool // the user has named it: without it there is no server
+	asked       bool // the user has set it: if it cannot be opened the server does not start
 }
 
 func (f *servicebusFlags) register(flags *pflag.FlagSet) {
@@ -59,7 +59,7 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 		"let a transaction concern more than one queue or topic, which Service Bus refuses")
 }
 
-// settle reads the ports and keys. sources reports which of them the user has named.
+// settle parses the ports and keys. sources shows which of them the user has set.
 func (f *servicebusFlags) settle(sources map[string]cli.Source) error {
 	for i := range f.ports {
 		p := &f.ports[i]
@@ -90,7 +90,7 @@ func (f *servicebusFlags) settle(sources map[string]cli.Source) error {
 	return nil
 }
 
-// checkReach refuses the key that everybody knows where everybody may come.
+// checkReach rejects the well-known key if other machines can reach the server.
 func (f *servicebusFlags) checkReach(s *serveFlags) error {
 	if !f.on || len(f.keys) > 0 || s.allowWellKnownKey || s.noAuth || loopback(s.host) {
 		return nil
@@ -100,7 +100,7 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it")
 }
 
-// access returns how the keys of the flags are checked.
+// access returns the options for checking the keys.
 func (f *servicebusFlags) access(noAuth bool) access.Options {
 	o := access.Options{Keys: f.signed, Mode: access.Emulator}
 	switch {

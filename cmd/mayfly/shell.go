@@ -23,17 +23,17 @@ import (
 type shell struct {
 	cli.ServerCall
 	out, errs io.Writer
-	file      *os.File // where \o has the output go; nil: to out
+	file      *os.File // output file set by \o; nil: output goes to out
 	lines     lineSource
-	person    bool // somebody types, and reads
-	goOn      bool // after a failure of a script
+	person    bool // a user types at a terminal
+	goOn      bool // continue after a failure of a script
 
 	json, timing bool
 	params       []string // name=value
 	more         *asked   // the query whose next page \more reads; nil: there is none
 	names        nameCache
 	failed       error // the first failure of a script
-	depth        int   // of \i
+	depth        int   // nesting depth of \i
 }
 
 // shellPage is how many rows a shell shows at a time.
@@ -62,7 +62,7 @@ func shellCommand() *cobra.Command {
 			s.person = true
 			s.lines = newTypedLines(s)
 			ctx = withoutSignals(ctx)
-			stray := make(chan os.Signal, 1) // Ctrl-C between two statements ends nothing
+			stray := make(chan os.Signal, 1) // Ctrl-C between two statements has no effect
 			signal.Notify(stray, os.Interrupt)
 			defer signal.Stop(stray)
 			fmt.Fprintln(s.out, `mayfly shell: \? lists the commands, \q ends it`)
@@ -77,7 +77,7 @@ func shellCommand() *cobra.Command {
 	return cmd
 }
 
-// isTerminal reports whether a file is one: a person is there.
+// isTerminal reports whether a file is a terminal.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -120,7 +120,7 @@ func (s *shell) run(ctx context.Context) error {
 	}
 }
 
-// ending is the first failure of a script, which has been told.
+// ending returns the first failure of a script, which has been printed already.
 func (s *shell) ending() error {
 	if s.failed == nil {
 		return nil
@@ -128,12 +128,12 @@ func (s *shell) ending() error {
 	return &told{s.failed}
 }
 
-// told is an error that a person has been told of already.
+// told wraps an error that has been printed already.
 type told struct{ error }
 
 func (t *told) Unwrap() error { return t.error }
 
-// prompt says where the shell is.
+// prompt shows the current database and container.
 func (s *shell) prompt() string {
 	at := s.Database
 	if s.Container != "" {
@@ -145,7 +145,7 @@ func (s *shell) prompt() string {
 	return at + "> "
 }
 
-// statement runs one statement. Ctrl-C ends it, and not the shell, where a person is there.
+// statement runs one statement. At a terminal Ctrl-C ends the statement but not the shell.
 func (s *shell) statement(ctx context.Context, text string) error {
 	if strings.HasPrefix(text, "--") {
 		return nil // a comment
@@ -168,7 +168,7 @@ func (s *shell) statement(ctx context.Context, text string) error {
 
 var errStopped = errors.New("stopped")
 
-// tell says what went wrong, and where in the query.
+// tell prints an error, with its place in the query.
 func (s *shell) tell(text string, err error) {
 	fmt.Fprintln(s.errs, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	var r *cli.Refusal
@@ -189,7 +189,7 @@ func (s *shell) tell(text string, err error) {
 	fmt.Fprintf(s.errs, "  %s\n  %s^\n", string(runes[from:to]), strings.Repeat(" ", at-from))
 }
 
-// to is where results go.
+// to returns the output for results.
 func (s *shell) to() io.Writer {
 	if s.file != nil {
 		return s.file
@@ -206,7 +206,7 @@ func (s *shell) closeFile() error {
 	return err
 }
 
-// asked is a query that has more pages.
+// asked is a query with more pages.
 type asked struct {
 	call         queryCall
 	text         string
@@ -214,7 +214,7 @@ type asked struct {
 	w            *tableWriter
 }
 
-// query asks a query, and shows its first page to a person, all pages to a program.
+// query runs a query. It shows one page at a terminal, and all pages otherwise.
 func (s *shell) query(ctx context.Context, text string) error {
 	s.more = nil
 	if s.Database == "" || s.Container == "" {
@@ -224,8 +224,8 @@ func (s *shell) query(ctx context.Context, text string) error {
 	return s.pages(ctx, a)
 }
 
-// pages shows pages of a query, one to a person: what comes in pieces, such as from one partition range after
-// the other, is held until it fills a page.
+// pages shows pages of a query, one at a terminal. Rows that arrive in small pieces, such as from one
+// partition range after the other, are collected until they fill a page.
 func (s *shell) pages(ctx context.Context, a *asked) error {
 	var w rowWriter = &lineWriter{out: s.to()}
 	if !s.json {

@@ -17,14 +17,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// shellWord is a command of the shell's own.
+// shellWord is a built-in command of the shell.
 type shellWord struct {
 	name, args, short string
-	whole             bool // what follows is one argument, as it stands
+	whole             bool // the rest of the line is one argument, unchanged
 	run               func(s *shell, ctx context.Context, args []string) error
 }
 
-// shellWords are the commands of the shell's own. All others are those of mayfly.
+// shellWords returns the shell's built-in commands. All other commands are those of mayfly.
 func shellWords() []shellWord {
 	return []shellWord{
 		{"?", "", "list the commands", false, (*shell).help},
@@ -66,10 +66,10 @@ func shellWords() []shellWord {
 	}
 }
 
-// notInShell are commands of mayfly that make no sense in a shell.
+// notInShell are commands of mayfly that are not useful in a shell.
 var notInShell = []string{"shell", "serve", "completion", "help"}
 
-// ofTheServer are commands for which --db means something that a shell must not choose.
+// ofTheServer are commands whose --db has a special meaning, so the shell does not set it.
 var ofTheServer = []string{"clock", "faults"}
 
 // dispatch runs one statement.
@@ -103,8 +103,8 @@ func (s *shell) dispatch(ctx context.Context, text string) error {
 	return s.command(ctx, append([]string{name}, args...))
 }
 
-// command runs a command of mayfly with the server, the database and the container of the shell, where it
-// takes such and they are not given.
+// command runs a command of mayfly. It adds the shell's server, database and container if the command has
+// these flags and they are not given.
 func (s *shell) command(ctx context.Context, args []string) error {
 	root := rootCommand()
 	cmd, _, err := root.Find(args)
@@ -131,7 +131,7 @@ func (s *shell) command(ctx context.Context, args []string) error {
 	return err
 }
 
-// given reports whether a flag is among arguments.
+// given reports whether a flag is in args.
 func given(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		return arg == "--"+flag || strings.HasPrefix(arg, "--"+flag+"=")
@@ -150,7 +150,7 @@ func (s *shell) help(context.Context, []string) error {
 	return w.Flush()
 }
 
-// commands are those of mayfly that a shell has, but for those that it has in a shorter form.
+// commands returns mayfly's commands for the shell, without those that the shell has in a shorter form.
 func (s *shell) commands() (list []*cobra.Command) {
 	for _, cmd := range rootCommand().Commands() {
 		own := slices.ContainsFunc(shellWords(), func(w shellWord) bool { return w.name == cmd.Name() })
@@ -161,7 +161,7 @@ func (s *shell) commands() (list []*cobra.Command) {
 	return list
 }
 
-// use goes to a database or a container, which must be there.
+// use switches to an existing database or container.
 func (s *shell) use(ctx context.Context, args []string) error {
 	there := s.ServerCall
 	there.Database, there.Container, _ = strings.Cut(args[0], "/")
@@ -197,8 +197,8 @@ func (s *shell) describe(ctx context.Context, args []string) error {
 	return cli.PrintJSON(s.to(), raw)
 }
 
-// itemArgs are the arguments of a command about an item: its id, and its partition key where it is given, as
-// text or as a JSON array.
+// itemArgs returns the arguments of a command about an item: its id, and its partition key, if given, as text
+// or as a JSON array.
 func (s *shell) itemArgs(args []string) []string {
 	list := args[:1:1]
 	if len(args) > 1 {
@@ -242,7 +242,7 @@ func (s *shell) remove(ctx context.Context, args []string) error {
 	return err
 }
 
-// put stores an item: it is created, or takes the place of the one with its id.
+// put stores an item: it creates the item, or replaces the one with the same id.
 func (s *shell) put(ctx context.Context, args []string) error {
 	if !json.Valid([]byte(args[0])) {
 		return cli.Misuse("the item is not JSON")
@@ -288,7 +288,7 @@ func (s *shell) toggleTiming(context.Context, []string) error {
 	return nil
 }
 
-// redirect has results go to a file.
+// redirect sends results to a file.
 func (s *shell) redirect(_ context.Context, args []string) (err error) {
 	if err := s.closeFile(); err != nil || args[0] == "" {
 		return err
@@ -297,10 +297,10 @@ func (s *shell) redirect(_ context.Context, args []string) (err error) {
 	return err
 }
 
-// maxIncluded is how deep files may include files.
+// maxIncluded is how deep files may be nested with \i.
 const maxIncluded = 16
 
-// include runs the statements of a file. Its first failure ends it.
+// include runs the statements of a file, up to the first failure.
 func (s *shell) include(ctx context.Context, args []string) error {
 	if s.depth >= maxIncluded {
 		return cli.Misuse("files include each other too deeply")

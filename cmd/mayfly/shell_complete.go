@@ -19,10 +19,10 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// typedLines are the lines that a person types, with a history and completion.
+// typedLines reads lines from a user at a terminal, with a history and completion.
 type typedLines struct {
 	state   *liner.State
-	history string // its file; empty: it is not kept
+	history string // its file; empty: the history is not stored
 }
 
 func newTypedLines(s *shell) *typedLines {
@@ -32,13 +32,13 @@ func newTypedLines(s *shell) *typedLines {
 	t.state.SetTabCompletionStyle(liner.TabPrints)
 	t.state.SetWordCompleter(s.complete)
 	if file, err := os.Open(t.history); err == nil {
-		_, _ = t.state.ReadHistory(file) // what cannot be read is not there
+		_, _ = t.state.ReadHistory(file) // a history that cannot be read counts as empty
 		_ = file.Close()
 	}
 	return t
 }
 
-// historyFile is where the history is kept: in the folder for a program's state.
+// historyFile returns the file of the history, in the folder for a program's state.
 func historyFile() string {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if dir == "" {
@@ -63,7 +63,7 @@ func (t *typedLines) add(statement string) {
 	t.state.AppendHistory(strings.Join(strings.Fields(statement), " "))
 }
 
-// close gives the terminal back and keeps the history. That it cannot be kept is no failure.
+// close restores the terminal and stores the history. Failing to store it is not an error.
 func (t *typedLines) close() error {
 	if t.history != "" && os.MkdirAll(filepath.Dir(t.history), 0o700) == nil {
 		if file, err := os.OpenFile(t.history, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
@@ -74,7 +74,7 @@ func (t *typedLines) close() error {
 	return t.state.Close()
 }
 
-// complete is called where a person has pressed Tab: it proposes words in the place of the one that is begun.
+// complete is called when a user has pressed Tab. It returns words that may replace the incomplete one.
 func (s *shell) complete(line string, pos int) (head string, words []string, tail string) {
 	runes := []rune(line)
 	from := pos
@@ -97,7 +97,7 @@ func (s *shell) complete(line string, pos int) (head string, words []string, tai
 	return head, words, tail
 }
 
-// proposals are the words that can stand behind head.
+// proposals returns the words that can follow head.
 func (s *shell) proposals(ctx context.Context, head, begun string) (list []string) {
 	command, _, _ := strings.Cut(strings.TrimSpace(head), " ")
 	switch {
@@ -120,13 +120,13 @@ func (s *shell) proposals(ctx context.Context, head, begun string) (list []strin
 	return slices.Concat(s.paths(ctx), clauseWords(), query.Functions())
 }
 
-// clauseWords are the words of a query besides names and functions.
+// clauseWords are the words of a query other than names and functions.
 func clauseWords() []string {
 	return strings.Fields(`SELECT TOP DISTINCT VALUE AS FROM JOIN IN WHERE AND OR NOT BETWEEN LIKE
 		ESCAPE EXISTS ARRAY GROUP ORDER BY RANK ASC DESC OFFSET LIMIT true false null undefined`)
 }
 
-// places are the databases, or, behind a database and a slash, its containers.
+// places returns the databases, or, after a database and a slash, its containers.
 func (s *shell) places(ctx context.Context, begun string) (list []string) {
 	db, _, inside := strings.Cut(begun, "/")
 	if !inside {
@@ -140,7 +140,7 @@ func (s *shell) places(ctx context.Context, begun string) (list []string) {
 	return list
 }
 
-// named are the names in a list of the server.
+// named returns the names in a list of the server.
 func (s *shell) named(ctx context.Context, path, list string) []string {
 	req, err := s.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *shell) named(ctx context.Context, path, list string) []string {
 	return namesIn(answer[list], "")
 }
 
-// flagsOf are the flags of a command of mayfly.
+// flagsOf returns the flags of a command of mayfly.
 func (s *shell) flagsOf(name string) (list []string) {
 	cmd, _, err := rootCommand().Find([]string{name})
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *shell) flagsOf(name string) (list []string) {
 	return list
 }
 
-// nameCache keeps the paths of a container, since a person presses Tab again and again.
+// nameCache caches the paths of a container, since a user presses Tab repeatedly.
 type nameCache struct {
 	of    string
 	paths []string
@@ -174,13 +174,13 @@ type nameCache struct {
 
 func (n *nameCache) forget() { n.of = "" }
 
-// sampled is how many items are looked at for the paths that they have, and maxDepth how deep.
+// sampled is how many items are read to find paths, and maxDepth the maximal depth of paths.
 const (
 	sampled  = 20
 	maxDepth = 4
 )
 
-// paths are those that some items of the container have, as a query names them.
+// paths returns the paths of some items of the container, as written in a query.
 func (s *shell) paths(ctx context.Context) []string {
 	at := s.Url + " " + s.Database + "/" + s.Container
 	if s.Container == "" || s.names.of == at {

@@ -10,20 +10,20 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// lineSource gives the lines that a person or a file has.
+// lineSource provides lines that a user types or that a file contains.
 type lineSource interface {
-	// line returns the next line without its end; io.EOF at the end, and errCleared where the person has
-	// given up what was typed.
+	// line returns the next line without its end. It returns io.EOF at the end, and errCleared if the user
+	// has discarded the line.
 	line(prompt string) (string, error)
-	// add keeps a statement for the person to come back to.
+	// add adds a statement to the history.
 	add(statement string)
 	close() error
 }
 
-// errCleared means that a person has pressed Ctrl-C at the prompt.
+// errCleared means that a user has pressed Ctrl-C at the prompt.
 var errCleared = errors.New("the line was given up")
 
-// scriptLines are the lines of a file or of a pipe.
+// scriptLines reads lines of a file or of a pipe.
 type scriptLines struct{ in *bufio.Reader }
 
 func (s *scriptLines) line(string) (string, error) {
@@ -65,8 +65,8 @@ func statement(from lineSource, prompt string) (string, error) {
 	}
 }
 
-// words takes a command line apart as a shell does: at blanks, but for those in quotes. JSON that is not in
-// quotes stays in one piece: inside of braces and brackets quotes and blanks are its own.
+// words splits a command line as a shell does: at blanks outside of quotes. JSON without quotes around it
+// stays in one piece: within braces and brackets, quotes and blanks belong to the JSON.
 func words(line string) (list []string, err error) {
 	var word strings.Builder
 	begun, depth, quote, inText := false, 0, rune(0), false

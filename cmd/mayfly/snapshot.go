@@ -20,10 +20,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// snapshotCall is a question about the snapshots of a running server.
+// snapshotCall is a request about the snapshots of a running server.
 type snapshotCall struct{ cli.ServerCall }
 
-// snapshotAnswer is a snapshot as a server tells of it.
+// snapshotAnswer is a server's description of a snapshot.
 type snapshotAnswer struct {
 	Name      string    `json:"name"`
 	Time      time.Time `json:"time"`
@@ -43,7 +43,7 @@ func snapshotCommand() *cobra.Command {
 		snapshotForkCommand(), snapshotDeleteCommand())
 }
 
-// snapshotVerb finishes a command that asks a server; ask is given the command's arguments.
+// snapshotVerb completes a command that sends a request; ask gets the command's arguments.
 func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 	ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
@@ -59,8 +59,8 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 	return cmd
 }
 
-// showSnapshot asks one question and prints the answer. path is below _mayfly/snapshots; a nil question is no
-// body.
+// showSnapshot sends one request and prints the answer. path is below _mayfly/snapshots; a nil question sends
+// no body.
 func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
 	req, err := c.Call(cmd.Context(), method, "_mayfly/snapshots"+path, question)
@@ -190,7 +190,7 @@ func snapshotForkCommand() *cobra.Command {
 	return cmd
 }
 
-// forkFolder makes a data folder of a snapshot. It gets its name when it is whole.
+// forkFolder makes a data folder from a snapshot. The folder gets its name when it is complete.
 func forkFolder(ctx context.Context, data, name, to string) (err error) {
 	if _, err := os.Stat(to); err == nil {
 		return fmt.Errorf("%s exists already", to)

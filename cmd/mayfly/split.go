@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// splitAnswer is what is read of the answer to a split: the two halves.
+// splitAnswer is the part of the answer to a split that is read: the two halves.
 type splitAnswer struct {
 	Halves []struct {
 		ID  string `json:"id"`

@@ -11,17 +11,17 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// widths reports how many columns of a terminal a text takes: two for each of 日本. A letter that is wide in
-// some countries' fonts alone counts as one, so that a table is the same everywhere.
+// widths computes how many columns of a terminal a text needs: two for each of 日本. A character that is
+// wide only in some countries' fonts counts as one, so that tables are the same everywhere.
 var widths = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// table prints rows whose cells stand below each other.
+// table prints rows with aligned cells.
 type table struct{ rows [][]string }
 
 // add adds a row.
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// print writes the rows, with two blanks behind the widest cell of each column.
+// print writes the rows, with two blanks after the widest cell of each column.
 func (t *table) print(out io.Writer) error {
 	var most []int
 	for _, cells := range t.rows {
@@ -51,10 +51,10 @@ func (t *table) print(out io.Writer) error {
 	return err
 }
 
-// maxCell is how many columns of the terminal a value in a table takes at most.
+// maxCell is the most columns of the terminal that a value in a table uses.
 const maxCell = 60
 
-// plain is a text with nothing in it that a terminal would obey, cut where it is long.
+// plain returns a text without control characters for a terminal, truncated to maxCell.
 func plain(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		text = strconv.Quote(text)
@@ -62,17 +62,17 @@ func plain(text string) string {
 	return short(text)
 }
 
-// short is a text cut where it is long.
+// short returns a text truncated to maxCell.
 func short(text string) string { return widths.Truncate(text, maxCell, "…") }
 
-// escaped is JSON on one line in which what a terminal would obey is written as JSON's escapes.
+// escaped returns JSON on one line, with control characters for a terminal as JSON escapes.
 func escaped(value string) string {
 	var text strings.Builder
 	for _, r := range value {
 		switch {
 		case unicode.IsPrint(r):
 			text.WriteRune(r)
-		case r == '\n' || r == '\r' || r == '\t': // between two tokens: no string has them as they are
+		case r == '\n' || r == '\r' || r == '\t': // between two tokens: strings never contain them unescaped
 			text.WriteByte(' ')
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)

@@ -2,5 +2,5 @@
 
 package main
 
-// keepFilesPrivate has nothing to do where files have no modes: they inherit the rights of their folder.
+// keepFilesPrivate does nothing on systems without file modes: files inherit the rights of their folder.
 func keepFilesPrivate() {}

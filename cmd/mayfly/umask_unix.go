@@ -4,5 +4,6 @@ package main
 
 import "syscall"
 
-// keepFilesPrivate lets whatever file this process makes from now on be its owner's alone: the engine's, too.
+// keepFilesPrivate makes all files that this process creates from now on, including the engine's, accessible
+// only to their owner.
 func keepFilesPrivate() { syscall.Umask(0o077) }

@@ -31,11 +31,11 @@ func versionLine() string {
 	return fmt.Sprintf("mayfly %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// released is the version that the build of a release gives, with -ldflags "-X main.released=1.2.3".
+// released is the version set by the build of a release, with -ldflags "-X main.released=1.2.3".
 var released string
 
-// version is that of the release, else the module's version where the binary was installed as one, else the
-// commit it was built from.
+// version returns the release's version, or else the module's version if the binary was installed as a
+// module, or else the commit of the build.
 func version() string {
 	if released != "" {
 		return released

@@ -41,7 +41,7 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// testNoLostUpdate has writers name the scope that they share in different ways.
+// testNoLostUpdate increments a counter from many goroutines, which name the shared scope in different ways.
 func testNoLostUpdate(t *testing.T, s *subject) {
 	const writers, rounds = 32, 25
 	together(writers, func(i int) {
@@ -52,7 +52,7 @@ func testNoLostUpdate(t *testing.T, s *subject) {
 					return err
 				}
 				if n%5 == 4 {
-					return errRefused // counts for nothing
+					return errRefused // a refused transaction must not count
 				}
 				if n%5 == 3 {
 					tx.Relax()
@@ -76,8 +76,8 @@ func testNoLostUpdate(t *testing.T, s *subject) {
 	}
 }
 
-// occupy holds a scope with a transaction that writes nothing until release is called, which returns when it
-// has ended.
+// occupy holds a scope with a transaction that writes nothing. release ends the transaction and returns when
+// it has ended.
 func (s *subject) occupy(scope string) (release func()) {
 	in, out := make(chan bool), make(chan bool)
 	var holder sync.WaitGroup
@@ -98,7 +98,7 @@ func (s *subject) occupy(scope string) (release func()) {
 	}
 }
 
-// testScopesRunSideBySide holds one scope for as long as another commits.
+// testScopesRunSideBySide checks that one scope can commit while another is held.
 func testScopesRunSideBySide(t *testing.T, s *subject) {
 	release := s.occupy("a")
 	for i := range 10 {
@@ -116,7 +116,7 @@ func testTransfersKeepTheSum(t *testing.T, s *subject) {
 			from, to := name(w+n), name(w*3+n*7+1)
 			scopes := [][]byte{[]byte(from), []byte(to), []byte(name(n))}
 			if w%4 == 0 {
-				scopes = scopes[:1] // others want one of them alone
+				scopes = scopes[:1] // some transactions name one of the scopes alone
 				to = from
 			}
 			_, err := s.Update(ctx, scopes, func(tx engine.Txn) error {
@@ -168,7 +168,7 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 			t.Errorf("Update panics with %v, want what the closure panicked with", cause)
 		}
 		s.want("a/1", "-")
-		s.set("a", "a/2", "x") // the scopes are free
+		s.set("a", "a/2", "x") // the scopes must be free again
 		s.set("b", "b/2", "x")
 	}
 	if cause := caught(func() {
@@ -177,11 +177,11 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 	}); cause != errRefused {
 		t.Errorf("View panics with %v, want what the closure panicked with", cause)
 	}
-	s.reopen() // nothing is held that would stop Close
+	s.reopen() // nothing may be held that would block Close
 }
 
-// testPanicOfAWaiter lets some of the transactions that wait for a scope panic: each panic reaches its own
-// caller and the others commit.
+// testPanicOfAWaiter makes some of the transactions that wait for a scope panic: each panic must reach its
+// own caller and the others must commit.
 func testPanicOfAWaiter(t *testing.T, s *subject) {
 	const n = 24
 	release := s.occupy("a")
@@ -226,7 +226,7 @@ func testContext(t *testing.T, s *subject) {
 		context.Canceled) {
 		t.Errorf("View: %v", err)
 	}
-	// Once fn runs, the commit goes through.
+	// Once fn runs, ctx no longer matters: the commit succeeds.
 	running, cancel := context.WithCancel(ctx)
 	if _, err := s.Update(running, keys("a"), func(tx engine.Txn) error {
 		tx.Set([]byte("a/1"), []byte("x"))
@@ -238,8 +238,8 @@ func testContext(t *testing.T, s *subject) {
 	s.want("a/1", "x")
 }
 
-// testContextWhileWaiting cancels transactions that wait for a scope: they come back before it is free, and
-// those behind them get their turn.
+// testContextWhileWaiting cancels transactions that wait for a scope. They must return before it is free, and
+// the later ones must still run.
 func testContextWhileWaiting(t *testing.T, s *subject) {
 	release := s.occupy("b")
 	waiting, cancel := context.WithCancel(ctx)

@@ -13,22 +13,22 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// What a cut of the power can do that it must not.
+// Violations that a power cut may reveal.
 var (
-	// ErrLost is returned by Crash where a transaction is gone that was told to be durable.
+	// ErrLost is returned by Crash if a transaction is lost that was reported to be durable.
 	ErrLost = errors.New("what was told to be durable is lost")
-	// ErrTorn is returned by Crash where a part of a transaction is there.
+	// ErrTorn is returned by Crash if only a part of a transaction is there.
 	ErrTorn = errors.New("half a transaction is there")
-	// ErrReissued is returned by Crash where an LSN may come again.
+	// ErrReissued is returned by Crash if an LSN may be issued again.
 	ErrReissued = errors.New("LSNs may be issued twice")
 )
 
-// crashSeeds is how many histories of power cuts an engine goes through.
+// crashSeeds is the number of histories of power cuts that an engine is tested with.
 const crashSeeds = 6
 
 func testCrash(t *testing.T, s *subject) {
 	if s.data.Cut == nil {
-		return // optional
+		return // Cut is optional
 	}
 	s.close()
 	for seed := range uint64(crashSeeds) {
@@ -39,12 +39,11 @@ func testCrash(t *testing.T, s *subject) {
 	s.open()
 }
 
-// testCrashAfterEachWrite cuts the power after each of a few transactions, and after each of their kinds:
-// what was acknowledged is there, what was relaxed is there whole once anything later is, and a barrier makes
-// it last.
+// testCrashAfterEachWrite cuts the power after each of a few transactions of different kinds. Acknowledged
+// writes must be there. Relaxed writes must be there if anything later is, and after a barrier in any case.
 func testCrashAfterEachWrite(t *testing.T, s *subject) {
 	if s.data.Cut == nil {
-		return // optional
+		return // Cut is optional
 	}
 	last := uint64(0)
 	write := func(n int, relax bool) {
@@ -90,9 +89,9 @@ func testCrashAfterEachWrite(t *testing.T, s *subject) {
 	}
 }
 
-// Crash cuts the power several times in the middle of what writers and a reader do. It fails with ErrLost,
-// ErrTorn or ErrReissued: a transaction that was acknowledged, or told to be durable, must be there
-// afterwards, another one whole or not at all, and no LSN may be issued twice. The data has no engine open.
+// Crash cuts the power several times while writers and a reader work. A transaction that was acknowledged or
+// reported to be durable must be there afterwards (ErrLost), any other must be there completely or not at all
+// (ErrTorn), and no LSN may be issued twice (ErrReissued). No engine may be open over the data.
 func Crash(t *testing.T, d Data, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	l := &ledger{told: map[string]string{}, issued: map[string]uint64{}}
@@ -122,7 +121,7 @@ func Crash(t *testing.T, d Data, seed uint64) error {
 	return nil
 }
 
-// settle writes one transaction that nobody waits for, reads it, and cuts the power as soon as it is settled.
+// settle writes one relaxed transaction, reads it, settles it, and cuts the power at once.
 func (l *ledger) settle(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*ledger, error) {
 	err := l.transact(e, make([]byte, rng.IntN(300)), true, false, "a")
 	if err == nil {
@@ -133,14 +132,14 @@ func (l *ledger) settle(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (
 	return known, err
 }
 
-// crashScopes are the scopes that a history writes in.
+// crashScopes are the scopes of a history.
 var crashScopes = []string{"a", "b", "c"}
 
-// ledger is what the world outside the engine knows, and what a crash must not take back.
+// ledger records what clients of the engine have been told. A crash must not contradict it.
 type ledger struct {
 	mu     sync.Mutex
 	told   map[string]string // keys and values that were acknowledged, or read and settled
-	issued map[string]uint64 // the highest LSN that somebody may have seen, by scope
+	issued map[string]uint64 // by scope, the highest LSN that a client may have seen
 	failed error
 }
 
@@ -156,7 +155,8 @@ func (l *ledger) fail(err error) {
 	l.failed = errors.Join(l.failed, err)
 }
 
-// play lets writers write, cuts the power at a random moment, and returns what was known right before it.
+// play lets writers write and cuts the power at a random moment. It returns the ledger as it was right before
+// the cut.
 func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*ledger, error) {
 	const writers, rounds = 6, 40
 	moment := rng.IntN(writers * rounds)
@@ -178,7 +178,7 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 	for range moment {
 		<-ticks
 	}
-	if rng.IntN(2) == 0 { // else nobody settles, which would make durable what was acknowledged too soon
+	if rng.IntN(2) == 0 { // settling would hide an early acknowledgement
 		if err := l.read(e); err != nil {
 			l.fail(err)
 		}
@@ -189,8 +189,8 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 	return known, l.failed
 }
 
-// write writes, in each scope, a key that bears the LSN. Its value names all keys of the transaction, a line
-// each.
+// write writes, in each scope, a key that contains the LSN. The value lists all keys of the transaction, one
+// per line.
 func (l *ledger) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	return l.transact(e, make([]byte, r.IntN(300)), relaxed, fails, scopes...)
@@ -218,7 +218,7 @@ func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scop
 		}
 		return nil
 	})
-	if err == nil { // else nobody has seen them
+	if err == nil { // otherwise no client has seen them
 		for s, lsn := range lsns {
 			l.issue(s, lsn)
 		}
@@ -244,7 +244,7 @@ func (l *ledger) tell(pairs map[string]string) {
 	maps.Copy(l.told, pairs)
 }
 
-// read has a view of all scopes; once they are settled, it has told what it has shown.
+// read reads all scopes in a View and settles them; then everything that it has read counts as reported.
 func (l *ledger) read(e engine.Engine) error {
 	var at []engine.Position
 	var found map[string]string
@@ -279,7 +279,7 @@ func everything(r engine.Reader) (map[string]string, error) {
 	return found, it.Close()
 }
 
-// lsnKeyLen is the length of a key that bears an LSN.
+// lsnKeyLen is the length of a key that contains an LSN.
 const lsnKeyLen = len("a/") + 8
 
 func lsnKey(scope string, lsn uint64) string {
@@ -288,7 +288,7 @@ func lsnKey(scope string, lsn uint64) string {
 
 func lsnOf(key string) uint64 { return binary.BigEndian.Uint64([]byte(key[2:])) }
 
-// keysOf splits the keys at the beginning of a value, which may hold any byte.
+// keysOf splits the list of keys at the beginning of a value. Keys may contain any byte.
 func keysOf(all string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(all) >= lsnKeyLen && slices.Contains(crashScopes, all[:1]) && yield(all[:lsnKeyLen]) {
@@ -297,7 +297,7 @@ func keysOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares what a cut has left with what was known before it, and goes on from there.
+// verify compares the data after a cut with the ledger from before it, and continues the ledger from there.
 func (l *ledger) verify(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
@@ -327,7 +327,7 @@ func (l *ledger) verify(e engine.Engine) error {
 	return nil
 }
 
-// goOn checks that the LSNs of a scope go on above all that were seen.
+// goOn checks that a scope continues with LSNs above all that were seen.
 func (l *ledger) goOn(e engine.Engine, scope string, found map[string]string) error {
 	last := l.issued[scope]
 	for key := range found {

@@ -40,7 +40,8 @@ func testReadYourWrites(t *testing.T, s *subject) {
 	s.want("a/2", "-")
 }
 
-// testScanWhileWriting deletes what an iterator shows: it goes on over what was there when it was made.
+// testScanWhileWriting deletes keys during a scan: the iterator must keep showing the state in which it was
+// made.
 func testScanWhileWriting(t *testing.T, s *subject) {
 	for _, written := range []bool{false, true} {
 		s.set("a", "a/1", "x", "a/2", "x", "a/3", "x")
@@ -79,8 +80,8 @@ func testDeleteRange(t *testing.T, s *subject) {
 	}
 	s.set("a", "a", "1", "a/1", "1", "b", "1", "\xff\xff", "1")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
-		tx.DeleteRange(span("b", "a")) // upside down: nothing
-		tx.DeleteRange(span("a", "a")) // empty: nothing
+		tx.DeleteRange(span("b", "a")) // reversed bounds: deletes nothing
+		tx.DeleteRange(span("a", "a")) // empty range: deletes nothing
 		tx.DeleteRange(engine.Prefix([]byte("a/")))
 		return nil
 	})
@@ -182,7 +183,7 @@ func testViewIsOneSnapshot(t *testing.T, s *subject) {
 	}
 	s.want("a/1", "new")
 
-	// A View inside an Update reads what is committed.
+	// A View inside an Update reads the committed state.
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.Set([]byte("a/1"), []byte("newer"))
 		s.want("a/1", "new")
@@ -193,7 +194,7 @@ func testViewIsOneSnapshot(t *testing.T, s *subject) {
 func testGetter(t *testing.T, s *subject) {
 	g, ok := s.Engine.(engine.Getter)
 	if !ok {
-		return // optional
+		return // Getter is optional
 	}
 	s.set("a", "a/1", "one")
 	lsn := s.next("a")
@@ -243,7 +244,7 @@ func testScopes(t *testing.T, s *subject) {
 		t.Errorf("an LSN of another scope: %v, want ErrScope", err)
 	}
 	s.want("a/1", "-")
-	// The same scope twice is the same scope.
+	// Naming a scope twice is the same as naming it once.
 	var lsn uint64
 	at := s.update([]string{"b", "a", "b"}, func(tx engine.Txn) error {
 		tx.Set([]byte("b/1"), []byte("x"))
@@ -276,7 +277,7 @@ func testClosed(t *testing.T, s *subject) {
 	e.Metrics()
 }
 
-// testCloseWaits closes while an Update and a View run.
+// testCloseWaits closes the engine while an Update and a View run.
 func testCloseWaits(t *testing.T, s *subject) {
 	e := s.Engine
 	in, out, closed := make(chan bool), make(chan bool), make(chan error, 1)
@@ -319,8 +320,8 @@ func testCloseWaits(t *testing.T, s *subject) {
 	s.want("a/1", "x")
 }
 
-// testOpenIterator forgets to close iterators, which must not outlive their function, whatever the engine
-// says to it.
+// testOpenIterator leaves iterators open. They must not outlive their function, whether or not the engine
+// returns an error.
 func testOpenIterator(t *testing.T, s *subject) {
 	s.set("a", "a/1", "x")
 	var kept []engine.Iterator
@@ -341,7 +342,7 @@ func testOpenIterator(t *testing.T, s *subject) {
 		}
 		_ = it.Close()
 	}
-	// Backwards there is no SeekGE.
+	// A backward iterator has no SeekGE.
 	err := s.View(ctx, func(r engine.Reader) error {
 		it := r.Scan(span("a", ""), true)
 		if it.SeekGE([]byte("a")) {

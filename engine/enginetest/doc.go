@@ -1,5 +1,5 @@
-// Package enginetest is the conformance suite of package engine: what the contract promises, as tests that
-// every engine runs.
+// Package enginetest is the conformance suite of package engine: tests of the contract that every engine must
+// pass.
 //
 //	func TestConformance(t *testing.T) {
 //		enginetest.Run(t, func(t *testing.T) enginetest.Data {
@@ -11,7 +11,7 @@
 //		})
 //	}
 //
-// Each test gets data of its own. It may close the engine and open it again, and then finds what was durable.
-// It may cut the power, and then finds all that was acknowledged. An engine is not proven before it has run
-// on data that can be cut.
+// Each test gets its own data. It may close the engine and reopen it: then it expects what was durable. It
+// may cut the power: then it expects all acknowledged writes. An engine is fully tested only if its Data has
+// a Cut.
 package enginetest

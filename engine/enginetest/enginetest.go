@@ -8,15 +8,15 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Data is one body of data, which outlives the engines that are opened over it.
+// Data is one set of data. It outlives the engines that are opened over it.
 type Data struct {
-	// Open opens an engine over the data. It is called again only after the engine that it returned before
-	// has been closed.
+	// Open opens an engine over the data. It is not called again before the engine returned last has been
+	// closed.
 	Open func(t *testing.T) engine.Engine
 
-	// Cut cuts the power under the engine that is open: the next Open finds what is left of the data at this
-	// moment. What the engine does afterwards is lost; it is closed as usual. nil: this data cannot lose its
-	// power, so that the suite proves nothing about crashes with it.
+	// Cut cuts the power under the open engine: the next Open finds the data as they are on disk at this
+	// moment. Later work of the engine is lost; it is closed as usual. If Cut is nil, the suite does not test
+	// crashes.
 	Cut func(t *testing.T)
 }
 
@@ -88,8 +88,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 	}
 }
 
-// subject is the engine under test. Its helpers end the test on an error, and belong on the test's own
-// goroutine.
+// subject is the engine under test. Its helpers end the test on an error, so they must be called on the
+// test's own goroutine.
 type subject struct {
 	t    *testing.T
 	data Data
@@ -121,7 +121,7 @@ func (s *subject) reopen() {
 	s.open()
 }
 
-// crash cuts the power and opens what is left.
+// crash cuts the power and reopens the engine.
 func (s *subject) crash() {
 	s.t.Helper()
 	s.data.Cut(s.t)
@@ -149,7 +149,7 @@ func (s *subject) set(scope string, pairs ...string) {
 	})
 }
 
-// get reads a key; "-" stands for one that is absent.
+// get reads a key. It returns "-" if the key is absent.
 func (s *subject) get(key string) (value string) {
 	s.t.Helper()
 	if err := s.View(ctx, func(r engine.Reader) error {

@@ -30,7 +30,8 @@ func testTooLarge(t *testing.T, s *subject) {
 	}
 }
 
-// testEnlarge: a transaction that is enlarged may write more, and the next one no more than any.
+// testEnlarge checks that an enlarged transaction may write more, and that the limit of the next one is the
+// usual.
 func testEnlarge(t *testing.T, s *subject) {
 	value := make([]byte, 2*engine.MaxTxnBytes)
 	write := func(large bool) error {

@@ -32,7 +32,8 @@ func testLSNs(t *testing.T, s *subject) {
 	}
 }
 
-// testLSNsOfOneTransaction takes two LSNs a transaction: nobody is told of a position between the two.
+// testLSNsOfOneTransaction takes two LSNs in a transaction and checks that no position between them is
+// reported.
 func testLSNsOfOneTransaction(t *testing.T, s *subject) {
 	scope := []byte("a")
 	first := s.next("a")
@@ -117,7 +118,7 @@ func testLSNsGivenBack(t *testing.T, s *subject) {
 	if h := s.Horizon([]byte("a")); h != a+1 {
 		t.Errorf("horizon %d, want %d", h, a+1)
 	}
-	// A failure may also be a scope's first transaction.
+	// The first transaction of a scope may fail.
 	_, _ = s.Update(ctx, keys("c"), func(tx engine.Txn) error { tx.NextLSN([]byte("c")); return errRefused })
 	c := s.next("c")
 	if h := s.Horizon([]byte("c")); h != c {
@@ -169,7 +170,7 @@ func testLSNsOfManyScopes(t *testing.T, s *subject) {
 	}
 }
 
-// testLSNsInCommitOrder has a reader check that no snapshot shows an LSN without all that are lower.
+// testLSNsInCommitOrder checks that a snapshot which shows an LSN shows all lower LSNs too.
 func testLSNsInCommitOrder(t *testing.T, s *subject) {
 	const writers, rounds = 8, 40
 	key := func(lsn uint64) []byte { return binary.BigEndian.AppendUint64([]byte("a/"), lsn) }
@@ -219,8 +220,8 @@ func testLSNsInCommitOrder(t *testing.T, s *subject) {
 	reader.Wait()
 }
 
-// testScopeEmptied deletes all that a scope holds, its ceiling included, in a transaction that goes on using
-// the scope.
+// testScopeEmptied deletes everything in a scope, including its ceiling, in a transaction that then continues
+// to use the scope.
 func testScopeEmptied(t *testing.T, s *subject) {
 	s.next("a/")
 	var lsn uint64
@@ -236,7 +237,7 @@ func testScopeEmptied(t *testing.T, s *subject) {
 	}
 }
 
-// testScopeDropped deletes a scope from outside: it leaves nothing behind.
+// testScopeDropped deletes a scope from a transaction that does not name it: nothing of the scope may remain.
 func testScopeDropped(t *testing.T, s *subject) {
 	s.next("a/")
 	s.update([]string{"catalog"}, func(tx engine.Txn) error {
@@ -271,8 +272,8 @@ func testHorizon(t *testing.T, s *subject) {
 	}
 }
 
-// testHorizonNeverAhead checks, while transactions of one and of two scopes run, that an acknowledged LSN is
-// below the horizon, that the horizon is below what has been issued, and that it never falls.
+// testHorizonNeverAhead runs transactions of one and of two scopes. It checks that an acknowledged LSN is not
+// above the horizon, that the horizon is not above what has been issued, and that the horizon never falls.
 func testHorizonNeverAhead(t *testing.T, s *subject) {
 	scopes := keys("a", "b")
 	var mu sync.Mutex
@@ -338,7 +339,7 @@ func testHorizonNeverAhead(t *testing.T, s *subject) {
 	watcher.Wait()
 }
 
-// testRelax lets commits go without waiting: whatever becomes durable later brings them along.
+// testRelax makes relaxed commits and checks that they are durable as soon as a later commit is.
 func testRelax(t *testing.T, s *subject) {
 	s.next("a")
 	var lsn uint64

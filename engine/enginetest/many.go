@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// readMany is GetMany with "-" for a key that is absent.
+// readMany is GetMany with "-" for an absent key.
 func readMany(t *testing.T, r engine.Reader, names ...string) []string {
 	t.Helper()
 	values, err := r.GetMany(keys(names...))
@@ -46,7 +46,7 @@ func testGetMany(t *testing.T, s *subject) {
 		if diff := cmp.Diff(want, readMany(t, r, "a/3", "a/4", "a/1", "a/2", "a/3", "", "a/1")); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		// It shows the snapshot, and its values outlive what is read later.
+		// GetMany shows the snapshot, and its values stay valid during later reads.
 		s.set("a", "a/1", "late", "a/4", "late")
 		var err error
 		if kept, err = r.GetMany(keys("a/1", "a/4", "a/3")); err != nil {
@@ -64,7 +64,7 @@ func testGetMany(t *testing.T, s *subject) {
 	}
 }
 
-// testGetManyOfLargeValues asks for more than it gets at a time.
+// testGetManyOfLargeValues asks for more values than one GetMany returns.
 func testGetManyOfLargeValues(t *testing.T, s *subject) {
 	large := string(make([]byte, engine.ManyBytes/2))
 	names := []string{"a/0", "a/1", "a/2", "a/3", "a/4"}

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// mark is the mark of a scope as a View tells it.
+// mark returns the mark of a scope, as a View reports it.
 func (s *subject) mark(scope string) (mark uint64) {
 	s.t.Helper()
 	if err := s.View(ctx, func(r engine.Reader) error {
@@ -34,7 +34,7 @@ func testMarks(t *testing.T, s *subject) {
 	s.wantMark("a", 0)
 	at := s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.SetMark([]byte("a"), 7)
-		tx.SetMark([]byte("new"), 1) // which nobody has used
+		tx.SetMark([]byte("new"), 1) // a scope that has not been used
 		if m := tx.Mark([]byte("a")); m != 7 {
 			t.Errorf("in the transaction the mark is %d", m)
 		}
@@ -75,7 +75,7 @@ func testMarks(t *testing.T, s *subject) {
 	}
 }
 
-// testMarksAreNotBehind checks that nobody is told of a mark that is older than what he reads.
+// testMarksAreNotBehind checks that no position has a mark older than the data read with it.
 func testMarksAreNotBehind(t *testing.T, s *subject) {
 	stop := make(chan bool)
 	var readers sync.WaitGroup

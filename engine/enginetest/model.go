@@ -12,12 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// testModel compares random transactions with a map: what they read on the way, and what is there after they
+// testModel compares random transactions with a map: what they read while they run, and the data after they
 // have committed or failed.
 func testModel(t *testing.T, s *subject) {
 	key := rapid.StringMatching(`a/[a-d]{1,3}`)
 	model := map[string]string{}
-	// What rapid shrinks to must not depend on what ran before.
+	// Each run starts from an empty scope, so that rapid can shrink a failure independently of earlier runs.
 	clean := func(t engine.Txn) error { t.DeleteRange(engine.Prefix([]byte("a/"))); return nil }
 	rapid.Check(t, func(rt *rapid.T) {
 		s.update([]string{"a"}, clean)

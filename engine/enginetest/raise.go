@@ -10,7 +10,7 @@ import (
 
 func testRaiseLSN(t *testing.T, s *subject) {
 	const first = 1 << 35
-	// By a transaction of another scope, before the scope's first use; what is lower changes nothing.
+	// Another scope's transaction raises it before its first use; a lower value has no effect.
 	s.update([]string{"parent"}, func(tx engine.Txn) error {
 		tx.RaiseLSN([]byte("child 1"), first)
 		tx.RaiseLSN([]byte("child 1"), first-1)
@@ -19,7 +19,7 @@ func testRaiseLSN(t *testing.T, s *subject) {
 		}
 		return nil
 	})
-	// Raised and used by one transaction, as a split does that moves items.
+	// One transaction raises and uses the scope, as a split does that moves items.
 	s.update([]string{"parent", "child 2"}, func(tx engine.Txn) error {
 		tx.RaiseLSN([]byte("child 2"), first)
 		if lsn := tx.NextLSN([]byte("child 2")); lsn != first {
@@ -27,7 +27,7 @@ func testRaiseLSN(t *testing.T, s *subject) {
 		}
 		return nil
 	})
-	// What fails has raised nothing.
+	// A failed transaction raises nothing.
 	_, err := s.Update(ctx, keys("parent"), func(tx engine.Txn) error {
 		tx.RaiseLSN([]byte("child 3"), first)
 		return errRefused
@@ -52,7 +52,7 @@ func testRaiseLSN(t *testing.T, s *subject) {
 	}
 }
 
-// testRaiseLSNOfAUsedScope raises a scope that has issued LSNs: to where it is already, and above.
+// testRaiseLSNOfAUsedScope raises a scope that has issued LSNs: to its present position, and above it.
 func testRaiseLSNOfAUsedScope(t *testing.T, s *subject) {
 	lsn := s.next("a")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
@@ -80,7 +80,7 @@ func testRaiseLSNOfAUsedScope(t *testing.T, s *subject) {
 	}
 }
 
-// testCorruptCeiling stores ceilings that are none.
+// testCorruptCeiling stores invalid ceilings.
 func testCorruptCeiling(t *testing.T, s *subject) {
 	s.update([]string{"parent"}, func(tx engine.Txn) error {
 		tx.Set(engine.CeilingKey([]byte("bad 1")), []byte("short"))
@@ -107,7 +107,7 @@ func testCorruptCeiling(t *testing.T, s *subject) {
 }
 
 func testPositions(t *testing.T, s *subject) {
-	// What is read ahead changes nothing, whether it is read, written or neither.
+	// Keys passed as ahead have no effect on the result, whether they are read, written or neither.
 	lsn := s.next("a")
 	at, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
 		tx.Set([]byte("a/2"), []byte("x"))
@@ -119,7 +119,7 @@ func testPositions(t *testing.T, s *subject) {
 	if want := (engine.Position{LSN: lsn, Settled: true}); err != nil || len(at) != 1 || at[0] != want {
 		t.Errorf("%v, %v; want %v", at, err, want)
 	}
-	// A commit that nobody waited for may be shown, and not be settled.
+	// A relaxed commit may be visible without being settled.
 	var relaxed uint64
 	at = s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.Relax()
@@ -142,7 +142,7 @@ func testPositions(t *testing.T, s *subject) {
 	}
 }
 
-// testPositionsOfAFailure refuses, having read what was committed before: that is settled.
+// testPositionsOfAFailure has an Update read committed data and then fail: its position must be settled.
 func testPositionsOfAFailure(t *testing.T, s *subject) {
 	var lsn uint64
 	s.update([]string{"a"}, func(tx engine.Txn) error {
@@ -158,8 +158,7 @@ func testPositionsOfAFailure(t *testing.T, s *subject) {
 	}
 }
 
-// testPositionsOfAView checks that a view which is told that a scope is settled shows nothing that is not
-// durable.
+// testPositionsOfAView checks that a View which gets a settled position shows only durable data.
 func testPositionsOfAView(t *testing.T, s *subject) {
 	for range 20 {
 		s.next("a")

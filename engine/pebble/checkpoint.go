@@ -15,17 +15,17 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A snapshot is a checkpoint of Pebble in a folder of its own: hard links to the tables, which never change,
-// and copies of the rest, which is small. So it costs a few file operations whatever the size of the data,
-// and room on the disk only as compactions replace the tables that it shares. Where the file system knows no
-// hard links the tables are copied.
+// A snapshot is a Pebble checkpoint in its own folder: hard links to the tables, which never change, and
+// copies of the other files, which are small. So a snapshot costs a few file operations, however large the
+// data are. It uses disk space only as compactions replace the tables that it shares with the data. On a file
+// system without hard links the tables are copied.
 //
-// It is made under a name that begins with a dot and renamed when it is whole and durable: a crash leaves all
-// or nothing, and the next Open clears the rest away.
+// The folder is made under a name that begins with a dot, and renamed once it is complete and durable. A
+// crash therefore leaves the whole snapshot or none; the next Open removes the remains.
 
 const (
 	snapshotFolder = "snapshots"
-	unfinished     = ".new-" // before the name of a snapshot that is being made or dropped
+	unfinished     = ".new-" // prefix of the folder of a snapshot that is being made or removed
 	noteFile       = "NOTE"
 )
 
@@ -62,14 +62,14 @@ func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
 	})
 }
 
-// checkpoint makes the folder of a snapshot, durably.
+// checkpoint makes the folder of a snapshot and syncs it.
 func (e *Engine) checkpoint(h *home, dir string, note []byte) error {
 	if err := h.fs.RemoveAll(dir); err != nil {
 		return err
 	}
-	// With the memory tables written out there is no log to replay when the snapshot is opened. What is not
-	// written out, because there is no room now or because it comes meanwhile, is in the log, and what of it
-	// has been acknowledged has been synced there.
+	// Flushing the memory tables first leaves no log to replay when the snapshot is opened. Writes that are
+	// not flushed, because the disk is full or because they arrive during the checkpoint, are in the log; of
+	// these, the acknowledged ones have been synced.
 	flushed, err := e.db.AsyncFlush()
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (e *Engine) checkpoint(h *home, dir string, note []byte) error {
 	if err := e.libraryCheckpoint(dir); err != nil {
 		return err
 	}
-	// Where the disk was cut off on the way, some of it may be in memory only.
+	// If the fence tripped meanwhile, part of the checkpoint may be in memory only.
 	if err := e.fence.err(); err != nil {
 		return err
 	}
@@ -91,8 +91,9 @@ func (e *Engine) checkpoint(h *home, dir string, note []byte) error {
 	return syncDir(h.fs, dir)
 }
 
-// libraryCheckpoint turns the library's panic over a folder that it cannot sync into an error: what it holds
-// is given back on the way out, and the folder is none that matters.
+// libraryCheckpoint makes a checkpoint and turns Pebble's panic over a folder that cannot be synced into an
+// error. This is safe: Pebble releases its resources while the panic unwinds, and the folder is not part of
+// the data.
 func (e *Engine) libraryCheckpoint(dir string) (err error) {
 	defer func() {
 		switch cause := recover().(type) {
@@ -134,8 +135,8 @@ func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err err
 	return list, err
 }
 
-// DropSnapshot implements engine.Snapshotter. The name is free at once; a crash leaves at most files that the
-// next Open removes.
+// DropSnapshot implements engine.Snapshotter. The name can be used again at once. A crash leaves at most
+// files that the next Open removes.
 func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
 	return e.withSnapshot(ctx, name, func(h *home) error {
 		if err := h.mustHave(name); err != nil {
@@ -166,7 +167,7 @@ func (e *Engine) OpenSnapshot(ctx context.Context, name string) (engine.Engine, 
 	return copied, nil
 }
 
-// withSnapshot is withHome for what is done with the snapshot of that name.
+// withSnapshot is withHome for an operation on the existing snapshot of that name.
 func (e *Engine) withSnapshot(ctx context.Context, name string, fn func(*home) error) error {
 	if !engine.ValidSnapshotName(name) {
 		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)
@@ -174,7 +175,7 @@ func (e *Engine) withSnapshot(ctx context.Context, name string, fn func(*home) e
 	return e.withHome(ctx, fn)
 }
 
-// withHome runs fn inside the door, for an engine that has snapshots.
+// withHome runs fn as a counted call, if the engine has snapshots.
 func (e *Engine) withHome(ctx context.Context, fn func(*home) error) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -189,7 +190,7 @@ func (e *Engine) withHome(ctx context.Context, fn func(*home) error) error {
 	return fn(e.home)
 }
 
-// snapshot is the folder of a snapshot.
+// snapshot returns the path of a snapshot's folder.
 func (h *home) snapshot(name string) string {
 	return h.fs.PathJoin(h.root, snapshotFolder, name)
 }
@@ -220,8 +221,8 @@ func (h *home) describe(name string) (s engine.Snapshot, err error) {
 	return s, err
 }
 
-// copyData makes a folder that can be opened out of one that must stay as it is: tables are linked, the rest
-// is copied.
+// copyData makes target a copy of source that can be opened without changing source: tables are linked, other
+// files are copied.
 func copyData(f vfs.FS, source, target string) error {
 	names, err := f.List(source)
 	if err != nil {
@@ -276,7 +277,8 @@ func readFile(f vfs.FS, name string) ([]byte, error) {
 	return data, errors.Join(err, file.Close())
 }
 
-// fileError finds the engine's word for an error on the files of a snapshot: none of them harms the data.
+// fileError translates an error on the files of a snapshot into the engine's errors. No such error harms the
+// data.
 func fileError(err error) error {
 	switch {
 	case err == nil:
@@ -291,10 +293,10 @@ func fileError(err error) error {
 	}
 }
 
-// CopySnapshot makes a new data folder, which must not exist, of a snapshot that the data folder o.Dir has:
-// tables are linked where the file system can, else copied. The data folder may be open, in this process or
-// another. Nothing else is done to what is copied: see store.Adopt. It fails with engine.ErrNoSnapshot and
-// engine.ErrSnapshotName, and with fs.ErrExist where the folder exists; a failure leaves nothing of it.
+// CopySnapshot copies a snapshot of the data folder o.Dir to a new data folder, which must not exist. Tables
+// are linked if the file system supports it, otherwise copied. The data folder may be open, in this process
+// or another. The copy is not changed in any other way: see store.Adopt. It fails with engine.ErrNoSnapshot,
+// engine.ErrSnapshotName, or fs.ErrExist if the target folder exists. A failure leaves nothing of the copy.
 func CopySnapshot(o Options, name, to string) error {
 	o, err := o.withDefaults()
 	if err != nil {

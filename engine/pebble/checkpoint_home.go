@@ -15,25 +15,26 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A home is a data folder, and what lies in it:
+// A home is a data folder with these contents:
 //
 //	LOCK                      held while any engine has the folder open
 //	MANIFEST-…, *.sst, …      the data, until a snapshot is restored for the first time
 //	marker.data.N.live-N      names the folder that holds the data since then
 //	live-N/                   that folder
 //	snapshots/NAME/           the snapshots
-//	scratch-N/                copies of snapshots that were being looked at
+//	scratch-N/                copies of snapshots opened by OpenSnapshot
 //
-// The marker is moved by making its next file, so at any moment either the old data or the new is the one
-// that counts, and each of them is whole. What does not count is removed, at once or by the next Open.
+// The marker is moved by creating its next file. So at any moment it names either the old data or the new
+// data, and both are complete. Data that the marker does not name are removed, at once or by the next Open.
 //
-// A home passes from engine to engine as snapshots are restored; the last one unlocks it.
+// When a snapshot is restored, the home passes from the old engine to the new one. The last engine releases
+// the lock.
 type home struct {
 	o    Options // Dir is the root
 	fs   vfs.FS
 	root string
 	lock *pebble.Lock
-	last uint64 // the highest number of a live-N or scratch-N
+	last uint64 // highest number of a live-N or scratch-N folder
 }
 
 const (
@@ -42,7 +43,7 @@ const (
 	scratchPrefix = "scratch-"
 )
 
-// openHome finds the folder that holds the data.
+// openHome reads the data folder and returns the home and the folder that holds the current data.
 func openHome(o Options, lock *pebble.Lock) (h *home, dir string, err error) {
 	h = &home{o: o, fs: o.FS, root: o.Dir, lock: lock}
 	names, err := o.FS.List(o.Dir)
@@ -68,7 +69,7 @@ func openHome(o Options, lock *pebble.Lock) (h *home, dir string, err error) {
 	return h, dir, nil
 }
 
-// marked is the folder that the marker names.
+// marked returns the path of the folder that the marker names.
 func (h *home) marked(names []string, value string) (string, error) {
 	if _, ok := numberIn(value, livePrefix, ""); !ok {
 		return "", fmt.Errorf("%w: its marker says %q", engine.ErrCorrupt, value)
@@ -79,7 +80,8 @@ func (h *home) marked(names []string, value string) (string, error) {
 	return h.fs.PathJoin(h.root, value), nil
 }
 
-// clear removes all that does not count while live does. It is a matter of room only, so a failure is logged.
+// clear removes all data except those in the folder live. It only frees disk space, so a failure is just
+// logged.
 func (h *home) clear(live string) {
 	for _, name := range h.list(h.root) {
 		path := h.fs.PathJoin(h.root, name)
@@ -100,7 +102,8 @@ func (h *home) clear(live string) {
 	}
 }
 
-// erase removes the data that lies in a folder of this home: of the root only that, of another the folder.
+// erase removes the data in dir. If dir is the root, only the data files are removed; otherwise the whole
+// folder is.
 func (h *home) erase(dir string) {
 	if dir != h.root {
 		h.remove(dir)
@@ -113,7 +116,7 @@ func (h *home) erase(dir string) {
 	}
 }
 
-// list is what a folder holds; nothing where there is none.
+// list returns the names in a folder, or nil if it does not exist.
 func (h *home) list(dir string) []string {
 	names, err := h.fs.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -128,14 +131,14 @@ func (h *home) remove(path string) {
 	}
 }
 
-// isData reports whether a file in the root is Pebble's data.
+// isData reports whether a file in the root belongs to Pebble's data.
 func isData(name string) bool {
 	return isTable(name) || strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-") ||
 		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, "marker.manifest.") ||
 		strings.HasPrefix(name, "marker.format-version.") || strings.HasPrefix(name, "marker."+logMarker+".")
 }
 
-// openCopy copies a snapshot into a new folder and opens that.
+// openCopy copies a snapshot into a new folder and opens the copy.
 func (h *home) openCopy(name, prefix string) (*Engine, error) {
 	if err := h.mustHave(name); err != nil {
 		return nil, err
@@ -161,18 +164,18 @@ func (h *home) openCopy(name, prefix string) (*Engine, error) {
 	return e, nil
 }
 
-// errUnknown is the cause of a failure after which nobody knows which data counts until the folder is opened
-// again.
+// errUnknown is wrapped by a failure after which it is not known, until the folder is opened again, which
+// data are current.
 var errUnknown = errors.New("moving to the restored data failed half-way")
 
-// move makes the folder dir the one that counts. An error that wraps errUnknown leaves open whether it does.
+// move makes dir the folder of the current data. If the error wraps errUnknown, dir may be current or not.
 func (h *home) move(dir string) (err error) {
 	m, before, err := atomicfs.LocateMarker(h.fs, h.root, dataMarker)
 	if err != nil {
 		return fileError(err)
 	}
 	defer func() {
-		// Where the folder cannot be synced the library panics.
+		// Pebble panics if the folder cannot be synced.
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: %v", errUnknown, cause)
 		}
@@ -180,7 +183,7 @@ func (h *home) move(dir string) (err error) {
 			h.o.Logger.Warn("closing the data folder's marker", "error", closed)
 		}
 	}()
-	// The folder itself must be there for good before it is named.
+	// The folder itself must be durable before the marker names it.
 	if err := syncDir(h.fs, h.root); err != nil {
 		return fileError(err)
 	}

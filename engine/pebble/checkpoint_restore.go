@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Restore implements engine.Snapshotter. The time that calls are refused for is that of adopt and of a few
-// syncs; copying and opening the snapshot happen before, beside the running engine.
+// Restore implements engine.Snapshotter. Calls are refused only while adopt runs and a few syncs complete.
+// The snapshot is copied and opened before that, while this engine still runs.
 func (e *Engine) Restore(ctx context.Context, name string,
 	adopt func(next engine.Engine) error) (engine.Engine, error) {
 	var next *Engine
@@ -28,10 +28,10 @@ func (e *Engine) Restore(ctx context.Context, name string,
 	return next, nil
 }
 
-// errReplaced is why the disk is cut off from an engine whose data does not count any more.
+// errReplaced is the cause with which the fence of a replaced engine is cut.
 var errReplaced = errors.New("its data was replaced by a snapshot's")
 
-// succeed stops e and lets next take its place, or lets e go on.
+// succeed stops e and makes next the engine of the data folder. If that fails, e continues.
 func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 	e.stop()
 	h := e.home
@@ -49,7 +49,8 @@ func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 		err = h.move(next.dir)
 	}
 	if errors.Is(err, errUnknown) {
-		// Neither engine may write to what may not count: both are cut off, and what is on disk stays.
+		// It is not known which data are current, so neither engine may write: both fences trip and the files
+		// stay.
 		e.fence.trip(err)
 		next.fence.trip(err)
 		next.after = func() error { return nil }
@@ -65,7 +66,8 @@ func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 	return nil
 }
 
-// stop shuts the door and waits until nobody is inside. Storing false in shut opens it again.
+// stop refuses new calls and waits until the running ones have returned. Storing false in shut admits calls
+// again.
 func (e *Engine) stop() {
 	e.shut.Store(true)
 	for e.inside.Load() > 0 {

@@ -5,40 +5,42 @@ import (
 	"hash/crc32"
 )
 
-// Logs and manifests are sequences of chunks, none of which crosses a block of 32 KB. What is left of a block
-// that has no room for another header is zero. (github.com/cockroachdb/pebble/v2/record, in its own words.)
+// Logs and manifests are sequences of chunks. A chunk never crosses the boundary of a 32 KB block. If the
+// rest of a block has no room for another header, it is zero. (The format is that of
+// github.com/cockroachdb/pebble/v2/record.)
 //
 //	manifest: checksum 4 · length 2 · type 1 · payload                                     type 1 to 4
 //	log:      checksum 4 · length 2 · type 1 · number of the log 4 · payload               type 5 to 8
 //	          checksum 4 · length 2 · type 1 · number of the log 4 · synced 8 · payload    type 9 to 12
 //
-// All is little-endian; the checksum is of all from the type on. Of each four types the first is a whole
-// record, the others are its beginning, middle and end. A log file that is used again holds chunks of older
-// logs behind its own, which the number tells.
+// All numbers are little-endian. The checksum covers everything from the type on. Of each group of four
+// types, the first is a whole record; the others are the first, a middle and the last part of a record. A log
+// file that Pebble reuses holds chunks of older logs behind its own; the number of the log distinguishes
+// them.
 const (
 	chunkBlock  = 32 << 10
-	chunkHeader = 7  // of a manifest
-	logHeader   = 19 // of a log: the longest
+	chunkHeader = 7  // of a chunk in a manifest
+	logHeader   = 19 // of a chunk in a log: the longest
 
 	chunkFull   = 1
 	chunkFirst  = 2
-	logChunk    = 5 // the first type of a log's
-	syncedChunk = 9 // the first type of a log's that reports how far it is synced
+	logChunk    = 5 // the first type of a log chunk
+	syncedChunk = 9 // the first type of a log chunk that stores how far the log is synced
 	chunkTypes  = 13
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// chunk is one chunk as its header tells.
+// chunk describes one chunk, as read from its header.
 type chunk struct {
 	kind byte
 	log  uint32 // 0 in a manifest
-	sync int64  // how far the log was synced when it was written; 0: it does not tell
-	end  int    // where the next one may begin
-	n    int    // of the payload
+	sync int64  // offset to which the log was synced when the chunk was written; 0: not stored
+	end  int    // offset where the next chunk may begin
+	n    int    // length of the payload
 }
 
-// chunkAt reads the chunk that begins at an offset; ok reports that there is one, whole and with its checksum
+// chunkAt reads the chunk that begins at an offset. ok is true if the chunk is complete and its checksum is
 // right.
 func chunkAt(data []byte, at int) (c chunk, ok bool) {
 	if at+chunkHeader > len(data) {
@@ -69,8 +71,8 @@ func chunkAt(data []byte, at int) (c chunk, ok bool) {
 	return c, (sum>>15|sum<<17)+0xa282ead8 == binary.LittleEndian.Uint32(data[at:])
 }
 
-// nextChunk finds the first chunk with a payload that begins at or behind an offset and that want accepts;
-// -1: none does. The offset need not be the start of anything.
+// nextChunk returns the offset of the first chunk at or after from that has a payload and that want accepts,
+// or -1. from need not be the start of a chunk.
 func nextChunk(data []byte, from int, want func(chunk) bool) int {
 	for at := from; at+chunkHeader < len(data); at++ {
 		if kind := data[at+6]; kind == 0 || kind >= chunkTypes {
@@ -83,7 +85,8 @@ func nextChunk(data []byte, from int, want func(chunk) bool) int {
 	return -1
 }
 
-// logEnd walks the chunks of a log up to where they end, in good order or not.
+// logEnd returns the offset behind the last readable chunk of a log, whether or not the log was ended
+// properly.
 func logEnd(data []byte, number uint32) int {
 	for at := 0; ; {
 		if c, ok := chunkAt(data, at); ok && c.log == number && c.kind >= logChunk {

@@ -7,19 +7,20 @@ import (
 	"syscall"
 )
 
-// spareFiles is how many file descriptors are kept for files that the engine cannot do without.
+// spareFiles is how many file descriptors are reserved for files that the engine cannot do without.
 const spareFiles = 8
 
-// spares are open files that nobody needs. Where a process has used up its descriptors, one of them makes
-// room for a log, a manifest or a table of a flush, whose failure would end the engine's writing: the others
-// who run out get an error that they survive.
+// spares holds reserved file descriptors (of the null device). If the process has used up its descriptors, a
+// spare one is closed to make room for a log, a manifest or a table of a flush, since the engine could not
+// write any more if opening one of these failed. Other files get no spare descriptor: their callers survive
+// the error.
 type spares struct {
 	mu    sync.Mutex
 	files []*os.File
-	used  bool // fill was called, and close was not: what was given is made good
+	used  bool // fill was called and close was not: refill replaces used descriptors
 }
 
-// fill opens what is missing, as far as that is possible now.
+// fill opens as many of the missing spare descriptors as possible.
 func (s *spares) fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +38,7 @@ func (s *spares) fillLocked() {
 	}
 }
 
-// give closes one; false where there is none.
+// give closes one spare descriptor. It returns false if there is none.
 func (s *spares) give() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +46,7 @@ func (s *spares) give() bool {
 	if n == 0 {
 		return false
 	}
-	_ = s.files[n-1].Close() // of the null device
+	_ = s.files[n-1].Close() // the null device: an error does not matter
 	s.files = s.files[:n-1]
 	return true
 }
@@ -58,7 +59,7 @@ func (s *spares) close() {
 	}
 }
 
-// refill makes good what was given.
+// refill replaces the spare descriptors that have been used.
 func (s *spares) refill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +68,8 @@ func (s *spares) refill() {
 	}
 }
 
-// opened runs open, which needs a descriptor, and again with a spare one where there was none.
+// opened runs open, which needs a descriptor. If there is none left, it frees a spare one and runs open
+// again.
 func (s *spares) opened(open func() error) error {
 	err := open()
 	for scarce(err) && s.give() {
@@ -79,17 +81,17 @@ func (s *spares) opened(open func() error) error {
 	return err
 }
 
-// scarce reports whether an error says that the process or the machine has no file descriptor left.
+// scarce reports whether an error means that the process or the machine has no file descriptor left.
 func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// mostTables is how many tables an engine keeps open where descriptors are plenty: enough for 100 GB at the
-// sizes of the lower levels, and below the usual limit of 1,024 descriptors.
+// mostTables is the most tables that an engine keeps open: enough for 100 GB at the table sizes of the lower
+// levels, and below the usual limit of 1,024 descriptors.
 const mostTables = 512
 
-// openTables is how many tables an engine keeps open: at most a third of the descriptors that the process may
-// have.
+// openTables returns how many tables an engine keeps open: at most a third of the descriptors that the
+// process may have.
 func openTables() int { return max(16, min(mostTables, DescriptorLimit()/3)) }
 
-// DescriptorShare is how many file descriptors an engine on disk takes at most, some for files that are being
-// written included: what else the process opens should leave that many.
+// DescriptorShare returns how many file descriptors an engine on disk uses at most, including some for files
+// that are being written. The rest of the process should leave that many free.
 func DescriptorShare() int { return openTables() + spareFiles + 24 }

@@ -4,6 +4,6 @@ package pebble
 
 import "math"
 
-// DescriptorLimit is how many file descriptors this process may have open: here as many as there is memory
-// for.
+// DescriptorLimit returns how many file descriptors this process may have open: on this system there is no
+// limit.
 func DescriptorLimit() int { return math.MaxInt32 }

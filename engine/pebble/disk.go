@@ -12,19 +12,19 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// space keeps an eye on the free bytes of the disk.
+// space watches the free bytes of the disk.
 //
-// It refuses writes before the disk is full (admit), so that log and manifest, whose failure ends the
-// engine's life, always find room. Where a table could not be written for want of room all the same, because
-// something else filled the disk or the file system does not tell the truth, it holds the next attempt back
-// until an Update has looked again and found room (wait), as Pebble would try again without a pause. After a
-// failed flush it also refuses writes until one succeeds (starved), so that no more gather in memory. Where a
-// writer is stuck behind a flush already, attempts are not held back: either the next ones find room, or the
-// fence trips. Nobody waits for room that may never come.
+// It refuses writes before the disk is full (admit), so that the log and the manifest always find room: the
+// engine does not survive a failed write to them. A table may still find no room, because another program
+// fills the disk or the file system reports a wrong number. Then space delays the next attempt until an
+// Update has found room (wait), since Pebble would retry without a pause. After a failed flush it also
+// refuses writes until a flush succeeds (starved), so that no more data gather in memory. If a writer already
+// waits for a flush, attempts are not delayed: either one of them finds room, or the fence trips. So no
+// writer waits for ever.
 //
-// Asking the file system costs about a microsecond on a local disk and may cost much more on another. So it
-// is asked once for each mebibyte written, once a second if there is a clock, and at every Update only while
-// there is little left.
+// Asking the file system costs about a microsecond on a local disk and may cost much more on others. So space
+// asks once for each mebibyte written and once a second if there is a clock. It asks at every Update only
+// while little room is left.
 type space struct {
 	fs      vfs.FS
 	dir     string
@@ -34,7 +34,7 @@ type space struct {
 	written atomic.Int64 // bytes since the last probe
 	probed  atomic.Int64 // second of the last probe
 	free    atomic.Int64 // bytes free at the last probe
-	low     atomic.Bool  // probe at every Update
+	low     atomic.Bool  // little room is left: probe at every Update
 	starved atomic.Bool  // the last flush failed for want of room
 
 	mu      sync.Mutex
@@ -42,11 +42,11 @@ type space struct {
 	held    bool // the next table must wait
 	stalled bool // a writer waits for a flush
 	mode    mode
-	failure chan struct{} // closed when the next flush fails; nil: nobody waits for that
+	failure chan struct{} // closed when the next flush fails; nil: nobody waits for a failure
 }
 
-// mode says whether tables may be held back: not before the end of Open, which waits for its flushes, and not
-// once the fence has tripped or Close has begun.
+// mode says whether new tables may be delayed. They may not before the end of Open, which waits for its
+// flushes, nor after the fence has tripped or Close has begun.
 type mode int
 
 const (
@@ -67,7 +67,7 @@ func newSpace(o Options) *space {
 	return s
 }
 
-// ofDisk is the reserve of Options that name none: an eighth of the disk, at most defaultDiskReserve.
+// ofDisk returns the default reserve: an eighth of the disk, at most defaultDiskReserve.
 func (s *space) ofDisk() int64 {
 	reserve := int64(defaultDiskReserve)
 	if du, err := s.fs.GetDiskUsage(s.dir); err == nil && du.TotalBytes > 0 {
@@ -76,7 +76,7 @@ func (s *space) ofDisk() int64 {
 	return reserve
 }
 
-// probe asks the file system. One that cannot tell is taken to have room.
+// probe asks the file system for the free bytes. If it cannot report them, the disk counts as having room.
 func (s *space) probe() {
 	if s.reserve >= 0 {
 		s.written.Store(0)
@@ -99,15 +99,15 @@ func (s *space) probe() {
 	s.cond.Broadcast()
 }
 
-// check is called at the start of each Update: with little room left it looks again.
+// check is called at the start of each Update. It probes if little room is left.
 func (s *space) check() {
 	if s.low.Load() {
 		s.probe()
 	}
 }
 
-// admit decides whether a transaction of n bytes may be written. One that frees more than it takes may use
-// half of the reserve. A large one must leave half of what is kept.
+// admit decides whether a transaction of n bytes may be written. A transaction that frees more than it writes
+// needs only half of the reserve. For a large transaction, half of the reserve must remain free after it.
 func (s *space) admit(n int64, frees bool) error {
 	if s.starved.Load() {
 		return fmt.Errorf("%w: the last flush found no room, or no file descriptor", engine.ErrDiskFull)
@@ -122,17 +122,17 @@ func (s *space) admit(n int64, frees bool) error {
 	if frees {
 		need /= 2
 	}
-	need = max(need, n+need/2) // so much may go to the log before the disk is asked again
+	need = max(need, n+need/2) // the log may grow by n bytes before the next probe
 	if free := s.free.Load(); free < need {
 		return &engine.ReserveError{Free: free, Reserve: need}
 	}
 	return nil
 }
 
-// noRoom reports whether an error passes once there is room on the disk, or a file descriptor, again.
+// noRoom reports whether an error is caused by a full disk or by a lack of file descriptors.
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || scarce(err) }
 
-// failed is told of each error on a file that Pebble survives.
+// failed records an error on a file that Pebble survives.
 func (s *space) failed(k kind, err error) {
 	if k == plain || !noRoom(err) {
 		return
@@ -150,7 +150,8 @@ func (s *space) failed(k kind, err error) {
 	}
 }
 
-// flushFailed is closed when a flush has failed for want of room: now, where the last one has.
+// flushFailed returns a channel that is closed when a flush fails for want of room. If the last flush has
+// failed that way, the channel is already closed.
 func (s *space) flushFailed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,10 +166,10 @@ func (s *space) flushFailed() <-chan struct{} {
 	return failure
 }
 
-// fed is told that a flush has succeeded.
+// fed records that a flush has succeeded.
 func (s *space) fed() { s.starved.Store(false) }
 
-// stall is told when a writer begins and ceases to wait for a flush.
+// stall records that a writer begins (on) or ends waiting for a flush.
 func (s *space) stall(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +180,7 @@ func (s *space) stall(on bool) {
 	}
 }
 
-// paces reports whether an error is of a kind that wait keeps from being tried again without a pause.
+// paces reports whether wait delays the retry after this error.
 func (s *space) paces(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +189,7 @@ func (s *space) paces(err error) bool {
 
 func (s *space) pacedLocked() bool { return s.mode == holding && !s.stalled }
 
-// wait holds a new table back while there is no room for it.
+// wait blocks the creation of a table while there is no room for it.
 func (s *space) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +198,7 @@ func (s *space) wait() {
 	}
 }
 
-// arm allows tables to be held back.
+// arm permits tables to be delayed, from the end of Open on.
 func (s *space) arm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +207,7 @@ func (s *space) arm() {
 	}
 }
 
-// release lets everybody go, for good.
+// release ends all waits, for good.
 func (s *space) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

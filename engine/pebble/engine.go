@@ -16,15 +16,15 @@ import (
 // concurrent use.
 type Engine struct {
 	db     *pebble.DB
-	dir    string       // where its files lie
-	lock   *pebble.Lock // of dir; nil where Pebble takes it
-	home   *home        // nil for a copy of a snapshot, and for an engine that a restore has replaced
-	after  func() error // ends Close
+	dir    string       // folder of the data files
+	lock   *pebble.Lock // of dir; nil if Pebble locks the folder itself
+	home   *home        // nil for a copy of a snapshot, and for an engine that Restore has replaced
+	after  func() error // run at the end of Close
 	fence  *fence
 	space  *space
 	log    *slog.Logger
-	first  uint64 // the first LSN of a scope without a ceiling
-	block  uint64 // LSNs by which a ceiling moves
+	first  uint64 // the first LSN of a scope without a stored ceiling
+	block  uint64 // number of LSNs by which a ceiling is raised
 	strict bool
 	memory bool
 
@@ -34,8 +34,9 @@ type Engine struct {
 	commits  atomic.Uint64
 	barriers atomic.Uint64
 
-	// The door. Calls are counted in and out; Close shuts it and waits until all are out. It is not a RWMutex
-	// because a View inside an Update must not wait behind a Close that waits for the Update.
+	// Running calls are counted in inside. Close sets shut, which refuses new calls, and waits until none is
+	// running. A RWMutex would not do: a View inside an Update must not wait for a Close that waits for the
+	// Update.
 	shut   atomic.Bool
 	closed atomic.Bool // Close has been called
 	inside atomic.Int64
@@ -107,7 +108,7 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 	return v, at, err
 }
 
-// get reads one key of what is committed.
+// get reads the committed value of one key.
 func (e *Engine) get(key []byte) ([]byte, error) {
 	v, closer, err := e.db.Get(key)
 	if err != nil {
@@ -117,8 +118,8 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 	return v, readError(closer.Close())
 }
 
-// position is how far a scope has come for who has read before. Whether it is settled is asked before the
-// horizon: that is there when commits are durable.
+// position returns the position of a scope, valid for everything read before the call. It reads whether the
+// scope is settled before it reads the horizon, because settling raises the horizon first.
 func (e *Engine) position(s *scope) (engine.Position, error) {
 	settled := !s.shows()
 	h, err := e.horizon(s)
@@ -126,7 +127,7 @@ func (e *Engine) position(s *scope) (engine.Position, error) {
 		return engine.Position{}, err
 	}
 	at := engine.Position{LSN: h, Settled: settled}
-	if n := s.marked.Load(); n != 0 { // the usual case, without an allocation
+	if n := s.marked.Load(); n != 0 { // the usual case, which allocates nothing
 		at.Mark = n - 1
 		return at, nil
 	}
@@ -144,14 +145,14 @@ func (e *Engine) positions(scopes [][]byte) (list []engine.Position, err error) 
 	return list, nil
 }
 
-// horizon is the highest LSN of a scope that is durable.
+// horizon returns the highest durable LSN of a scope.
 func (e *Engine) horizon(s *scope) (uint64, error) {
 	if s.known.Load() {
 		return s.horizon.Load(), nil
 	}
 	ceiling, err := readCeiling(e.get, s.key, e.first)
-	// The scope's first transaction may have moved the ceiling meanwhile. Before it does, it makes the
-	// horizon known.
+	// The scope's first transaction may have raised the ceiling meanwhile. It sets the horizon before it
+	// does.
 	if s.known.Load() {
 		return s.horizon.Load(), nil
 	}
@@ -163,8 +164,7 @@ func (e *Engine) horizon(s *scope) (uint64, error) {
 	return s.horizon.Load(), nil
 }
 
-// Horizon implements engine.Engine. Where the stored ceiling cannot be read it is 0: nothing is known to be
-// durable.
+// Horizon implements engine.Engine. It returns 0 if the stored ceiling cannot be read.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {
@@ -181,9 +181,9 @@ func (e *Engine) Horizon(key []byte) uint64 {
 	return h
 }
 
-// Settle implements engine.Engine. What somebody has seen was in the log before he saw it, so that one sync
-// of the log makes it durable; what is being applied meanwhile he has not seen. A scope that is not in use
-// shows what Open found.
+// Settle implements engine.Engine. A write is in the log before it becomes visible, so one sync of the log
+// makes everything shown so far durable. A commit that is still being applied has not been shown. A scope
+// that has not been used since Open shows only durable data.
 func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
 	return nil
 }
 
-// Metrics implements engine.Engine; after Close all is zero.
+// Metrics implements engine.Engine. It returns zeros after Close.
 func (e *Engine) Metrics() engine.Metrics {
 	if e.enter() != nil {
 		return engine.Metrics{}

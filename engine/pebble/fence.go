@@ -12,34 +12,34 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// fence is the file system under Pebble: the real one until a write fails that Pebble cannot survive, and
-// memory after.
+// fence is the file system that Pebble uses: the real one until a write fails that Pebble cannot survive, and
+// memory afterwards.
 //
-// Pebble takes the failure of a write to its log, its manifest, a marker or a directory as the end of the
-// process. It panics, in places with its commit lock held, or it calls Logger.Fatalf and relies on that not
-// to return. Were it to go on, it might delete files that the manifest on disk still refers to, since it
-// cannot know whether its last edit got there. And left as it is after the panic, it holds its locks for
-// ever: writers hang and so does Close.
+// If a write to its log, its manifest, a marker or a directory fails, Pebble ends the process. It panics, in
+// some places with its commit lock held, or it calls Logger.Fatalf and expects it not to return. If it
+// continued, it might delete files that the manifest on disk still refers to, since it cannot know whether
+// its last edit was written. And if the panic is recovered, Pebble's locks stay held: writers hang and so
+// does Close.
 //
-// The fence gives it neither an error nor a disk. At the first such failure it trips: the cause is recorded,
-// and from then on nothing reaches the disk any more. Writes to files on disk are dropped and reported as
-// done, removals are ignored, new files are made in memory. Pebble carries on and can be closed in good
-// order, and the folder stays as it was at the moment of the failure, which is as after a crash: all that was
-// acknowledged is there. Because the fence is tripped before the failed call returns to Pebble, whoever waits
-// for that call finds the cause set: Engine checks it after each barrier, so nothing is acknowledged that a
-// dropped write was needed for.
+// The fence hides the failure from Pebble. At the first such failure it trips: it records the cause, and from
+// then on nothing is written to the disk. Writes to files on disk are dropped but reported as done, removals
+// are ignored, and new files are made in memory. Pebble continues and can be closed normally. The folder
+// stays as it was at the moment of the failure, as after a crash: all acknowledged writes are in it. The
+// fence trips before the failed call returns to Pebble, so a caller that waits for that call finds the cause
+// set. Engine checks the fence after each barrier, so it never acknowledges a commit that needed a dropped
+// write.
 //
-// Order is what makes this safe. A file made in memory, or a write dropped, means that the fence had tripped
-// before; so what Pebble writes in consequence, such as the manifest's edit that names the file, is dropped
-// as well.
+// The order of events makes this safe. If a file was made in memory or a write was dropped, the fence had
+// tripped before. So anything that Pebble writes as a consequence, such as the manifest edit that names the
+// file, is dropped as well.
 //
 // Tables are different. Pebble retries a flush or a compaction that fails, so errors on tables are passed on,
-// before and after. After, a flush goes to memory (at most the tables of a few write buffers), which lets
-// writers out that wait for it; a compaction, which could be of any size, fails, and the scheduler admits no
-// other.
+// before and after the fence trips. After it trips, a flush goes to memory (at most the tables of a few write
+// buffers), which frees the writers that wait for it. A compaction, which could be of any size, fails, and
+// the scheduler admits no other.
 type fence struct {
 	vfs.FS
-	dir     string // of the files that matter
+	dir     string // folder of the protected files
 	log     *slog.Logger
 	space   *space
 	logs    *logBook
@@ -49,13 +49,13 @@ type fence struct {
 }
 
 func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
-	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // as Pebble spells it
+	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
 	f := &fence{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
 	f.logs = &logBook{fs: f, dir: s.dir, log: log}
 	return f
 }
 
-// trip cuts the disk off. The first cause stays.
+// trip cuts off the disk after a failure. The first cause is kept.
 func (f *fence) trip(cause error) {
 	if f.cut(cause) {
 		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error",
@@ -63,7 +63,7 @@ func (f *fence) trip(cause error) {
 	}
 }
 
-// cut is trip where nothing has gone wrong. It reports whether the disk was not cut off before.
+// cut cuts off the disk without a failure being logged. It reports whether this call was the first.
 func (f *fence) cut(cause error) bool {
 	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
 	first := f.cause.CompareAndSwap(nil, &err)
@@ -73,7 +73,7 @@ func (f *fence) cut(cause error) bool {
 	return first
 }
 
-// err is nil while the fence is whole, and engine.ErrFailed with the cause after.
+// err returns nil until the fence trips, and then engine.ErrFailed with the cause.
 func (f *fence) err() error {
 	if p := f.cause.Load(); p != nil {
 		return *p
@@ -81,7 +81,7 @@ func (f *fence) err() error {
 	return nil
 }
 
-// release lets go of what the fence holds open.
+// release closes what the fence holds open.
 func (f *fence) release() {
 	f.logs.close()
 	f.spares.close()
@@ -89,20 +89,20 @@ func (f *fence) release() {
 
 func (f *fence) tripped() bool { return f.cause.Load() != nil }
 
-// kind says what a failure on a file means.
+// kind says what an error on a file means.
 type kind int
 
 const (
 	plain     kind = iota // an error is passed on
-	critical              // Pebble does not survive an error
-	flushed               // a table that a flush writes, which Pebble tries again
-	compacted             // a table that a compaction writes, likewise
+	critical              // Pebble does not survive the error
+	flushed               // a table written by a flush, which Pebble retries
+	compacted             // a table written by a compaction, which Pebble retries
 )
 
 func (f *fence) kindOf(name string, category vfs.DiskWriteCategory) kind {
 	switch base := f.PathBase(name); {
 	case f.PathDir(name) != f.dir:
-		return plain // a checkpoint's: the data is not harmed
+		return plain // a file of a checkpoint: an error does not harm the data
 	case strings.HasSuffix(base, ".log"), strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base,
 		"marker."):
 		return critical
@@ -115,7 +115,8 @@ func (f *fence) kindOf(name string, category vfs.DiskWriteCategory) kind {
 	}
 }
 
-// inScratch is a file's name in memory. All files that matter lie in one folder, so the last element will do.
+// inScratch returns the name of a file in memory. All protected files are in one folder, so the base name
+// suffices.
 func (f *fence) inScratch(name string) string { return "/" + f.PathBase(name) }
 
 func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -130,7 +131,7 @@ func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 	return f.created(file, err, name, k)
 }
 
-// ReuseForWrite is how Pebble makes a log out of an old one.
+// ReuseForWrite makes a new log file from an old one.
 func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	k := f.kindOf(newname, category)
 	if f.tripped() {
@@ -146,8 +147,7 @@ func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCat
 	return f.created(file, err, newname, k)
 }
 
-// open makes a file, by a spare descriptor where there is no other and the file is one that writing depends
-// on.
+// open opens a file. If descriptors are short and writing depends on the file, it uses a spare descriptor.
 func (f *fence) open(k kind, open func() (vfs.File, error)) (file vfs.File, err error) {
 	if k != critical && k != flushed {
 		return open()
@@ -156,11 +156,11 @@ func (f *fence) open(k kind, open func() (vfs.File, error)) (file vfs.File, err 
 	return file, err
 }
 
-// created wraps a new file, or deals with the error of making it.
+// created wraps a new file, or handles the error of creating it.
 func (f *fence) created(file vfs.File, err error, name string, k kind) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
 		if err = f.logs.made(n); err != nil {
-			_ = file.Close() // it is of no use
+			_ = file.Close() // the new log cannot be used
 		}
 	}
 	switch {
@@ -212,7 +212,7 @@ func (f *fence) OpenDir(name string) (vfs.File, error) {
 	return &fencedFile{File: dir, fence: f, kind: k}, nil
 }
 
-// logNumber is the number of the log of this name; log is false where it is none of the data's.
+// logNumber returns the number of a log file. log is false if the file is not a log of the data.
 func (f *fence) logNumber(name string) (n uint64, log bool) {
 	if f.PathDir(name) != f.dir {
 		return 0, false
@@ -220,7 +220,7 @@ func (f *fence) logNumber(name string) (n uint64, log bool) {
 	return logNumber(f.PathBase(name))
 }
 
-// forget notes that a log is about to go. Where it could not be noted the log has to stay.
+// forget records that a log is about to be removed. If it fails, the log must stay.
 func (f *fence) forget(name string) error {
 	if n, log := f.logNumber(name); log {
 		return f.logs.removed(n)
@@ -233,7 +233,7 @@ func (f *fence) Remove(name string) error {
 		return nil
 	}
 	if err := f.forget(name); err != nil || f.tripped() {
-		return err // Pebble tries again some time
+		return err // Pebble retries later
 	}
 	return f.FS.Remove(name)
 }
@@ -283,7 +283,7 @@ type fencedFile struct {
 	kind  kind
 }
 
-// do runs a write or a sync under the rules of the fence.
+// do runs a write or a sync under the fence's rules.
 func (f *fencedFile) do(op func() error) error {
 	if err := f.fence.err(); err != nil {
 		if f.kind == critical {
@@ -305,7 +305,7 @@ func (f *fencedFile) do(op func() error) error {
 func (f *fencedFile) Write(p []byte) (n int, err error) {
 	err = f.do(func() error { n, err = f.File.Write(p); return err })
 	if err == nil {
-		n = len(p) // also where the write was dropped
+		n = len(p) // also if the fence dropped the write
 	}
 	return n, err
 }
@@ -326,7 +326,7 @@ func (f *fencedFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// Preallocate is a hint: Pebble does not look at its error.
+// Preallocate is a hint: Pebble ignores its error.
 func (f *fencedFile) Preallocate(offset, length int64) error {
 	if f.fence.tripped() {
 		return nil

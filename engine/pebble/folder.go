@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// prepare makes the folder, unless something else is in its place. Where it is only to be read, it must hold
-// a database.
+// prepare creates the folder, or fails if something else is in its place. A folder that is opened read-only
+// must hold a database already.
 func prepare(o *Options) error {
 	names, err := o.FS.List(o.Dir)
 	switch {
@@ -44,7 +44,7 @@ func prepare(o *Options) error {
 		return fmt.Errorf("reading the data folder: %w", err)
 	}
 	if o.FS == vfs.Default {
-		// One folder must have one name: the lock tells two openers in a process apart by it.
+		// Each folder needs one canonical name: the lock detects a second opener in this process by it.
 		abs, err := filepath.Abs(o.Dir)
 		if err == nil {
 			abs, err = filepath.EvalSymlinks(abs)
@@ -57,8 +57,8 @@ func prepare(o *Options) error {
 	return nil
 }
 
-// foreign returns the name of a file that shows that a folder is neither empty nor a database; "" if there is
-// none.
+// foreign returns the name of a file that shows that a folder is neither empty nor a database, or "" if there
+// is none.
 func foreign(names []string) string {
 	found := ""
 	for _, name := range names {
@@ -66,7 +66,7 @@ func foreign(names []string) string {
 		case isOurs(name):
 			return ""
 		case name == "LOCK", name == "lost+found", strings.HasPrefix(name, "."):
-			// Left by an Open that got no further, by the file system, by a file manager.
+			// Left by an incomplete Open, by the file system or by a file manager.
 		default:
 			found = name
 		}
@@ -79,9 +79,9 @@ func isOurs(name string) bool {
 	return name == "CURRENT" || strings.HasPrefix(name, "MANIFEST-") || strings.HasPrefix(name, "marker.")
 }
 
-// inspect looks at a folder before Pebble does, for what Pebble would report without saying what it is, or
-// not report at all: where it misses its manifest it starts anew, and where it cannot read on in its manifest
-// it takes that for the end. In both cases it deletes the tables that it no longer knows of.
+// inspect checks a folder before Pebble opens it, for damage that Pebble reports unclearly or not at all. If
+// the manifest is missing, Pebble starts an empty database; if it cannot read on in the manifest, it takes
+// that for the end. In both cases it deletes the tables that the manifest does not list.
 func inspect(o Options) error {
 	names, err := o.FS.List(o.Dir)
 	if err != nil {
@@ -98,8 +98,8 @@ func inspect(o Options) error {
 	if err := checkFormat(format); err != nil {
 		return err
 	}
-	// The manifest is made first and the format is noted last, so a folder may have the one alone, as long as
-	// it is empty.
+	// The manifest is created first and the format is recorded last, so an empty folder may have a manifest
+	// alone.
 	hasTables := slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".sst") })
 	if manifest == "" && (format != "" || hasTables) {
 		return fmt.Errorf("%w: no marker names its manifest", engine.ErrCorrupt)
@@ -113,7 +113,7 @@ func inspect(o Options) error {
 	return checkLogs(o, names)
 }
 
-// marker reads one of the values that Pebble keeps in the names of files.
+// marker reads a value that Pebble stores in the name of a file.
 func marker(o Options, names []string, name string) (string, error) {
 	m, value, err := atomicfs.LocateMarkerInListing(o.FS, o.Dir, name, names)
 	if err == nil {
@@ -140,8 +140,9 @@ func checkFormat(value string) error {
 	return nil
 }
 
-// checkManifest tells a manifest that ends in the middle of a record, as a crash leaves it, from one that is
-// damaged: each record is synced before the next is written, so behind a torn one no other begins.
+// checkManifest accepts a manifest that ends in the middle of a record, as a crash leaves it, and fails if
+// the manifest is damaged. Each record is synced before the next is written, so no record can follow a torn
+// one.
 func checkManifest(o Options, name string) error {
 	f, err := o.FS.Open(o.FS.PathJoin(o.Dir, name))
 	if err != nil {

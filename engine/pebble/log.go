@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// logger brings Pebble's messages to slog. Its chatter about flushes and compactions is debug output here.
+// logger sends Pebble's messages to slog. Messages about flushes and compactions have level debug.
 type logger struct {
 	log   *slog.Logger
 	fence *fence
@@ -25,20 +25,20 @@ func (l *logger) Errorf(format string, args ...any) {
 	l.log.Error(fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called where Pebble expects the process to end. It trips the fence instead and returns: what
-// Pebble does from here on can no longer reach the disk.
+// Fatalf is called when Pebble expects the process to end. It trips the fence instead and returns: Pebble's
+// later writes no longer reach the disk.
 func (l *logger) Fatalf(format string, args ...any) {
 	l.fence.trip(fmt.Errorf(format, args...))
 }
 
-// patience is how many times in a row work in the background may fail. Pebble tries again at once, without a
-// pause, so a fault that will not go away would spin for ever, with writers waiting behind it.
+// patience is how many times in a row background work may fail. Pebble retries at once, without a pause, so a
+// permanent fault would loop for ever while writers wait.
 const patience = 16
 
 const stallMessage = "writers wait for background work"
 
-// listen reports on the background work and ends it where it cannot succeed. Pebble calls the functions with
-// its own locks held: they must not call it, nor wait.
+// listen returns a listener that reports background work and trips the fence if the work cannot succeed.
+// Pebble calls the functions with its locks held: they must not call Pebble and must not block.
 func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{

@@ -16,27 +16,29 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Where a log of writes is damaged, Pebble takes the place for the log's end, as a crash leaves one, and what
-// was acknowledged behind it is gone without a word. So logs are looked at before Pebble does:
+// If a write-ahead log is damaged, Pebble takes the place of the damage for the end of the log, as after a
+// crash. The acknowledged writes behind it are lost silently. So the logs are checked before Pebble opens
+// them:
 //
-//   - A chunk of the same log behind a broken one shows that this is not the end. After a power cut it may be one all the same, since
-//     a disk may write what has not been synced in any order; no program can tell that from damage, so a person decides.
-//   - A log that is missing leaves no trace in its folder. Therefore the folder says which there are, in a marker that is
-//     moved after a log was made and before one is removed: see logBook.
+//   - A valid chunk of the same log behind a broken one shows that the log does not end there. After a power
+//     cut it may be the end all the same, since a disk may write unsynced data in any order. No program can
+//     distinguish that from damage, so the operator decides.
+//   - A missing log leaves no trace in its folder. So the folder lists its logs in a marker. The marker is
+//     moved after a log is created and before one is removed: see logBook.
 
-// unsyncedTail is how many bytes at the end of a log may be in pieces and be taken for what a power cut
-// leaves of a group of writes that was not synced, unless a chunk says that they were. Nobody was told of
-// those writes.
+// unsyncedTail is how many bytes at the end of a log may be broken and still count as an unsynced group of
+// writes that a power cut interrupted, unless a chunk says that they were synced. None of those writes was
+// acknowledged.
 const unsyncedTail = 16 << 10
 
 // logSuffix ends the names of logs: 000123.log.
 const logSuffix = ".log"
 
-// setAside is added to the name of a log that is not to be read.
+// setAside is appended to the name of a log that is not to be read.
 const setAside = ".damaged"
 
-// checkLogs looks for damage in the logs of a folder. Where accepted, logs end where the first damage begins:
-// what lies behind it is set aside, in files that nobody reads, and the log reports how much that is.
+// checkLogs checks the logs of a folder for damage. If the options accept it, the logs end at the first
+// damage: everything behind it is kept in files that are never read, and the logger reports how much that is.
 func checkLogs(o Options, names []string) error {
 	present := logNumbers(names)
 	noted, err := marker(o, names, logMarker)
@@ -64,12 +66,12 @@ func checkLogs(o Options, names []string) error {
 	return nil
 }
 
-// logDamage is an engine.ErrDamagedLog.
+// logDamage describes the damage to a log. It is an engine.ErrDamagedLog.
 type logDamage struct {
 	number   uint64
 	missing  bool
-	from, to int    // the bytes that are damaged
-	data     []byte // of the whole log
+	from, to int    // offsets of the damaged bytes
+	data     []byte // content of the whole log
 }
 
 func (d *logDamage) Error() string {
@@ -81,10 +83,10 @@ func (d *logDamage) Error() string {
 		d.to, len(d.data))
 }
 
-// Unwrap makes it what it is.
+// Unwrap returns engine.ErrDamagedLog.
 func (d *logDamage) Unwrap() error { return engine.ErrDamagedLog }
 
-// checkLog looks at one log.
+// checkLog checks one log.
 func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 	if !present {
 		return &logDamage{number: number, missing: true}, nil
@@ -109,10 +111,10 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 	return &logDamage{number: number, from: end, to: at, data: data}, nil
 }
 
-// accept ends the log where the damage begins, and sets it and the later ones aside.
+// accept ends the log at the damage. It renames the later logs and keeps a copy of the damaged one.
 func (d *logDamage) accept(o Options, later []uint64) error {
 	path := func(n uint64) string { return o.FS.PathJoin(o.Dir, logName(n)) }
-	// the last first: a crash in between leaves what can be accepted again
+	// The last log is renamed first: after a crash in between, the damage can be accepted again.
 	for i := len(later) - 1; i >= 0; i-- {
 		if err := o.FS.Rename(path(later[i]), path(later[i])+setAside); err != nil {
 			return err
@@ -132,7 +134,7 @@ func (d *logDamage) accept(o Options, later []uint64) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names { // nothing is missing any more
+	for _, name := range names { // the logs no longer listed must not count as missing
 		if strings.HasPrefix(name, "marker."+logMarker+".") {
 			err = errors.Join(err, o.FS.Remove(o.FS.PathJoin(o.Dir, name)))
 		}
@@ -156,7 +158,7 @@ func numberIn(name, prefix, suffix string) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// logNumbers are the numbers of the logs among the names of files, in order.
+// logNumbers returns the numbers of the logs among the names of files, in ascending order.
 func logNumbers(names []string) (out []uint64) {
 	for _, name := range names {
 		if n, ok := logNumber(name); ok {
@@ -184,8 +186,7 @@ func formatLogs(numbers []uint64) string {
 	return string(b)
 }
 
-// parseLogs reads the marker's value. A folder of an older release has none, and nothing is known of its
-// logs.
+// parseLogs reads the marker's value. A folder of an older release has no such marker; then no log is listed.
 func parseLogs(value string) (out []uint64) {
 	for _, text := range strings.Split(value, "-") {
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -195,8 +196,8 @@ func parseLogs(value string) (out []uint64) {
 	return out
 }
 
-// logBook keeps the marker of one folder. Its methods are called by the fence, with files of Pebble's about
-// to change, and it writes through the fence: a marker that cannot be moved is the end of writing.
+// logBook maintains the marker that lists the logs of one folder. The fence calls its methods before it
+// changes Pebble's files. It writes through the fence, so a marker that cannot be moved trips the fence.
 type logBook struct {
 	fs  *fence
 	dir string
@@ -207,8 +208,8 @@ type logBook struct {
 	live   []uint64
 }
 
-// made notes a log that is there now, before anything is written to it. Its entry in the folder is synced
-// first: after a power cut a marker must not name a log of which the disk knows nothing.
+// made records a new log, before anything is written to it. It syncs the folder first: after a power cut a
+// marker must not name a log that does not exist on disk.
 func (b *logBook) made(n uint64) error {
 	if err := syncDir(b.fs, b.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -218,15 +219,14 @@ func (b *logBook) made(n uint64) error {
 	})
 }
 
-// removed notes that a log is about to be removed.
+// removed records that a log is about to be removed.
 func (b *logBook) removed(n uint64) error {
 	return b.change(func(live []uint64) []uint64 {
 		return slices.DeleteFunc(live, func(l uint64) bool { return l == n })
 	})
 }
 
-// rest notes that no log holds anything which is not in a table as well: whoever opens the folder next misses
-// none.
+// rest records that all data are in tables, so that the next Open does not report a log as missing.
 func (b *logBook) rest() error {
 	return b.change(func([]uint64) []uint64 { return nil })
 }
@@ -237,7 +237,7 @@ func (b *logBook) change(to func(live []uint64) []uint64) error {
 	if b.marker == nil {
 		names, err := b.fs.List(b.dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a folder that is being removed
+			return nil // the folder is being removed
 		}
 		if err != nil {
 			return err
@@ -257,7 +257,7 @@ func (b *logBook) change(to func(live []uint64) []uint64) error {
 	return b.marker.Move(formatLogs(next))
 }
 
-// close lets go of the folder.
+// close closes the marker.
 func (b *logBook) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

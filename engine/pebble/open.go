@@ -14,17 +14,18 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Open opens the data folder, or makes a new one where Dir is missing or empty. It fails with
+// Open opens the data folder, or makes a new one if Dir is missing or empty. It fails with
 //
-//   - ErrOptions where the options cannot be;
-//   - engine.ErrLocked where the folder is open already, in this process or another;
-//   - engine.ErrNotDatabase where Dir is a file, or a folder that holds something else, or, with ReadOnly, nothing;
-//   - engine.ErrNewerFormat where a newer release has written the folder;
-//   - engine.ErrCorrupt where the files do not hold what they must;
-//   - engine.ErrDiskFull or engine.ErrFailed where the disk could not be written;
+//   - ErrOptions if the options are invalid;
+//   - engine.ErrLocked if the folder is already open, in this process or another;
+//   - engine.ErrNotDatabase if Dir is a file or a folder with other contents, or, with ReadOnly,
+//     is empty or missing;
+//   - engine.ErrNewerFormat if a newer release has written the folder;
+//   - engine.ErrCorrupt if the files are invalid;
+//   - engine.ErrDiskFull or engine.ErrFailed if the disk could not be written;
 //
-// each with the detail wrapped. Nothing is written before the folder has been found to be a database or
-// empty. ctx is looked at before the work begins.
+// each with details wrapped. Nothing is written before the folder is known to be a database or empty. ctx is
+// checked only before the work begins.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// openAt opens the data of a folder that is locked, wherever in it they lie.
+// openAt opens the data of a locked folder, in whichever subfolder they are.
 func openAt(o Options, lock *pebble.Lock) (*Engine, error) {
 	h, dir, err := openHome(o, lock)
 	if err != nil {
@@ -92,7 +93,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		e.fence.spares.fill()
 	}
 	db, err := e.openTwice(o)
-	// Where the disk failed the fence let Open go on: what is open then is good for nothing but to be closed.
+	// If the disk failed, the fence let Open continue: the database can only be closed.
 	if failed := e.fence.err(); failed != nil {
 		if err == nil {
 			_ = db.Close()
@@ -104,7 +105,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		return nil, openError(err)
 	}
 	e.db = db
-	if !o.ReadOnly { // what compactions write would fill the memory
+	if !o.ReadOnly { // compactions would fill the memory with their tables
 		e.compactions.open()
 	}
 	s.probe()
@@ -112,12 +113,12 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 	return e, nil
 }
 
-// openTwice opens the database; where there is a log to replay, it is opened and closed once before.
+// openTwice opens the database. If there is a log to replay, it opens and closes the database once before.
 //
-// The replay of a log flushes tables, and for each Pebble 2.1.7 starts a goroutine that measures it. If a
-// later step of Open fails then, what that goroutine reads is torn down under it, and it panics where nobody
-// can recover it. The first of two opens measures nothing; the second has nothing to replay, and starts to
-// measure when nothing can fail any more. Neither compacts (see scheduler).
+// The replay of a log flushes tables, and for each of them Pebble 2.1.7 starts a goroutine that measures it.
+// If a later step of Open fails, the data that this goroutine reads are closed under it, and it panics where
+// no caller can recover. So the first open does not measure, and the second has nothing to replay and starts
+// to measure only when no step can fail any more. Neither compacts (see scheduler).
 func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
 	replay, err := hasLog(o)
 	if err != nil {
@@ -140,7 +141,7 @@ func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
 	return openLibrary(o.Dir, e.libraryOptions(o))
 }
 
-// hasLog reports whether there is a log that may hold something.
+// hasLog reports whether there is a log that may contain writes.
 func hasLog(o Options) (bool, error) {
 	names, err := o.FS.List(o.Dir)
 	if err != nil {
@@ -161,7 +162,7 @@ func hasLog(o Options) (bool, error) {
 	return false, nil
 }
 
-// libraryOptions are the library's options for one opening.
+// libraryOptions returns Pebble's options for one opening.
 func (e *Engine) libraryOptions(o Options) *pebble.Options {
 	p := o.library()
 	p.FS = e.fence
@@ -173,7 +174,7 @@ func (e *Engine) libraryOptions(o Options) *pebble.Options {
 	return p
 }
 
-// openLibrary turns a panic of Pebble over what it found on disk into an error.
+// openLibrary opens the database and turns Pebble's panic over invalid files into an error.
 func openLibrary(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -183,8 +184,8 @@ func openLibrary(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	return pebble.Open(dir, p)
 }
 
-// lockError tells a folder that is in use from one that cannot be written. A lock file that cannot be made is
-// reported with its path, a lock that is held without.
+// lockError distinguishes a folder that is in use from one that cannot be written. Pebble reports a lock file
+// that cannot be made with its path, and a held lock without one.
 func lockError(dir string, err error) error {
 	var op *fs.PathError
 	if errors.As(err, &op) {
@@ -193,9 +194,9 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("%w: %s: %w", engine.ErrLocked, dir, err)
 }
 
-// openError finds the engine's word for an error of opening. An error that the operating system reported
-// stays what it is, but for a missing file: Pebble only looks for files that must be there. All others are
-// about content.
+// openError translates an error of opening into the engine's errors. An error of the operating system is
+// kept, except for a missing file: Pebble only opens files that must exist. All other errors mean invalid
+// content.
 func openError(err error) error {
 	var op *fs.PathError
 	var errno syscall.Errno
@@ -216,7 +217,7 @@ func openError(err error) error {
 	}
 }
 
-// Close implements engine.Engine. An error means that not all is known to be durable.
+// Close implements engine.Engine. It returns an error if some data may not be durable.
 func (e *Engine) Close() error {
 	if e.closed.Swap(true) {
 		return engine.ErrClosed
@@ -224,17 +225,17 @@ func (e *Engine) Close() error {
 	e.stop()
 	defer e.fence.release()
 	if e.home == nil {
-		// What it holds is thrown away: nothing is worth being written out, nor a compaction waited for.
+		// The data are discarded: cut the fence so that nothing is flushed and no compaction is waited for.
 		e.fence.cut(errReplaced)
 		_ = e.db.Close()
 		return e.after()
 	}
 	err := e.settle()
-	// All is in the log. A table that a full disk holds back may now fail for good.
+	// Everything is in the log. A table that waits for room on a full disk may fail now.
 	e.space.release()
 	flushed := false
 	if err == nil && !e.memory {
-		// So that the next start has no log to replay. Should this fail, it replays it.
+		// A flush leaves no log to replay at the next start. If it fails, the next start replays the log.
 		flushed = e.db.Flush() == nil
 	}
 	if e.fence.err() == nil {
@@ -245,7 +246,7 @@ func (e *Engine) Close() error {
 			err = e.fence.logs.rest()
 		}
 	} else {
-		_ = e.db.Close() // what it says is about files in memory
+		_ = e.db.Close() // the error concerns files in memory only
 	}
 	if ended := e.after(); err == nil {
 		err = ended
@@ -253,7 +254,7 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// settle makes all that was applied durable, and with it the exact next LSN of each scope.
+// settle makes all applied commits durable, together with the exact next LSN of each scope.
 func (e *Engine) settle() error {
 	if err := e.fence.err(); err != nil {
 		return err
@@ -265,7 +266,7 @@ func (e *Engine) settle() error {
 			continue
 		}
 		key := engine.CeilingKey(s.key)
-		// Whoever dropped the scope has deleted its ceiling: it must not come back.
+		// A dropped scope has no ceiling any more: do not write it again.
 		if _, closer, err := e.db.Get(key); err == nil {
 			_ = closer.Close()
 			if err := b.Set(key, ceilingValue(s.next), nil); err != nil {

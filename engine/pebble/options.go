@@ -26,7 +26,7 @@ const (
 
 // Options of Open. The zero value of each field but Dir has a default.
 type Options struct {
-	// Dir is the data folder. It is created where it is missing. Ignored in memory mode.
+	// Dir is the data folder. It is created if it is missing. Ignored in memory mode.
 	Dir string
 	// Memory keeps everything in memory; nothing survives Close.
 	Memory bool
@@ -44,54 +44,54 @@ type Options struct {
 	// that a full database can be emptied. 0 is an eighth of the disk, at most 64 MiB; negative switches the
 	// check off.
 	DiskReserve int64
-	// AcceptDamagedLog opens a folder whose logs of writes are damaged or missing, without what lies behind
-	// the damage: acknowledged writes are lost. The files are kept beside, and the logger is told. Without it
-	// Open fails with engine.ErrDamagedLog.
+	// AcceptDamagedLog opens a folder whose write-ahead logs are damaged or missing, without the writes
+	// behind the damage: acknowledged writes are lost. The damaged files are kept and the loss is logged.
+	// Without this option Open fails with engine.ErrDamagedLog.
 	AcceptDamagedLog bool
-	// ReadOnly changes nothing in the folder, which must hold a database already: what the opening and the
-	// user write goes to memory, is seen by this Engine alone and lost by Close. The folder is locked all the
-	// same, so that nobody else writes to it. Nothing is compacted. It goes together with AcceptDamagedLog,
-	// to see what that would leave.
+	// ReadOnly leaves the folder, which must hold a database already, unchanged. Everything that Open and the
+	// caller write goes to memory: only this Engine sees it, and Close discards it. The folder is still
+	// locked, so that no other process writes to it. Nothing is compacted. It may be combined with
+	// AcceptDamagedLog, to see what would remain.
 	ReadOnly bool
-	// Strict makes an iterator that is still open when its function returns an error of View or Update.
-	// Without it the iterator is closed and the mistake is logged.
+	// Strict makes View or Update return an error if its function leaves an iterator open. Without it the
+	// iterator is closed and the mistake is logged.
 	Strict bool
-	// Logger gets what an operator should know; nil discards it.
+	// Logger receives messages for operators; nil discards them.
 	Logger *slog.Logger
-	// Now is the clock by which the free space is looked at once a second; nil looks at it by bytes written
-	// only.
+	// Now is the clock for the check of the free space once a second; nil checks only by the number of bytes
+	// written.
 	Now func() time.Time
 
-	// lsnBlock and memTable are made small by tests, to reach in a few writes what otherwise takes many.
+	// lsnBlock and memTable are set to small values by tests, so that few writes reach the limits.
 	lsnBlock uint64
 	memTable uint64
 }
 
-// ErrOptions is returned by Open for options that cannot be.
+// ErrOptions is returned by Open for invalid options.
 var ErrOptions = errors.New("engine/pebble: bad options")
 
 const (
-	// maxLSN is the first number that is no LSN.
+	// maxLSN is the first number above the range of LSNs.
 	maxLSN = engine.MaxLSN + 1
 
-	// defaultLSNBlock is how many LSNs one move of a ceiling allows. A crash skips at most two blocks, so
-	// even a crash a minute uses up the LSNs of a scope in 16 years only.
+	// defaultLSNBlock is by how many LSNs a ceiling is raised at a time. A crash skips at most two blocks, so
+	// even at one crash a minute the LSNs of a scope last for 16 years.
 	defaultLSNBlock = 1 << 12
 
 	defaultCache       = 64 << 20
 	defaultDiskReserve = 64 << 20
 
-	// defaultMemTable trades write amplification against memory and start-up. Two tables of this size stay
-	// allocated in an idle process that has written (the active one, and one kept for reuse), and a start
-	// after a crash replays about as much log.
+	// defaultMemTable is the size of a memory table. Larger tables cause less write amplification, but use
+	// more memory and slow down the start. Two tables of this size stay allocated in an idle process that has
+	// written (the active one, and one kept for reuse), and a start after a crash replays about as much log.
 	defaultMemTable = 8 << 20
 
-	// formatVersion is the on-disk format that Open creates, and moves older folders to. It is pinned, so
-	// that a newer Pebble in go.mod does not change the format of a user's data by the way.
+	// formatVersion is the on-disk format that Open creates and upgrades older folders to. It is fixed here,
+	// so that a newer Pebble in go.mod does not silently change the format of users' data.
 	formatVersion = pebble.FormatValueSeparation
 )
 
-// withDefaults fills in what was left zero and refuses what cannot be.
+// withDefaults replaces zero values by the defaults and rejects invalid options.
 func (o Options) withDefaults() (Options, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -133,7 +133,7 @@ func (o Options) withDefaults() (Options, error) {
 func (o Options) library() *pebble.Options {
 	p := &pebble.Options{
 		FS:                 o.FS,
-		Comparer:           pebble.DefaultComparer, // plain byte order, as the contract says
+		Comparer:           pebble.DefaultComparer, // plain byte order, as package engine requires
 		FormatMajorVersion: formatVersion,
 		CacheSize:          o.CacheBytes,
 
@@ -152,19 +152,20 @@ func (o Options) library() *pebble.Options {
 		// A short manifest is quick to read at start.
 		MaxManifestFileSize: 4 << 20,
 
-		// A dropped container is one range delete: flush it soon, so that its tables can go.
+		// Dropping a container writes one range delete: flush it soon, so that the covered tables can be
+		// deleted.
 		FlushDelayDeleteRange: 10 * time.Second,
 
 		CompactionConcurrencyRange: func() (lower, upper int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
-	// A table that a range delete covers whole is dropped unread. Cutting one that it covers in part would be
-	// possible as well (EnableDeleteOnlyCompactionExcises), but stays off: where Pebble 2.1 cannot read the
-	// block at the cut, it takes the rest of the table for empty, and keys that nobody deleted are gone.
+	// A table that a range delete covers completely is deleted unread. EnableDeleteOnlyCompactionExcises
+	// could also cut a table that is covered in part, but stays off: if Pebble 2.1 cannot read the block at
+	// the cut, it treats the rest of the table as empty, and keys are lost that nobody deleted.
 	p.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return false }
 
-	// A Get asks each level from the top for its key, and all but one do not have it: the filters answer that
-	// without reading a block, at 10 bits a key and 1 % wrong guesses. The lowest level gets none: Pebble
-	// does not consult it in a Get, and it holds nine tenths of the keys.
+	// A Get asks each level from the top for its key, and all levels but one lack it. The filters detect that
+	// without reading a block, with 10 bits a key and 1 % false positives. The lowest level has no filter:
+	// Pebble does not use it in a Get, and this level holds nine tenths of the keys.
 	for i := range p.Levels[:len(p.Levels)-1] {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// overlay is a file system that changes nothing on disk: it reads from there, and what is written, renamed,
-// linked or removed lies in memory, or is only remembered. To whoever uses it, it is a file system like any
-// other: so a folder can be opened, its logs replayed and what was left half-done be finished, while the
-// folder stays as it is, byte for byte.
+// overlay is a file system that leaves the disk unchanged. It reads from disk; files that are written are
+// kept in memory, and renames, links and removals are only recorded. Its user sees an ordinary file system: a
+// folder can be opened, its logs replayed and half-done work finished, while the folder on disk keeps every
+// byte.
 //
-// The lock alone is a real one: nobody may write to the files that are being read.
+// Only the lock is real: no other process may write to the files that are being read.
 type overlay struct {
 	disk vfs.FS
 
 	mu  sync.Mutex
-	mem *vfs.MemFS // goes before the disk
-	// at says where on disk a file is that has been renamed or linked, by its name as it is in mem; "" says
-	// that what the disk has under the name, and below it, is gone.
+	mem *vfs.MemFS // takes precedence over the disk
+	// at maps the name of a renamed or linked file, as in mem, to its name on disk. "" means that the file on
+	// disk with this name, and everything below it, is deleted.
 	at map[string]string
 }
 
@@ -33,12 +33,12 @@ func newOverlay(disk vfs.FS) *overlay {
 	return &overlay{disk: disk, mem: vfs.NewMem(), at: map[string]string{}}
 }
 
-// inMem is a name as memory has it: with slashes on every system.
+// inMem returns a name in the form of the in-memory file system: with slashes on every system.
 func inMem(name string) string { return path.Clean("/" + filepath.ToSlash(name)) }
 
 func missing(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
 
-// onDisk is where the disk has a file; false where that is gone.
+// onDisk returns the name under which the disk has a file. It returns false if the file is deleted.
 func (o *overlay) onDisk(name string) (string, bool) {
 	if at, ok := o.at[inMem(name)]; ok {
 		return at, at != ""
@@ -55,7 +55,7 @@ func (o *overlay) onDisk(name string) (string, bool) {
 	}
 }
 
-// statMem and statDisk tell of a file; fs.ErrNotExist where there is none.
+// statMem and statDisk describe a file in memory and on disk. They return fs.ErrNotExist if it is not there.
 func (o *overlay) statMem(name string) (vfs.FileInfo, error) { return o.mem.Stat(inMem(name)) }
 
 func (o *overlay) statDisk(name string) (vfs.FileInfo, error) {
@@ -73,7 +73,7 @@ func (o *overlay) stat(name string) (vfs.FileInfo, error) {
 	return o.statDisk(name)
 }
 
-// makeRoom makes the folder of a new file in memory. It must be there already, in memory or on disk.
+// makeRoom creates the folder of a new file in memory. The folder must exist, in memory or on disk.
 func (o *overlay) makeRoom(name string) error {
 	dir := o.disk.PathDir(name)
 	if _, err := o.stat(dir); err != nil {
@@ -108,7 +108,7 @@ func (o *overlay) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return o.disk.Open(at, opts...)
 }
 
-// OpenReadWrite copies what the disk has into memory.
+// OpenReadWrite copies the file from disk into memory and opens the copy.
 func (o *overlay) OpenReadWrite(name string, category vfs.DiskWriteCategory,
 	opts ...vfs.OpenOption) (vfs.File, error) {
 	o.mu.Lock()
@@ -131,7 +131,7 @@ func (o *overlay) OpenReadWrite(name string, category vfs.DiskWriteCategory,
 	return o.mem.OpenReadWrite(inMem(name), category, opts...)
 }
 
-// OpenDir opens a folder to be synced. There is nothing to be synced.
+// OpenDir opens a folder for syncing. The sync does nothing.
 func (o *overlay) OpenDir(name string) (vfs.File, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,8 +181,9 @@ func (o *overlay) Link(oldname, newname string) error {
 	return o.place(oldname, newname, o.mem.Link, func() {})
 }
 
-// place makes newname what oldname is: by inMemory where that lies there, else by a note; then calls done. A
-// folder that the disk has cannot be placed elsewhere: nobody who only reads has a reason to.
+// place gives the file oldname the name newname and then calls done. It calls inMemory if oldname is in
+// memory, and otherwise records the new name. A folder on disk cannot be renamed: a read-only engine has no
+// reason to do so.
 func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname string) error,
 	done func()) error {
 	if err := o.makeRoom(newname); err != nil {
@@ -209,7 +210,7 @@ func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname 
 	return nil
 }
 
-// ReuseForWrite makes a new file: what would be overwritten is on disk.
+// ReuseForWrite makes a new file, since the old one is on disk and must not be overwritten.
 func (o *overlay) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := o.Remove(oldname); err != nil {
 		return nil, err
@@ -242,7 +243,7 @@ func (o *overlay) List(dir string) ([]string, error) {
 		_, ok := o.onDisk(o.disk.PathJoin(dir, name))
 		return !ok
 	})
-	for key, at := range o.at { // what has its name by a note alone
+	for key, at := range o.at { // files on disk that are only recorded under this folder
 		if at != "" && path.Dir(key) == inMem(dir) {
 			names = append(names, path.Base(key))
 		}
@@ -258,8 +259,8 @@ func (o *overlay) Stat(name string) (vfs.FileInfo, error) {
 	return o.stat(name)
 }
 
-// Lock takes the lock on disk. A file that has to be made for that is removed again while the lock is held,
-// where the system allows that.
+// Lock locks the file on disk. A file that has to be created for that is removed again while the lock is
+// held, if the system permits it.
 func (o *overlay) Lock(name string) (io.Closer, error) {
 	_, err := o.disk.Stat(name)
 	lock, lockErr := o.disk.Lock(name)
@@ -280,10 +281,10 @@ func (o *overlay) PathBase(name string) string    { return o.disk.PathBase(name)
 func (o *overlay) PathJoin(elem ...string) string { return o.disk.PathJoin(elem...) }
 func (o *overlay) PathDir(name string) string     { return o.disk.PathDir(name) }
 
-// GetDiskUsage tells nothing: no byte of the disk is used.
+// GetDiskUsage returns zero values: no byte of the disk is used.
 func (o *overlay) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{}, vfs.ErrUnsupported
 }
 
-// Unwrap hides the disk: nobody may go past the overlay.
+// Unwrap returns nil, so that no caller bypasses the overlay.
 func (o *overlay) Unwrap() vfs.FS { return nil }

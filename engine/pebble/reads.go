@@ -10,20 +10,20 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// reads is what the function of a View or an Update has read: values live until the function returns, and
-// iterators that it forgot are closed then.
+// reads holds the values and iterators of the function of a View or an Update. The values are valid until the
+// function returns; then iterators that it left open are closed.
 type reads struct {
-	arena []byte // where values are copied to; an outgrown one lives on in its slices
+	arena []byte // where values are copied to; a full arena lives on through the slices into it
 	open  *iterator
-	base  *pebble.Iterator // is left open when its iterator is closed: a snapshot's, until the end
+	base  *pebble.Iterator // stays open when its iterator is closed: a snapshot needs it until the end
 }
 
 const (
 	minArena = 4 << 10
-	maxArena = 64 << 10 // what is kept for the next function
+	maxArena = 64 << 10 // capacity that is kept for the next function
 )
 
-// keep copies a value; the copy is not nil.
+// keep copies a value into the arena. The copy is never nil.
 func (r *reads) keep(v []byte) []byte {
 	if r.arena == nil || len(v) > cap(r.arena)-len(r.arena) {
 		r.arena = make([]byte, 0, max(minArena, min(2*cap(r.arena), maxArena), len(v)))
@@ -33,12 +33,12 @@ func (r *reads) keep(v []byte) []byte {
 	return r.arena[n:len(r.arena):len(r.arena)]
 }
 
-// find looks one key up and keeps its value; nil where it is absent, and never nil where it is there. In this
-// store a key is its own prefix, so that a seek to the prefix, which may ask the filters, finds this key or
-// none.
+// find looks up one key and keeps its value. It returns nil if the key is absent, and never nil if it exists.
+// In this store each key is its own prefix, so a prefix seek, which can use the filters, finds exactly this
+// key or nothing.
 func (r *reads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 	if len(key) == 0 {
-		return nil, nil // Pebble's iterators do not like it
+		return nil, nil // Pebble's iterators do not support the empty key
 	}
 	if !it.SeekPrefixGE(key) {
 		return nil, readError(it.Error())
@@ -50,11 +50,11 @@ func (r *reads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 	return r.keep(v), nil
 }
 
-// someKeys is how many keys are looked up between two looks at the context.
+// someKeys is how many keys are looked up between two checks of the context.
 const someKeys = 64
 
-// findAll looks keys up in their order: to sort them first is no faster where they lie in memory, and the
-// callers' mostly rise.
+// findAll looks up keys in the given order. Sorting them first is no faster if the data are in memory, and
+// callers' keys are mostly sorted.
 func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte) ([][]byte, error) {
 	values, bytes := make([][]byte, len(keys)), 0
 	for i, key := range keys {
@@ -75,7 +75,7 @@ func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte)
 	return values, nil
 }
 
-// scan makes an iterator of what open opens.
+// scan makes an engine iterator over the Pebble iterator that open returns.
 func (r *reads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
 	reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
@@ -90,16 +90,16 @@ func (r *reads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), r
 	return it
 }
 
-// errLeak is what a View or an Update returns in strict mode.
+// errLeak is returned by View or Update in strict mode if an iterator was left open.
 var errLeak = errors.New("engine/pebble: an iterator was not closed")
 
-// finish closes what was left open.
+// finish closes the iterators that were left open.
 func (r *reads) finish(e *Engine) error {
 	if r.open == nil {
 		return nil
 	}
 	for r.open != nil {
-		_ = r.open.Close() // the function has not asked for its error
+		_ = r.open.Close() // the function has not asked for the error
 	}
 	if e.strict {
 		return errLeak
@@ -114,14 +114,14 @@ func (r *reads) recycle() {
 	}
 }
 
-// iterator wraps Pebble's, which knows no direction and must be placed before its first step.
+// iterator wraps a Pebble iterator, which has no direction and must be positioned before its first step.
 type iterator struct {
 	it         *pebble.Iterator // nil once closed
 	err        error
 	reverse    bool
 	placed     bool
 	owner      *reads
-	prev, next *iterator // of the owner's open ones
+	prev, next *iterator // in the owner's list of open iterators
 }
 
 // Next implements engine.Iterator.
@@ -155,7 +155,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.it.SeekGE(key)
 }
 
-// Key implements engine.Iterator; it is nil where the iterator stands on no key.
+// Key implements engine.Iterator. It returns nil if the iterator is not at a key.
 func (i *iterator) Key() []byte {
 	if i.it == nil || !i.it.Valid() {
 		return nil
@@ -163,8 +163,8 @@ func (i *iterator) Key() []byte {
 	return i.it.Key()
 }
 
-// Value implements engine.Iterator; it is nil where the iterator stands on no key, or cannot read the value:
-// then Close reports why.
+// Value implements engine.Iterator. It returns nil if the iterator is not at a key or if the value cannot be
+// read; in the latter case Close returns the error.
 func (i *iterator) Value() []byte {
 	if i.it == nil || !i.it.Valid() {
 		return nil
@@ -200,7 +200,7 @@ func (i *iterator) Close() error {
 	return i.err
 }
 
-// readError turns Pebble's errors of reading into the engine's.
+// readError translates Pebble's read errors into the engine's.
 func readError(err error) error {
 	switch {
 	case err == nil:

@@ -7,20 +7,21 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// scheduler admits compactions: as many at a time as Pebble itself allows, and none once the fence has
-// tripped, since a compaction could only fail then, be tried again at once, and fail again.
+// scheduler admits as many concurrent compactions as Pebble allows, and none once the fence has tripped:
+// after that, a compaction could only fail and be retried at once.
 //
-// Pebble's own scheduler does the first with a goroutine that wakes ten times a second, and leaks it where
-// Open fails late. All that this goroutine is needed for is to notice that more compactions are allowed than
-// before. Here that is noted, and the next Update that returns acts on it (nudge).
+// Pebble's own scheduler uses a goroutine that wakes ten times a second, and leaks it if Open fails late. The
+// goroutine only has to notice that more compactions are allowed than before. This scheduler records that
+// instead, and the next Update that returns acts on it (nudge).
 type scheduler struct {
 	fence *fence
 	db    pebble.DBForCompaction
-	more  atomic.Bool // more compactions may be allowed than run
+	more  atomic.Bool // more compactions may be allowed than are running
 
 	mu   sync.Mutex
-	idle sync.Cond // granting has become false
-	// before, nothing is admitted: what runs in the background while Open fails brings the process down
+	idle sync.Cond // signalled when granting becomes false
+	// opened is false until Open succeeds. Until then nothing is admitted: background work during a failing
+	// Open would crash the process.
 	opened   bool
 	running  int
 	granting bool
@@ -41,7 +42,7 @@ func newScheduler(f *fence) *scheduler {
 // Register is called once, by Open.
 func (s *scheduler) Register(_ int, db pebble.DBForCompaction) { s.db = db }
 
-// Unregister returns once the database is no longer called, and will not be again.
+// Unregister returns once no call of the database is running. The database is not called afterwards.
 func (s *scheduler) Unregister() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +52,7 @@ func (s *scheduler) Unregister() {
 	}
 }
 
-// TrySchedule is asked when a compaction could begin. It is called with the database's locks held.
+// TrySchedule is called by Pebble when a compaction could begin, with the database's locks held.
 func (s *scheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,14 +67,14 @@ func (s *scheduler) roomLocked() bool {
 	return s.opened && !s.ended && !s.fence.tripped() && s.running < s.db.GetAllowedWithoutPermission()
 }
 
-// UpdateGetAllowedWithoutPermission is called with the database's locks held, so it can only take a note.
+// UpdateGetAllowedWithoutPermission is called with the database's locks held, so it only sets a flag.
 func (s *scheduler) UpdateGetAllowedWithoutPermission() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.more.Store(s.roomLocked())
 }
 
-// nudge lets compactions begin that have been waiting for no reason any more. No locks may be held.
+// nudge starts compactions that wait although they are allowed. The caller must hold no locks.
 func (s *scheduler) nudge() {
 	if s.more.Load() && s.more.CompareAndSwap(true, false) {
 		s.mu.Lock()
@@ -81,22 +82,22 @@ func (s *scheduler) nudge() {
 	}
 }
 
-// open admits compactions from now on. No locks may be held.
+// open admits compactions from now on. The caller must hold no locks.
 func (s *scheduler) open() {
 	s.mu.Lock()
 	s.opened = true
 	s.grantAndUnlock()
 }
 
-// Done is called by a compaction that has ended, without locks: another may take its place.
+// Done is called without locks by a compaction that has ended. Another one may start.
 func (s *scheduler) Done() {
 	s.mu.Lock()
 	s.running--
 	s.grantAndUnlock()
 }
 
-// grantAndUnlock lets waiting compactions begin. The database is called without the lock, which comes after
-// its own.
+// grantAndUnlock starts waiting compactions. It calls the database without holding the scheduler's lock,
+// since the database's locks must be taken first.
 func (s *scheduler) grantAndUnlock() {
 	defer s.mu.Unlock()
 	for s.granting {

@@ -11,31 +11,32 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// scope is what the engine remembers of one scope for as long as it is open: some 200 bytes.
+// scope is the engine's state of one scope, about 200 bytes. It is kept as long as the engine is open.
 type scope struct {
 	key []byte
 
 	mu         sync.Mutex
 	held       bool
-	head, tail *request // who waits for the scope, first come first served
+	head, tail *request // queue of the waiting requests, first in first out
 
-	// The holder's own.
+	// Accessed by the holder only.
 	next     uint64 // the next LSN to issue; 0 until the ceiling has been read
 	ceiling  uint64 // durable: the first LSN that must not be issued yet
-	promised uint64 // a higher ceiling that is committed, not yet known to be durable; 0 for none
-	due      uint64 // the commit that promised it
+	promised uint64 // a higher ceiling that is committed but maybe not durable; 0 for none
+	due      uint64 // number of the commit that contains the promised ceiling
 
-	// Commits so far: begun, before anybody can see them; applied; durable. The holder counts the first two.
+	// Numbers of commits: begun (not visible yet), applied, and durable. The holder counts the first two.
 	begun, applied, durable atomic.Uint64
 
-	issued  atomic.Uint64 // the last LSN of the commits that are applied
+	issued  atomic.Uint64 // the last LSN of the applied commits
 	horizon atomic.Uint64 // highest durable LSN
 	known   atomic.Bool   // horizon has been set from the ceiling
 
-	marked atomic.Uint64 // the mark and one; 0 until it has been read
+	marked atomic.Uint64 // the mark plus one; 0 until the mark has been read
 }
 
-// acquire makes r the holder of the scope if it is free, or else the last in the queue.
+// acquire makes r the holder of the scope if it is free and returns true. Otherwise it appends r to the
+// queue.
 func (s *scope) acquire(r *request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +54,7 @@ func (s *scope) acquire(r *request) bool {
 	return false
 }
 
-// withdraw takes r out of the queue; false means that r is no longer in it.
+// withdraw removes r from the queue. It returns false if r is no longer queued.
 func (s *scope) withdraw(r *request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +65,8 @@ func (s *scope) withdraw(r *request) bool {
 	return true
 }
 
-// join takes the first in the queue into the holder's group, unless that one wants several scopes.
+// join removes the first request from the queue for the holder's group, unless the request names several
+// scopes.
 func (s *scope) join() *request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +78,7 @@ func (s *scope) join() *request {
 	return r
 }
 
-// release hands the scope to the first in the queue, or leaves it free.
+// release passes the scope to the first request in the queue, or frees it.
 func (s *scope) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,13 +105,13 @@ func (s *scope) unlink(r *request) {
 	r.queued, r.prev, r.next = false, nil, nil
 }
 
-// dirty reports whether the scope shows commits that may not be durable. Only the holder may ask.
+// dirty reports whether the scope shows commits that may not be durable. Only the holder may call it.
 func (s *scope) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
-// shows reports whether the scope may show commits that are not durable. Anybody may ask.
+// shows reports whether the scope may show commits that are not durable. Any goroutine may call it.
 func (s *scope) shows() bool { return s.begun.Load() > s.durable.Load() }
 
-// mark is how far a scope had come when its holder left.
+// mark is the progress of a scope when its holder released it.
 type mark struct {
 	scope   *scope
 	applied uint64
@@ -124,15 +126,15 @@ func (s *scope) mark() mark {
 	return m
 }
 
-// reached is how far a scope has come for somebody who does not hold it. The LSN is asked for last: it is not
-// behind the commits.
+// reached returns the progress of a scope; the caller need not hold it. It loads the LSN after the number of
+// commits, so the LSN is not behind that number.
 func (s *scope) reached() mark {
 	applied := s.applied.Load()
 	return mark{scope: s, last: s.issued.Load(), applied: applied}
 }
 
-// settle records that all before the mark is durable. Marks may arrive in any order. Who finds the commits
-// durable finds the horizon there too.
+// settle records that everything before the mark is durable. Marks may arrive in any order. The horizon is
+// raised before the number of durable commits, so a reader of that number finds the matching horizon.
 func (m mark) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
@@ -146,7 +148,7 @@ func raise(a *atomic.Uint64, v uint64) {
 	}
 }
 
-// start begins at the ceiling that is stored, as nothing below it may be issued any more.
+// start begins at the stored ceiling. LSNs below it must not be issued again.
 func (s *scope) start(ceiling uint64) {
 	s.next, s.ceiling = ceiling, ceiling
 	raise(&s.horizon, ceiling-1)
@@ -160,10 +162,10 @@ func (s *scope) promote() {
 	}
 }
 
-// setMark makes a mark known that is about to be committed: whoever reads what is committed with it finds it.
+// setMark publishes a mark that is about to be committed, so that a reader of the commit also finds the mark.
 func (s *scope) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
-// readMark is the scope's mark, which get reads where nobody has yet.
+// readMark returns the scope's mark. It reads the mark with get if it has not been read yet.
 func (s *scope) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 	if n := s.marked.Load(); n != 0 {
 		return n - 1, nil
@@ -179,14 +181,14 @@ func (s *scope) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 			return 0, fmt.Errorf("scope %x: %w", s.key, err)
 		}
 	}
-	s.marked.CompareAndSwap(0, mark+1) // unless it has been set meanwhile
+	s.marked.CompareAndSwap(0, mark+1) // unless a mark has been set meanwhile
 	return s.marked.Load() - 1, nil
 }
 
-// storedCeiling is the highest ceiling that is, or is about to be, on disk.
+// storedCeiling returns the highest ceiling that is, or is about to be, on disk.
 func (s *scope) storedCeiling() uint64 { return max(s.ceiling, s.promised) }
 
-// readCeiling reads a scope's ceiling; a scope without one starts at first.
+// readCeiling reads a scope's ceiling. It returns first if no ceiling is stored.
 func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (uint64, error) {
 	v, err := get(engine.CeilingKey(scope))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -204,13 +206,14 @@ func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (
 
 func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c) }
 
-// scopes holds the scopes that are in use. They are made at first use and stay until Close: their LSNs must.
+// scopes holds the scopes that have been used. They are made at first use and stay until Close, since each of
+// them issues LSNs.
 type scopes struct {
 	mu sync.RWMutex
 	m  map[string]*scope
 }
 
-// find returns the scope if it is in use.
+// find returns the scope, or nil if it has not been used.
 func (t *scopes) find(key []byte) *scope {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -9,15 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// snapshot is the Reader of a View. It is not one of Pebble's snapshots: closing those takes the store's main
-// lock and may wait for the manifest to be synced. Instead the first read opens an iterator, which shows one
-// state for as long as it is open, and all others are cloned from it.
+// snapshot is the Reader of a View. It does not use a Pebble snapshot: closing one takes the store's main
+// lock and may wait for a sync of the manifest. Instead the first read opens an iterator, which shows one
+// state for as long as it is open, and all other iterators are clones of it.
 type snapshot struct {
 	reads
 	ctx   context.Context
 	e     *Engine
 	db    *pebble.DB
-	point *pebble.Iterator // that Get uses
+	point *pebble.Iterator // used by Get
 }
 
 var snapshots = sync.Pool{New: func() any { return new(snapshot) }}
@@ -31,7 +31,7 @@ func (s *snapshot) iterate(o *pebble.IterOptions) (it *pebble.Iterator, err erro
 	return s.base, err
 }
 
-// points is the iterator that single keys are looked up with.
+// points returns the iterator for lookups of single keys.
 func (s *snapshot) points() (*pebble.Iterator, error) {
 	if s.point == nil {
 		it, err := s.iterate(&pebble.IterOptions{})
@@ -65,7 +65,8 @@ func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
 	return s.findAll(s.ctx, it, keys)
 }
 
-// Positions implements engine.Reader. What the snapshot shows has begun before they are taken.
+// Positions implements engine.Reader. It opens the snapshot first, so everything in the snapshot is older
+// than the positions.
 func (s *snapshot) Positions(scopes [][]byte) ([]engine.Position, error) {
 	if _, err := s.points(); err != nil {
 		return nil, err
@@ -78,8 +79,8 @@ func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
 	return s.scan(s.iterate, r, reverse)
 }
 
-// close ends the snapshot, after its iterators have been closed. What went wrong in them has been told to who
-// used them.
+// close closes the snapshot, after its iterators. Errors have already been returned to the callers of the
+// iterators.
 func (s *snapshot) close() {
 	if s.point != nil && s.point != s.base {
 		_ = s.point.Close()

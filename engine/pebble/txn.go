@@ -12,25 +12,25 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// txn is a transaction: a batch that grows beside the committed state. Until something is written it reads
-// the database itself; the first read after a write puts an index over the batch, since most transactions
-// read first and write then, and need none.
+// txn is a transaction: a batch over the committed state. Until something is written, it reads from the
+// database. The first read after a write gives the batch an index; most transactions read first and then
+// write, so they need none.
 type txn struct {
 	reads
 	ctx     context.Context
 	e       *Engine
 	scopes  []*scope
 	starts  []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
-	forced  []bool   // the scope's ceiling was moved while this transaction ran
+	forced  []bool   // the scope's ceiling was raised while this transaction ran
 	batch   *pebble.Batch
 	bytes   int // of keys and values
 	sets    int
 	deletes int
 	ranges  int
 	relaxed bool
-	large   bool      // it may write MaxLargeTxnBytes
+	large   bool      // the limit is MaxLargeTxnBytes
 	marks   []marking // set by this transaction
-	err     error     // what went wrong where no error could be returned
+	err     error     // first error of a method that returns none
 
 	committing bool
 }
@@ -52,7 +52,7 @@ func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scope) {
 	}
 }
 
-// end commits what fn did, or discards it where fn or anything before failed.
+// end commits the writes of fn, or discards them if fn or an earlier step failed.
 func (t *txn) end(err error) error {
 	leak := t.finish(t.e)
 	if err == nil {
@@ -81,7 +81,7 @@ func (t *txn) commit() error {
 	for _, m := range t.marks {
 		m.scope.setMark(m.mark)
 	}
-	// The log is the fence's business; what Apply itself reports would be a malformed batch.
+	// The fence handles failures of the log. An error of Apply itself would mean a malformed batch.
 	if err := t.e.db.Apply(t.batch, pebble.NoSync); err != nil {
 		t.e.fence.trip(err)
 	}
@@ -97,7 +97,7 @@ func (t *txn) commit() error {
 	return t.e.fence.err()
 }
 
-// moveCeilings adds to the batch the ceilings that should move with it.
+// moveCeilings adds to the batch the ceilings that have to be raised.
 func (t *txn) moveCeilings() {
 	for i, s := range t.scopes {
 		if s.next == t.starts[i] {
@@ -107,13 +107,14 @@ func (t *txn) moveCeilings() {
 			s.promised, s.due = min(s.ceiling+t.e.block, maxLSN), s.applied.Load()+1
 			t.set(engine.CeilingKey(s.key), ceilingValue(s.promised))
 		} else if t.forced[i] || t.ranges > 0 {
-			// The transaction itself may have set or deleted the key: the ceiling that holds must win.
+			// The transaction itself may have set or deleted the ceiling's key: write the valid ceiling over
+			// it.
 			t.set(engine.CeilingKey(s.key), ceilingValue(s.storedCeiling()))
 		}
 	}
 }
 
-// rollback discards the batch and gives the LSNs back.
+// rollback discards the batch and returns the LSNs, to be issued again.
 func (t *txn) rollback() {
 	t.finish(t.e)
 	t.drop()
@@ -137,12 +138,12 @@ func (t *txn) recycle() {
 	*t = txn{reads: t.reads, starts: t.starts[:0], forced: t.forced[:0], marks: t.marks[:0]}
 }
 
-// index finds one of the transaction's scopes; -1 if it is none of them.
+// index returns the index of a scope of the transaction, or -1 if the transaction does not name it.
 func (t *txn) index(key []byte) int {
 	return slices.IndexFunc(t.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
 }
 
-// source is where reads go: the committed state, with the transaction's own writes over it if there are any.
+// source returns the reader for reads: the committed state, with the transaction's own writes over it.
 func (t *txn) source() pebble.Reader {
 	if t.batch == nil {
 		return t.e.db
@@ -211,10 +212,10 @@ func (t *txn) Delete(key []byte) {
 func (t *txn) DeleteRange(r engine.Range) {
 	start, end := r.Start, r.End
 	if len(start) == 0 {
-		start = []byte{0} // the lowest key that there can be
+		start = []byte{0} // the lowest possible key
 	}
 	if end == nil {
-		// Pebble wants an upper bound, and there is no highest key: end just behind the last one.
+		// Pebble requires an upper bound, and there is no highest key: end just behind the last existing key.
 		it := t.Scan(r, true)
 		if it.Next() {
 			end = append(bytes.Clone(it.Key()), 0)
@@ -307,7 +308,7 @@ func (t *txn) Mark(key []byte) uint64 {
 	return mark
 }
 
-// force moves a scope's ceiling with a sync of its own, before the LSN is issued that needs it.
+// force raises a scope's ceiling with its own sync, before the LSN that needs it is issued.
 func (t *txn) force(i int) bool {
 	s := t.scopes[i]
 	if s.promote(); s.next < s.ceiling {
@@ -343,11 +344,11 @@ func (t *txn) write() *pebble.Batch {
 	return t.batch
 }
 
-// aheadOf is how much larger than its value the batch is made that begins with a large value.
+// aheadOf is the spare room in a batch that begins with a large value.
 const aheadOf = 64 << 10
 
-// writeValue is write for a value of n bytes. A batch that begins with a large one has room for it from the
-// start: one that grows is in memory several times.
+// writeValue is write for a value of n bytes. A batch that begins with a large value is allocated at full
+// size, since a batch that grows is in memory several times.
 func (t *txn) writeValue(n int) *pebble.Batch {
 	if t.batch == nil && n > engine.MaxTxnBytes/16 {
 		t.batch = t.e.db.NewBatchWithSize(n + aheadOf)
@@ -357,7 +358,7 @@ func (t *txn) writeValue(n int) *pebble.Batch {
 
 func (t *txn) set(key, value []byte) { t.fail(t.writeValue(len(value)).Set(key, value, nil)) }
 
-// room counts the n bytes that are about to be written at key; false means that they must not be.
+// room counts the n bytes that are about to be written at key. It returns false if they must not be written.
 func (t *txn) room(key []byte, n int) bool {
 	if len(key) == 0 {
 		t.fail(engine.ErrEmptyKey)
@@ -372,7 +373,7 @@ func (t *txn) room(key []byte, n int) bool {
 	return t.err == nil
 }
 
-// fail keeps the first error.
+// fail records the first error.
 func (t *txn) fail(err error) {
 	if t.err == nil {
 		t.err = err

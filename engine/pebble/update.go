@@ -14,47 +14,47 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup bounds how many closures a holder runs before it sees to its own caller.
+// maxGroup is the most closures that a holder runs before it returns to its own caller.
 const maxGroup = 128
 
-// request is one Update on its way.
+// request is the state of one running Update.
 type request struct {
 	ctx    context.Context
 	scopes []*scope // in byte order, each once
 	fn     func(engine.Txn) error
 	txn    txn
-	marks  []mark // how far its scopes had come when they were given away
+	marks  []mark // progress of its scopes when they were released
 
-	// In a scope's queue, guarded by the scope's mutex.
+	// The place in a scope's queue, guarded by the scope's mutex.
 	queued     bool
 	prev, next *request
-	ready      chan signal // one message at most is under way
+	ready      chan signal // has at most one message
 
-	// In a group. The first member that waits for the disk carries the others.
+	// The next member of the group. The first member that waits for the disk also syncs for the others.
 	follower *request
 
 	// The outcome.
 	err      error
-	dirty    bool // it read or wrote what may not be durable
+	dirty    bool // it read or wrote data that may not be durable
 	panicked bool
-	cause    any // of the panic
+	cause    any // value of the panic
 	exited   bool
 }
 
-// signal is what a waiting request is told.
+// signal is sent to a waiting request.
 type signal int
 
 const (
-	granted  signal = iota // the scope is yours
-	finished               // your outcome is there
-	// your outcome is there once you have run the barrier for yourself and your followers
+	granted  signal = iota // the request now holds the scope
+	finished               // the request has its outcome
+	// the request must run the barrier for itself and its followers, and then has its outcome
 	appoint
-	gaveUp // ctx was done first
+	gaveUp // ctx ended while the request was queued
 )
 
 var requests = sync.Pool{New: func() any { return &request{ready: make(chan signal, 1)} }}
 
-// Update implements engine.Engine. See the package's introduction for the order of things.
+// Update implements engine.Engine. The order of the steps is described in the package documentation.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	_ ...[]byte) ([]engine.Position, error) {
 	if err := e.enter(); err != nil {
@@ -100,8 +100,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// reached is how far the scopes of a request have come that has run. Where a horizon cannot be read it is 0:
-// nothing is known to be durable.
+// reached returns the positions of the scopes of a request that has run. A position is 0 if its horizon
+// cannot be read.
 func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
 	at := make([]engine.Position, len(scopes))
 	for i, key := range scopes {
@@ -110,9 +110,8 @@ func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
 	return at
 }
 
-// joins reports whether a scope's holder may run r in its group. Both sides go by it: join, and Update, since
-// only updateOne knows how to be told that its closure has been run. It holds once each scope is in r.scopes
-// only once.
+// joins reports whether a scope's holder may run r in its group. Both join and Update use it, since only
+// updateOne handles a closure that the holder has run. r.scopes must contain each scope only once.
 func (r *request) joins() bool { return len(r.scopes) == 1 }
 
 func (r *request) recycle() {
@@ -123,7 +122,7 @@ func (r *request) recycle() {
 	requests.Put(r)
 }
 
-// wait waits until r, which is queued at s, is told something, or gives up with its ctx.
+// wait waits until r, which is queued at s, receives a signal, or until its ctx ends.
 func (r *request) wait(s *scope) signal {
 	select {
 	case sig := <-r.ready:
@@ -137,7 +136,7 @@ func (r *request) wait(s *scope) signal {
 	}
 }
 
-// updateOne runs a transaction of one scope, in its own hands or in those of the scope's holder.
+// updateOne runs a transaction of one scope, by itself or through the scope's holder.
 func (e *Engine) updateOne(r *request, s *scope) {
 	if !s.acquire(r) {
 		switch r.wait(s) {
@@ -151,9 +150,8 @@ func (e *Engine) updateOne(r *request, s *scope) {
 	e.hold(r, s)
 }
 
-// hold runs r and whoever has queued up behind it, gives the scope away, and sees to it that the group
-// becomes durable. That happens on the way out, so that a closure that ends the goroutine leaves nothing
-// behind that is held.
+// hold runs r and the requests queued behind it, releases the scope, and makes the group durable. The last
+// two steps are deferred, so that a closure that ends the goroutine leaves no scope held.
 func (e *Engine) hold(r *request, s *scope) {
 	last := r
 	defer func() {
@@ -173,7 +171,8 @@ func (e *Engine) hold(r *request, s *scope) {
 	}
 }
 
-// disperse tells those of r's group who need not wait for the disk, and has one of the others wait for all.
+// disperse signals the members of r's group that need not wait for the disk, and appoints one of the others
+// to wait for all of them.
 func (e *Engine) disperse(r *request, m mark) {
 	var first, last *request
 	for q := r; q != nil; {
@@ -203,7 +202,7 @@ func (e *Engine) disperse(r *request, m mark) {
 	}
 }
 
-// updateMany runs a transaction of several scopes, which it takes in byte order.
+// updateMany runs a transaction of several scopes. It acquires them in byte order.
 func (e *Engine) updateMany(r *request) {
 	held := 0
 	defer func() {
@@ -217,15 +216,15 @@ func (e *Engine) updateMany(r *request) {
 	}()
 	for _, s := range r.scopes {
 		if !s.acquire(r) && r.wait(s) != granted {
-			return // it gave up
+			return // ctx ended
 		}
 		held++
 	}
 	e.run(r)
 }
 
-// barrier makes durable all that is applied so far, for first and its followers, and tells them. self, which
-// calls it, need not be told.
+// barrier makes everything applied so far durable and signals first and its followers. self is the caller and
+// gets no signal.
 func (e *Engine) barrier(first, self *request) {
 	err := e.sync()
 	if err == nil {
@@ -278,7 +277,7 @@ func (e *Engine) run(r *request) {
 				r.panicked = true
 				e.log.Error("a transaction panicked", "cause", r.cause, "stack", string(debug.Stack()))
 			} else {
-				r.exited = true // by runtime.Goexit, which goes on after this
+				r.exited = true // by runtime.Goexit, which continues after this function
 			}
 			if r.txn.committing {
 				e.fence.trip(fmt.Errorf("the store panicked: %v", r.cause))

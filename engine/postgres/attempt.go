@@ -13,15 +13,15 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// errCollision is what an attempt fails with that may succeed when it is run again.
+// errCollision is the error of an attempt that may succeed when it is run again.
 var errCollision = errors.New("the transaction collided with another one")
 
-// attempt is one transaction of the database, in which the functions of a group run.
+// attempt is one database transaction, in which the functions of a group run.
 type attempt struct {
 	e      *Engine
 	c      *pgxpool.Conn
 	stamp  []byte // of the connection
-	n      int64  // of the transaction, in the stamp
+	n      int64  // number of the transaction, written to the stamp
 	s      *source
 	scopes []*scope
 	over   overlay
@@ -32,9 +32,9 @@ type attempt struct {
 type scope struct {
 	key, ceilingKey, markKey []byte
 	next                     uint64 // the next LSN
-	base                     uint64 // the same, as it is stored
-	bad                      error  // what is stored is no ceiling
-	unmade                   bool   // it has no ceiling: it is locked in the table of new scopes
+	base                     uint64 // the next LSN as it is stored
+	bad                      error  // error of reading the stored ceiling
+	unmade                   bool   // the scope has no ceiling: it is locked in the table of new scopes
 }
 
 const (
@@ -46,8 +46,7 @@ const (
 	lockUnmade = `SELECT k, k FROM mayfly_newscope WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
 )
 
-// attempt begins a transaction for a request and its group: it locks the scopes and reads what is known
-// ahead.
+// attempt begins a transaction for a request and its group: it locks the scopes and reads the keys ahead.
 func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, error) {
 	a := &attempt{e: e, over: newOverlay()}
 	a.s = &source{ctx: context.Background(), e: e, known: map[string][]byte{}}
@@ -59,7 +58,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 	}
 	ctx := r.ctx
 	if !first || r.started {
-		// Functions have run: the caller's context does not end the transaction any more.
+		// Functions have run already, so the caller's context must not end the transaction.
 		ctx = context.Background()
 	} else if err := ctx.Err(); err != nil {
 		return nil, err
@@ -92,7 +91,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 	return nil, toEngine(err)
 }
 
-// lock begins the transaction, takes the locks of the scopes and reads their marks and what is read ahead.
+// lock begins the transaction, locks the scopes and reads their marks and the keys ahead.
 func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	var ceilings, keys [][]byte
 	for _, s := range a.scopes {
@@ -126,8 +125,8 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// take sends a batch that ends with the ceilings and the values of keys, behind skip statements without rows.
-// It returns the ceilings that are not there.
+// take sends a batch: skip statements without rows, then the query that locks the ceilings, then the query
+// for keys. It returns the ceilings that do not exist.
 func (a *attempt) take(
 	ctx context.Context,
 	batch *pgx.Batch,
@@ -149,7 +148,7 @@ func (a *attempt) take(
 	return a.read(results, keys)
 }
 
-// takeUnmade is take behind the locks of scopes that have no ceiling.
+// takeUnmade is take for scopes without a ceiling: it locks their rows in the table of new scopes first.
 func (a *attempt) takeUnmade(
 	ctx context.Context,
 	batch *pgx.Batch,
@@ -174,7 +173,7 @@ func (a *attempt) takeUnmade(
 	return a.read(results, keys)
 }
 
-// read reads the ceilings and the keys, and returns the ceilings of scopes that are not locked.
+// read reads the ceilings and the keys. It returns the ceilings of the scopes that are not locked yet.
 func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]byte, err error) {
 	ceilings, err := collect(results.Query())
 	if err != nil {
@@ -211,8 +210,8 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 // abandon ends the transaction without effect.
 func (a *attempt) abandon() { abandon(a.c) }
 
-// commit makes what was written durable. Where nothing was it ends the transaction: all that the functions
-// can have read is durable.
+// commit makes the writes durable. If nothing was written it just ends the transaction, since everything that
+// the functions can have read is durable.
 func (a *attempt) commit() error {
 	if !a.wrote || a.over.empty() {
 		a.abandon()
@@ -250,7 +249,7 @@ func (a *attempt) commit() error {
 	return toEngine(err)
 }
 
-// statements are what was written, and COMMIT. size is how many bytes they have.
+// statements returns the writes and COMMIT as a batch, and the size of the batch in bytes.
 func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	batch = &pgx.Batch{}
 	for _, r := range a.over.ranges {
@@ -295,7 +294,7 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	return batch, size
 }
 
-// errNotCommitted is what a COMMIT of a transaction that had failed is.
+// errNotCommitted is the error of a COMMIT that rolled back, because its transaction had failed.
 var errNotCommitted = errors.New("the database has rolled the transaction back")
 
 // send sends the statements, and reads their answers.
@@ -314,8 +313,8 @@ func (a *attempt) send(ctx context.Context, batch *pgx.Batch) (err error) {
 	return nil
 }
 
-// confirm waits until a commit of which the server has warned that it is not on a standby is there: one more
-// commit of the same connection is acknowledged behind it.
+// confirm waits until a commit has reached a standby, after the server has warned that it had not. It makes
+// one more commit on the same connection, which the server acknowledges only after the first one.
 func (a *attempt) confirm() error {
 	s := sessionOf(a.c.Conn().PgConn())
 	own, cancel := context.WithTimeout(context.Background(), commitLimit)
@@ -330,10 +329,10 @@ func (a *attempt) confirm() error {
 	return nil
 }
 
-// errStandby is what a commit is that has not reached a standby where it must.
+// errStandby is returned for a commit that has not reached a required standby.
 var errStandby = errors.New("the commit has not reached a standby")
 
-// resolve finds out what has become of a commit that was not answered.
+// resolve finds out the outcome of a commit that was not answered.
 func (a *attempt) resolve(cause error) error {
 	limit, cancel := context.WithTimeout(context.Background(), outageLimit)
 	defer cancel()
@@ -349,7 +348,7 @@ func (a *attempt) resolve(cause error) error {
 			a.e.groups.Add(1)
 			return nil
 		case err == nil:
-			return fmt.Errorf("%w: %w", engine.ErrUnavailable, cause) // it was not committed: run it again
+			return fmt.Errorf("%w: %w", engine.ErrUnavailable, cause) // not committed: it may run again
 		case errors.Is(err, pgx.ErrNoRows), isServer(err) && judge(err) == fails, limit.Err() != nil:
 			return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, errors.Join(cause, err))
 		}
@@ -357,10 +356,10 @@ func (a *attempt) resolve(cause error) error {
 	}
 }
 
-// backoff is the pause before a further try.
+// backoff returns the pause before a retry.
 func backoff(try int) time.Duration { return min(time.Millisecond<<min(try, 10), 500*time.Millisecond) }
 
-// positions are how far scopes have come behind the transaction.
+// positions returns the positions of scopes after the transaction.
 func (a *attempt) positions(scopes [][]byte) []engine.Position {
 	list := make([]engine.Position, len(scopes))
 	for i, key := range scopes {
@@ -377,7 +376,7 @@ func (a *attempt) positions(scopes [][]byte) []engine.Position {
 				mark, _ = a.s.look(s.markKey)
 			}
 			if mark != nil {
-				list[i].Mark, _ = engine.ParseMark(mark) // one that is none is 0, and met by who reads it
+				list[i].Mark, _ = engine.ParseMark(mark) // 0 if it is invalid; Mark returns the error
 			}
 		}
 	}

@@ -15,23 +15,23 @@ import (
 )
 
 // Engine implements engine.Engine and engine.Getter over one schema of a database. Its methods are safe for
-// concurrent use, and so are several Engines over one schema, in one process or in many.
+// concurrent use. Several Engines may use one schema, in one process or in several.
 type Engine struct {
 	writers, readers *pgxpool.Pool
 	log              *slog.Logger
 	rerun            func() bool
 
-	lease   *lease // nil where other Engines may write, too
+	lease   *lease // nil if other Engines may write, too
 	lanes   lanes
-	commits atomic.Uint64 // of functions
-	groups  atomic.Uint64 // of transactions of the database
+	commits atomic.Uint64 // number of committed functions
+	groups  atomic.Uint64 // number of committed database transactions
 	trips   atomic.Uint64
 
 	mu     sync.Mutex
 	shut   bool
 	inside int
-	empty  chan struct{}  // closed when the last call has left behind Close
-	ending sync.WaitGroup // connections that are being given back
+	empty  chan struct{}  // closed when the last running call returns after Close
+	ending sync.WaitGroup // connections that are being released
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 // trip counts an exchange with the database.
 func (e *Engine) trip() { e.trips.Add(1) }
 
-// Trips is how many exchanges with the database there have been.
+// Trips returns the number of exchanges with the database so far.
 func (e *Engine) Trips() uint64 { return e.trips.Load() }
 
 func (e *Engine) enter() error {
@@ -114,14 +114,14 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 
 var errLeak = errors.New("engine/postgres: an iterator was not closed")
 
-// view is the transaction of a View.
+// view is the database transaction of a View.
 type view struct {
 	e     *Engine
 	c     *pgxpool.Conn
 	began bool
 }
 
-// begin takes a connection. The transaction begins with the first statement.
+// begin acquires a connection. The transaction begins with the first statement.
 func (v *view) begin(ctx context.Context) (querier, error) {
 	err := under(ctx, beginLimit, func(own context.Context) (err error) {
 		v.c, err = v.e.readers.Acquire(own)
@@ -138,8 +138,8 @@ func (v *view) begin(ctx context.Context) (querier, error) {
 
 const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-// Query implements querier: the first one begins the transaction in the same trip. A connection that turns
-// out to be broken is replaced before anything has been read.
+// Query implements querier. The first call begins the transaction in the same round trip. If the connection
+// turns out to be broken before anything has been read, it is replaced.
 func (v *view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if v.began {
 		return v.c.Query(ctx, sql, args...)
@@ -157,7 +157,7 @@ func (v *view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 				return batchRows{rows, results}, nil
 			}
 		}
-		_ = results.Close() // the error is that of before
+		_ = results.Close() // the error has been reported already
 		if try == 3 || judge(err) == fails || ctx.Err() != nil {
 			return nil, err
 		}
@@ -170,7 +170,7 @@ func (v *view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	}
 }
 
-// batchRows are the rows of the last statement of a batch, and close it.
+// batchRows are the rows of the last statement of a batch. Close closes the batch as well.
 type batchRows struct {
 	pgx.Rows
 	results pgx.BatchResults
@@ -178,10 +178,10 @@ type batchRows struct {
 
 func (r batchRows) Close() {
 	r.Rows.Close()
-	_ = r.results.Close() // what went wrong the rows have said
+	_ = r.results.Close() // the rows have reported any error
 }
 
-// end gives the connection back. Nobody waits for that.
+// end releases the connection in the background.
 func (v *view) end() {
 	if v.c == nil {
 		return
@@ -213,7 +213,7 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 	return found[0], at, nil
 }
 
-// read reads keys by one statement; nil stands for one that is absent.
+// read reads keys by one statement; the value of an absent key is nil.
 func (e *Engine) read(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 	stored := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -241,7 +241,7 @@ func (e *Engine) read(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// try runs what only reads, again where the connection is lost.
+// try runs a function that only reads, again if the connection is lost.
 func (e *Engine) try(ctx context.Context, fn func() error) error {
 	for n := 0; ; n++ {
 		err := fn()
@@ -259,8 +259,7 @@ func (e *Engine) try(ctx context.Context, fn func() error) error {
 	}
 }
 
-// Horizon implements engine.Engine. Where the database does not answer it is 0: nothing is known to be
-// durable.
+// Horizon implements engine.Engine. It returns 0 if the database does not answer.
 func (e *Engine) Horizon(scope []byte) uint64 {
 	if e.enter() != nil {
 		return 0
@@ -277,7 +276,7 @@ func (e *Engine) Horizon(scope []byte) uint64 {
 	return at.LSN
 }
 
-// Settle implements engine.Engine: what is shown is durable.
+// Settle implements engine.Engine. It does nothing: everything that is visible is durable.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -286,8 +285,8 @@ func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	return ctx.Err()
 }
 
-// Metrics implements engine.Engine. DiskBytes is 0 where the database does not answer; what a cache or a log
-// of writes holds is not known here.
+// Metrics implements engine.Engine. DiskBytes is 0 if the database does not answer. The sizes of caches and
+// of the write-ahead log are not reported.
 func (e *Engine) Metrics() engine.Metrics {
 	if e.enter() != nil {
 		return engine.Metrics{}

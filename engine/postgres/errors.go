@@ -12,25 +12,26 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// The limits of one exchange with the database. They are on the machine's clock: they guard against servers
+// The time limits of one exchange with the database, by the machine's clock. They protect against servers
 // that are stopped and hosts that are gone.
 const (
-	connectLimit = 2 * time.Second // a host
+	connectLimit = 2 * time.Second // to connect to a host
 	openLimit    = 15 * time.Second
-	beginLimit   = 6 * time.Second // a connection, and the locks
+	beginLimit   = 6 * time.Second // to acquire a connection and the locks
 	readLimit    = 5 * time.Second
 	commitLimit  = 8 * time.Second
-	// outageLimit is how long a lost database is tried again, and a lost answer is looked for.
+	// outageLimit is how long a lost database is retried, and the outcome of an unanswered commit is looked
+	// for.
 	outageLimit = 10 * time.Second
-	// a second more of commitLimit for so many bytes
+	// commitBytes is the number of bytes for which a commit gets one more second than commitLimit.
 	commitBytes = 4 << 20
 )
 
-// reruns is how often a transaction that collides with another one is run.
+// reruns is how many times a transaction is run again after collisions.
 const reruns = 20
 
-// under runs fn under a limit and until ctx ends. fn's own context is no child of ctx: that belongs to
-// callers, who may have made one that must not have children.
+// under runs fn until limit has passed or ctx ends. fn's own context is not a child of ctx, since the
+// caller's context may be of a kind that does not support children.
 func under(ctx context.Context, limit time.Duration, fn func(own context.Context) error) error {
 	own, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -67,20 +68,20 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// verdict is what an error of the database means for what is under way.
+// verdict says how to react to an error of the database.
 type verdict int
 
 const (
-	fails   verdict = iota // the statement; nothing was written
-	collide                // with another transaction: run again
-	lost                   // the connection: run again by another one
+	fails   verdict = iota // the statement failed and nothing was written
+	collide                // collision with another transaction: run again
+	lost                   // the connection is lost: run again on another one
 )
 
-// judge reports what an error means.
+// judge returns the verdict on an error.
 func judge(err error) verdict {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {
-		return lost // the network, a time limit, the end of a connection
+		return lost // a network error, a time limit, or a closed connection
 	}
 	switch pe.Code {
 	case "40001", "40P01", "55P03":
@@ -101,7 +102,7 @@ func judge(err error) verdict {
 	return fails
 }
 
-// isServer reports whether the server has answered, by refusing.
+// isServer reports whether an error is an answer of the server.
 func isServer(err error) bool {
 	var pe *pgconn.PgError
 	return errors.As(err, &pe)
@@ -131,7 +132,7 @@ func toEngine(err error) error {
 	return fmt.Errorf("%w: %w", engine.ErrRead, err)
 }
 
-// opening turns an error of Open into the engine's, unless it is one already.
+// opening translates an error of Open into the engine's, unless it already is one.
 func opening(err error) error {
 	for _, own := range []error{engine.ErrNewerFormat, engine.ErrOlderFormat, ErrUnsafe, context.Canceled} {
 		if errors.Is(err, own) {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	usualPage = 32   // rows that come at first where nobody has said how many will be looked at
-	mostPage  = 1024 // and at most
+	usualPage = 32   // rows of the first page, if the caller has not announced how many keys it reads
+	mostPage  = 1024 // most rows of a page
 	pageBytes = 4 << 20
 )
 
-// errBackwards is what SeekGE of an iterator that runs backwards is.
+// errBackwards is the error of SeekGE on an iterator that runs backwards.
 var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs backwards")
 
-// iterator merges the rows of the table, which come in pages, with what the transaction had written when the
-// iterator was made.
+// iterator merges the rows of the table, which it fetches in pages, with the transaction's writes as of the
+// moment the iterator was made.
 type iterator struct {
 	s       *source
 	over    overlay
@@ -28,14 +28,14 @@ type iterator struct {
 	reverse bool
 
 	page   []row
-	at     int    // the next row of the page
-	last   []byte // the stored key behind which the next page begins; nil: at the range's begin
-	from   []byte // where a seek begins, before there is a last
+	at     int    // index of the next row in the page
+	last   []byte // the next page begins behind this stored key; nil: at the begin of the range
+	from   []byte // where a seek begins, while last is nil
 	ended  bool   // nothing follows the page
 	size   int
 	expect int
 
-	wrote   []write // what was written in the range, from where the iterator stands on
+	wrote   []write // the remaining writes in the range
 	current row
 	stands  bool
 	placed  bool
@@ -74,7 +74,7 @@ func (i *iterator) Expect(keys int) { i.expect = keys }
 // Bring implements engine.Ahead.
 func (i *iterator) Bring(keys [][]byte) { _ = i.s.find(keys) }
 
-// limit is how many rows the next page has.
+// limit returns the number of rows of the next page.
 func (i *iterator) limit() int {
 	switch {
 	case i.expect > 0:
@@ -94,7 +94,7 @@ func (i *iterator) limit() int {
 	return i.size
 }
 
-// fetch brings the next page.
+// fetch reads the next page.
 func (i *iterator) fetch() {
 	if i.ended || i.err != nil {
 		i.page, i.at = nil, 0
@@ -135,7 +135,7 @@ func (i *iterator) fetch() {
 	i.page, i.at = rows, 0
 }
 
-// row is the next row of the table that is to be seen.
+// row returns the next visible row of the table.
 func (i *iterator) row() (row, bool) {
 	for {
 		for i.at < len(i.page) {
@@ -154,7 +154,7 @@ func (i *iterator) row() (row, bool) {
 	}
 }
 
-// gather collects the keys that the transaction has set, from the place on where the iterator begins.
+// gather collects the keys that the transaction has set, beginning at from.
 func (i *iterator) gather(from []byte) {
 	i.wrote = i.wrote[:0]
 	if !i.written {
@@ -179,7 +179,7 @@ func (i *iterator) gather(from []byte) {
 	}
 }
 
-// step goes to the next key of the two.
+// step moves to the next key of the merged rows and writes.
 func (i *iterator) step() bool {
 	r, ok := i.row()
 	if i.err != nil {
@@ -241,7 +241,8 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.step()
 }
 
-// inPage goes to a key's place in the page, where that is there.
+// inPage moves to a key's position within the page. It returns false if the page does not contain that
+// position.
 func (i *iterator) inPage(key []byte) bool {
 	if len(i.page) == 0 || bytes.Compare(i.page[0].key, key) > 0 {
 		return false
@@ -279,5 +280,5 @@ func (i *iterator) Close() error {
 	return i.err
 }
 
-// end lets go of what the iterator holds.
+// end releases the iterator's memory.
 func (i *iterator) end() { i.closed, i.stands, i.page, i.wrote = true, false, nil, nil }

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	keptOfLong = 2560 // bytes of a long key that are stored as they are
-	// longKey is how long a long key is as it is stored; keys that are as long are long ones.
+	keptOfLong = 2560 // number of bytes of a long key that are stored unchanged
+	// longKey is the stored length of a long key. Keys of at least this length are long keys.
 	longKey = keptOfLong + 1 + sha256.Size
 )
 
 // row is a key with its value.
 type row struct{ key, value []byte }
 
-// storedKey is what a key is stored as.
+// storedKey returns the form in which a key is stored.
 func storedKey(key []byte) []byte {
 	if len(key) < longKey {
 		return key
@@ -27,10 +27,10 @@ func storedKey(key []byte) []byte {
 	return append(append(append(make([]byte, 0, longKey), key[:keptOfLong]...), 0xFF), sum[:]...)
 }
 
-// storedValue is what the value of a key is stored as.
+// storedValue returns the form in which the value of a key is stored.
 func storedValue(key, value []byte) []byte {
 	if value == nil {
-		value = []byte{} // a null is no value
+		value = []byte{} // SQL's NULL is not a valid value
 	}
 	if len(key) < longKey {
 		return value
@@ -39,7 +39,7 @@ func storedValue(key, value []byte) []byte {
 	return append(append(b, key...), value...)
 }
 
-// load reads a row as it is stored; false where that is no row.
+// load decodes a stored row. It returns false if the row is invalid.
 func load(k, v []byte) (row, bool) {
 	if len(k) < longKey {
 		return row{k, v}, true
@@ -52,7 +52,7 @@ func load(k, v []byte) (row, bool) {
 	return row{v[:n:n], v[n:]}, true
 }
 
-// lowest is where the stored keys begin among which those from key on are, in the order of what is stored.
+// lowest returns a lower bound, in stored order, of the stored forms of all keys >= key.
 func lowest(key []byte) []byte {
 	if len(key) < longKey {
 		return key
@@ -60,7 +60,7 @@ func lowest(key []byte) []byte {
 	return key[:keptOfLong]
 }
 
-// highest is where the stored keys end among which those below key are; nil for no end.
+// highest returns an upper bound, in stored order, of the stored forms of all keys < key; nil for no bound.
 func highest(key []byte) []byte {
 	if len(key) < longKey {
 		return key

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// lane is the queue of this process at one scope.
+// lane is this process's queue for one scope.
 type lane struct {
 	key []byte
 
 	mu    sync.Mutex
 	held  bool
-	users int // under the mutex of lanes: who holds it or waits for it
+	users int // number of requests that hold it or wait for it; guarded by the mutex of lanes
 	queue []*request
 }
 
-// lanes are the queues of the scopes that are in use.
+// lanes holds the queues of the scopes that are in use.
 type lanes struct {
 	mu sync.Mutex
 	m  map[string]*lane
 }
 
-// take finds the lanes of scopes, in the order of their bytes, each once.
+// take returns the lanes of scopes in byte order, each once, and counts the caller as a user.
 func (l *lanes) take(scopes [][]byte) []*lane {
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, bytes.Compare)
@@ -42,7 +42,7 @@ func (l *lanes) take(scopes [][]byte) []*lane {
 	return out
 }
 
-// leave lets go of lanes; those that nobody uses are forgotten.
+// leave ends the caller's use of lanes and deletes lanes without users.
 func (l *lanes) leave(used []*lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +53,7 @@ func (l *lanes) leave(used []*lane) {
 	}
 }
 
-// acquire makes r the leader if the lane is free, or else the last in the queue.
+// acquire makes r the leader if the lane is free and returns true. Otherwise it appends r to the queue.
 func (l *lane) acquire(r *request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (l *lane) acquire(r *request) bool {
 	return false
 }
 
-// withdraw takes r out of the queue; false means that it is no longer in it.
+// withdraw removes r from the queue. It returns false if r is no longer queued.
 func (l *lane) withdraw(r *request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +77,7 @@ func (l *lane) withdraw(r *request) bool {
 	return true
 }
 
-// waiting are the first in the queue that may join the leader, who stay in it.
+// waiting returns the first requests in the queue that may join the leader. It leaves them in the queue.
 func (l *lane) waiting(most int) []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,7 @@ func (l *lane) waiting(most int) []*request {
 	return slices.Clone(l.queue[:n])
 }
 
-// join takes those out of the queue.
+// join removes those requests from the queue and returns them.
 func (l *lane) join(most int) []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *lane) join(most int) []*request {
 	return joined
 }
 
-// release hands the lane to the first in the queue, or leaves it free.
+// release passes the lane to the first request in the queue, or frees it.
 func (l *lane) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// leaseTime is how long a lease lasts that is not renewed, by the clock of the database.
+	// leaseTime is how long a lease is valid after its last renewal, by the clock of the database.
 	leaseTime  = 10 * time.Second
 	leaseRenew = 3 * time.Second
 )
 
-// errLease is returned by an Engine that has the database no longer.
+// errLease is returned by an Engine that has lost its lease of the database.
 var errLease = fmt.Errorf("%w: another server has taken over the database", engine.ErrFailed)
 
 const (
@@ -23,20 +23,20 @@ const (
 		WHERE mayfly_lease.until < now()`
 	renewLease = `UPDATE mayfly_lease SET until = now() + make_interval(secs => $2) WHERE owner = $1`
 	endLease   = `DELETE FROM mayfly_lease WHERE owner = $1`
-	// checkLease is a part of each transaction: who has been stopped for longer than a lease writes nothing
-	// after.
+	// checkLease is part of each transaction, so an Engine that was stopped for longer than its lease writes
+	// nothing afterwards.
 	checkLease = `SELECT true FROM mayfly_lease WHERE owner = $1`
 )
 
-// lease is the right to write to a database alone. One goroutine renews it until the Engine is closed.
+// lease is the exclusive right to write to a database. One goroutine renews it until the Engine is closed.
 type lease struct {
 	owner   []byte
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
 
-// takeLease takes the lease. Where another Engine has it, that one may have been killed: takeLease waits for as long as
-// a lease lasts, and fails with engine.ErrLocked then.
+// takeLease takes the lease. If another Engine has it, that one may have been killed: takeLease waits as long
+// as a lease is valid, and then fails with engine.ErrLocked.
 func (e *Engine) takeLease(ctx context.Context, patience time.Duration) error {
 	l := &lease{owner: random(), stopped: make(chan struct{})}
 	taken := false
@@ -69,7 +69,8 @@ func (e *Engine) takeLease(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// renew renews the lease until ctx ends. Where it cannot, the transactions find out who has the database.
+// renew renews the lease until ctx ends. If a renewal fails, the checks in the transactions find out whether
+// the lease is still held.
 func (l *lease) renew(ctx context.Context, e *Engine) {
 	defer close(l.stopped)
 	for {
@@ -86,7 +87,7 @@ func (l *lease) renew(ctx context.Context, e *Engine) {
 	}
 }
 
-// end gives the lease back.
+// end stops the renewal and deletes the lease.
 func (l *lease) end(e *Engine) {
 	if l == nil {
 		return

@@ -13,38 +13,38 @@ import (
 
 // Options say which database to open.
 type Options struct {
-	// URL is a connection string of PostgreSQL:
-	// postgres://user:password@host1,host2/database?sslmode=verify-full. With several hosts
-	// target_session_attrs=read-write is added unless it is said.
+	// URL is a PostgreSQL connection string:
+	// postgres://user:password@host1,host2/database?sslmode=verify-full. For several hosts
+	// target_session_attrs=read-write is added unless the URL sets it.
 	URL string
-	// Schema holds the tables. It is made where it is missing. "": mayfly.
+	// Schema is the name of the schema with the tables. It is created if it is missing. Default: mayfly.
 	Schema string
-	// Writers and Readers are how many connections there may be for Updates and for Views. 0: 16 each.
+	// Writers and Readers are the most connections for Updates and for Views. Default: 16 each.
 	Writers, Readers int
-	// AllowUnsafe opens a database that may lose what it has acknowledged: synchronous_commit, fsync or
+	// AllowUnsafe opens a database that may lose acknowledged writes, because synchronous_commit, fsync or
 	// full_page_writes is off.
 	AllowUnsafe bool
-	// Alone takes the database for this Engine: Open fails with engine.ErrLocked while another one has it,
-	// and an Engine that has lost it, because it could not renew its lease for leaseTime, writes nothing any
+	// Alone reserves the database for this Engine: Open fails with engine.ErrLocked while another Engine has
+	// it. An Engine that could not renew its lease for leaseTime loses the database and writes nothing any
 	// more.
 	Alone bool
-	// Logger gets warnings. nil: slog.Default.
+	// Logger receives warnings. Default: slog.Default.
 	Logger *slog.Logger
 
-	rerun func() bool // in tests: has a commit fail that would succeed
-	hurry bool        // in tests: Open does not wait for the lease of another Engine
+	rerun func() bool // in tests: makes a commit fail that would succeed
+	hurry bool        // in tests: Open does not wait for another Engine's lease to end
 }
 
-// defaultPool is how many connections a pool has where Options do not say.
+// defaultPool is the default number of connections of a pool.
 const defaultPool = 16
 
-// ErrUnsafe is returned by Open for a database whose settings let it lose what it has acknowledged.
+// ErrUnsafe is returned by Open for a database whose settings may lose acknowledged writes.
 var ErrUnsafe = errors.New("engine: the database may lose what it has acknowledged")
 
-// ErrURL is returned by Open for a connection string that is none.
+// ErrURL is returned by Open for an invalid connection string.
 var ErrURL = errors.New("engine: not a connection string of PostgreSQL")
 
-// defaults fills in what was not said, and checks the rest.
+// defaults sets the defaults and checks the options.
 func (o *Options) defaults() error {
 	if o.Schema == "" {
 		o.Schema = "mayfly"
@@ -64,7 +64,7 @@ func (o *Options) defaults() error {
 	return nil
 }
 
-// config is the configuration of one of the two pools.
+// config returns the configuration of one of the two pools.
 func (o *Options) config(size int) (*pgxpool.Config, error) {
 	url := o.URL
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
@@ -79,7 +79,7 @@ func (o *Options) config(size int) (*pgxpool.Config, error) {
 	}
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err) // pgx leaves the password out
+		return nil, fmt.Errorf("%w: %w", ErrURL, err) // pgx omits the password
 	}
 	if c.ConnConfig.ConnectTimeout == 0 || c.ConnConfig.ConnectTimeout > connectLimit {
 		c.ConnConfig.ConnectTimeout = connectLimit
@@ -97,9 +97,9 @@ func (o *Options) config(size int) (*pgxpool.Config, error) {
 
 func quote(name string) string { return `"` + name + `"` }
 
-// Open opens a database, and makes the tables in a new one. It fails with ErrURL, ErrUnsafe,
-// engine.ErrUnavailable where nobody answers, engine.ErrDenied where the database refuses the user,
-// engine.ErrNewerFormat and engine.ErrNotDatabase.
+// Open opens a database, and creates the tables in a new one. It fails with ErrURL, ErrUnsafe,
+// engine.ErrUnavailable if no server answers, engine.ErrDenied if the database refuses the user,
+// engine.ErrNewerFormat or engine.ErrNotDatabase.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// overlay is what a transaction has written: ranges that are deleted and, over them, keys that are set or
-// deleted. A copy costs nothing until one of the two is changed, so that a function can be undone and an
-// iterator can go on over what was there when it was made.
+// overlay holds the writes of a transaction: deleted ranges and, over them, single keys that are set or
+// deleted. A copy is cheap (copy-on-write), so that a function's writes can be undone and an iterator keeps
+// the state in which it was made.
 type overlay struct {
 	tree   *btree.BTreeG[write]
-	ranges []engine.Range // disjoint, in order; the slice is never changed in place
+	ranges []engine.Range // disjoint, in order; the slice is never modified in place
 }
 
 // write is one key that was set or deleted.
@@ -31,7 +31,7 @@ func newOverlay() overlay {
 	}
 }
 
-// copy is the overlay as it is now.
+// copy returns the overlay's present state.
 func (o *overlay) copy() overlay { return overlay{tree: o.tree.Copy(), ranges: o.ranges} }
 
 func (o *overlay) empty() bool { return o.tree.Len() == 0 && len(o.ranges) == 0 }
@@ -40,7 +40,7 @@ func (o *overlay) set(key, value []byte) { o.tree.Set(write{key: key, value: val
 
 func (o *overlay) delete(key []byte) { o.tree.Set(write{key: key, deleted: true}) }
 
-// deleteRange takes out what was written in a range, and notes it.
+// deleteRange removes the earlier writes in a range and records the range as deleted.
 func (o *overlay) deleteRange(r engine.Range) {
 	if r.End != nil && bytes.Compare(r.Start, r.End) >= 0 {
 		return
@@ -59,7 +59,7 @@ func (o *overlay) deleteRange(r engine.Range) {
 	o.ranges = merged(o.ranges, r)
 }
 
-// merged adds a range to others.
+// merged returns ranges with r added and overlapping ranges joined.
 func merged(ranges []engine.Range, r engine.Range) []engine.Range {
 	out := make([]engine.Range, 0, len(ranges)+1)
 	for _, old := range ranges {
@@ -80,7 +80,8 @@ func merged(ranges []engine.Range, r engine.Range) []engine.Range {
 	return slices.Insert(out, at, r)
 }
 
-// get looks a key up; decided is false where the database decides.
+// get looks up a key. decided is false if the transaction has not written the key, so that the database
+// decides.
 func (o *overlay) get(key []byte) (value []byte, deleted, decided bool) {
 	if w, ok := o.tree.Get(write{key: key}); ok {
 		return w.value, w.deleted, true
@@ -91,13 +92,13 @@ func (o *overlay) get(key []byte) (value []byte, deleted, decided bool) {
 	return nil, false, false
 }
 
-// inRange reports whether a key lies in a range that is deleted.
+// inRange reports whether a key is in a deleted range.
 func (o *overlay) inRange(key []byte) bool {
 	n := sort.Search(len(o.ranges), func(i int) bool { return bytes.Compare(o.ranges[i].Start, key) > 0 })
 	return n > 0 && within(o.ranges[n-1], key)
 }
 
-// hides reports whether what the database has of a key is not to be seen.
+// hides reports whether the transaction has overwritten or deleted the database's value of a key.
 func (o *overlay) hides(key []byte) bool {
 	_, _, decided := o.get(key)
 	return decided

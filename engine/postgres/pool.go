@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// session is what the engine knows of a connection.
+// session is the engine's state of one connection.
 type session struct {
-	stamp  []byte      // the key of its stamp
-	n      int64       // its transactions so far
-	warned atomic.Bool // the server said that a commit is not on the standby
+	stamp  []byte      // primary key of the connection's stamp row
+	n      int64       // number of its transactions so far
+	warned atomic.Bool // the server warned that a commit is not on the standby
 }
 
-// sessionKey is where a connection keeps its session.
+// sessionKey is the key under which a connection stores its session.
 const sessionKey = "mayfly"
 
 func sessionOf(c *pgconn.PgConn) *session {
@@ -25,9 +25,9 @@ func sessionOf(c *pgconn.PgConn) *session {
 	return s
 }
 
-// pool opens one of the two pools. A connection of either writes its stamp before it is used: where the
-// server has become the primary, or has started again, what the connection is going to read is safe then,
-// too.
+// pool opens one of the two pools. A connection of either pool writes its stamp before it is used. So if the
+// server has just become the primary or has restarted, everything that the connection reads later is durable
+// there.
 func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 	config, err := o.config(size)
 	if err != nil {
@@ -50,15 +50,15 @@ func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 
-// discard closes a connection and gives its place back.
+// discard closes a connection and frees its place in the pool.
 func discard(c *pgxpool.Conn) {
 	own, cancel := context.WithTimeout(context.Background(), connectLimit)
 	defer cancel()
-	_ = c.Conn().Close(own) // it is of no use
+	_ = c.Conn().Close(own) // the connection is broken: an error does not matter
 	c.Release()
 }
 
-// done gives a connection back, or closes one that is not idle.
+// done releases a connection, or closes it if it is not idle.
 func done(c *pgxpool.Conn) {
 	if c.Conn().IsClosed() || c.Conn().PgConn().TxStatus() != 'I' {
 		discard(c)
@@ -67,17 +67,17 @@ func done(c *pgxpool.Conn) {
 	c.Release()
 }
 
-// abandon ends the transaction of a connection without effect, and gives the connection back.
+// abandon rolls back the transaction of a connection and releases the connection.
 func abandon(c *pgxpool.Conn) {
 	if !c.Conn().IsClosed() && c.Conn().PgConn().TxStatus() != 'I' {
 		own, cancel := context.WithTimeout(context.Background(), readLimit)
-		_, _ = c.Exec(own, "ROLLBACK") // where it fails the connection is closed
+		_, _ = c.Exec(own, "ROLLBACK") // if it fails, done closes the connection
 		cancel()
 	}
 	done(c)
 }
 
-// collect reads the rows of a statement.
+// collect reads all rows of a statement.
 func collect(rows pgx.Rows, err error) ([]row, error) {
 	if err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// schemaVersion is the version of the tables. A program opens those of its own version alone.
+// schemaVersion is the version of the tables. A program opens only tables of its own version.
 const schemaVersion = 1
 
-// tables make what is missing of the schema.
+// tables are the statements that create missing parts of the schema.
 var tables = []string{
 	`CREATE TABLE IF NOT EXISTS mayfly_meta (one boolean PRIMARY KEY DEFAULT true CHECK (one),
 		version int NOT NULL,
@@ -32,7 +32,7 @@ var tables = []string{
 		until timestamptz NOT NULL)`,
 }
 
-// hints are settings of the tables that other databases than PostgreSQL may not know.
+// hints are settings of the tables that databases other than PostgreSQL may not support.
 var hints = []string{
 	`ALTER TABLE mayfly_kv SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02,
 		autovacuum_vacuum_insert_scale_factor = 0.1)`,
@@ -40,11 +40,11 @@ var hints = []string{
 	`ALTER TABLE mayfly_stamp SET (fillfactor = 50)`,
 }
 
-// together are the errors of statements that make what somebody else is making at the same time: a unique
-// violation, an object that exists, and PostgreSQL's "tuple concurrently updated".
+// together are the error codes of a statement that creates something while another client creates the same: a
+// unique violation, an object that exists, and PostgreSQL's "tuple concurrently updated".
 var together = []string{"23505", "42P07", "42P06", "42710", "XX000", "40001", "40P01"}
 
-// prepare makes the tables of a new database and looks at those of an old one.
+// prepare creates the tables of a new database and checks those of an existing one.
 func prepare(ctx context.Context, o Options) error {
 	config, err := o.config(1)
 	if err != nil {
@@ -61,7 +61,7 @@ func prepare(ctx context.Context, o Options) error {
 	defer func() {
 		own, cancel := context.WithTimeout(context.Background(), connectLimit)
 		defer cancel()
-		_ = c.Close(own) // nothing is under way
+		_ = c.Close(own) // no statement is running: an error does not matter
 	}()
 	return opening(under(ctx, openLimit, func(own context.Context) error {
 		if err := safe(own, c, o); err != nil {
@@ -94,7 +94,7 @@ func prepare(ctx context.Context, o Options) error {
 	}))
 }
 
-// makeTable runs a statement that makes something, again where somebody else makes the same.
+// makeTable runs a statement that creates something. It retries if another client creates the same.
 func makeTable(ctx context.Context, c *pgx.Conn, statement string) error {
 	for try := 0; ; try++ {
 		_, err := c.Exec(ctx, statement)
@@ -106,7 +106,7 @@ func makeTable(ctx context.Context, c *pgx.Conn, statement string) error {
 	}
 }
 
-// version looks at the schema's version; false where there is no schema yet.
+// version checks the schema's version. It returns false if there is no schema yet.
 func version(ctx context.Context, c *pgx.Conn) (known bool, err error) {
 	var there bool
 	if err := c.QueryRow(ctx, `SELECT to_regclass('mayfly_meta') IS NOT NULL`).Scan(&there); err != nil ||
@@ -133,8 +133,8 @@ func version(ctx context.Context, c *pgx.Conn) (known bool, err error) {
 	return true, nil
 }
 
-// safe looks at the settings on which durability rests. A database that does not know one of them is asked
-// for the rest.
+// safe checks the settings on which durability depends. Settings that a database does not support are
+// skipped.
 func safe(ctx context.Context, c *pgx.Conn, o Options) error {
 	for _, setting := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
 		var value string
@@ -155,7 +155,7 @@ func safe(ctx context.Context, c *pgx.Conn, o Options) error {
 	return nil
 }
 
-// random is the name of a connection or of a schema's incarnation: 16 bytes.
+// random returns 16 random bytes, the name of a connection or of an incarnation of the schema.
 func random() []byte {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails

@@ -11,13 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// errRow is what stands for a row that cannot be.
+// errRow is the error for an invalid row.
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
-// getRows reads keys.
+// getRows reads the rows of keys.
 const getRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
 
-// someKeys is how many keys are read by a statement: their values may be large.
+// someKeys is how many keys one statement reads, since their values may be large.
 const someKeys = 64
 
 // querier is a connection on which a statement can be run.
@@ -25,22 +25,22 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// source is one consistent state: that of a View, or that of an Update without what it has written. What has
-// been read is remembered. Its methods are safe for concurrent use.
+// source reads one consistent state: that of a View, or that of an Update without the Update's own writes. It
+// caches what has been read. Its methods are safe for concurrent use.
 type source struct {
 	ctx context.Context // of the caller
 	e   *Engine
 
 	mu     sync.Mutex
-	begin  func() (querier, error) // makes the snapshot, at the first statement
-	q      querier                 // nil before
-	known  map[string][]byte       // nil for a key that is absent
-	failed error                   // of the connection: nothing can be read any more
+	begin  func() (querier, error) // acquires the connection at the first statement, which takes the snapshot
+	q      querier                 // nil before the first statement
+	known  map[string][]byte       // cache; the value of an absent key is nil
+	failed error                   // error of the connection: nothing can be read any more
 	closed bool
 	open   map[*iterator]bool
 }
 
-// find reads keys that are not known yet. Where the values have come to ManyBytes it stops.
+// find reads the keys that are not in the cache yet. It stops when the values reach ManyBytes.
 func (s *source) find(keys [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *source) findLocked(keys [][]byte) error {
 	return nil
 }
 
-// rows runs a statement whose rows are keys and values.
+// rows runs a statement whose rows consist of a key and a value.
 func (s *source) rows(sql string, args ...any) ([]row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *source) rowsLocked(sql string, args ...any) ([]row, error) {
 	return rows, nil
 }
 
-// get is the value of a key; nil where it is absent.
+// get returns the value of a key, or nil if the key is absent.
 func (s *source) get(key []byte) ([]byte, error) {
 	if len(key) == 0 {
 		return nil, nil
@@ -132,7 +132,8 @@ func (s *source) get(key []byte) ([]byte, error) {
 	return clip(s.known[string(key)]), nil
 }
 
-// look is the value of a key that is known; nil where it is absent.
+// look returns the cached value of a key, nil if the key is absent. known is false if the key is not in the
+// cache.
 func (s *source) look(key []byte) (value []byte, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,10 +141,10 @@ func (s *source) look(key []byte) (value []byte, known bool) {
 	return clip(value), known
 }
 
-// clip keeps an append of the caller's from what follows.
+// clip cuts the capacity of v, so that a caller's append does not overwrite the bytes behind it.
 func clip(v []byte) []byte { return v[:len(v):len(v)] }
 
-// remember notes rows that have come.
+// remember stores rows in the cache. Those of keys that have no row are absent.
 func (s *source) remember(keys [][]byte, rows []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,13 +156,13 @@ func (s *source) remember(keys [][]byte, rows []row) {
 	}
 }
 
-// share is a source over the same state for one function of a group: it has a context and iterators of its
-// own, and knows what was read before.
+// share returns a source over the same state for one function of a group. It has its own context and
+// iterators and shares the cache.
 func (s *source) share(ctx context.Context) *source {
 	return &source{ctx: ctx, e: s.e, q: s.q, known: s.known, failed: s.failed}
 }
 
-// adopt notes what has become of a source that was shared.
+// adopt copies the error of a source made by share.
 func (s *source) adopt(shared *source) { s.failed = shared.failed }
 
 // finish ends the reads. It reports whether iterators were left open.
@@ -177,7 +178,7 @@ func (s *source) finish() (leak bool) {
 	return len(open) > 0
 }
 
-// position is how far a scope has come, by its ceiling and its mark as they are stored.
+// position returns the position of a scope from its stored ceiling and mark.
 func position(ceiling, mark []byte) (at engine.Position, err error) {
 	at.Settled = true
 	if ceiling != nil {
@@ -193,7 +194,7 @@ func position(ceiling, mark []byte) (at engine.Position, err error) {
 	return at, err
 }
 
-// positions are those of scopes in the state that is stored.
+// positions returns the stored positions of scopes.
 func (s *source) positions(scopes [][]byte) ([]engine.Position, error) {
 	var keys [][]byte
 	for _, scope := range scopes {
@@ -214,13 +215,13 @@ func (s *source) positions(scopes [][]byte) ([]engine.Position, error) {
 	return list, nil
 }
 
-// reader is a Reader over a source, with what the transaction has written over it, if it is one.
+// reader is a Reader over a source and, in an Update, over the transaction's writes.
 type reader struct {
 	s    *source
 	over *overlay // nil in a View
 }
 
-// written looks a key up in what the transaction has written.
+// written looks up a key in the transaction's writes.
 func (r *reader) written(key []byte) (value []byte, decided bool) {
 	if r.over == nil {
 		return nil, false
@@ -270,7 +271,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// Bring implements engine.Ahead. What cannot be brought fails when it is read.
+// Bring implements engine.Ahead. An error is returned later, by the read of the key.
 func (r *reader) Bring(keys [][]byte) { _ = r.s.find(keys) }
 
 // Scan implements engine.Reader.

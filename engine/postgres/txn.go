@@ -10,20 +10,20 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxNext is the highest that the next LSN of a scope can be.
+// maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// txn is the transaction of one function, in that of its group.
+// txn is the transaction of one function within its group's database transaction.
 type txn struct {
 	reader
 	a      *attempt
-	before overlay  // to undo
-	starts []uint64 // the next LSNs of the scopes before
+	before overlay  // the state to return to on failure
+	starts []uint64 // the next LSNs of the scopes before the function
 	src    *source
 	bytes  int // of keys and values
 	wrote  bool
 	large  bool
-	err    error // what went wrong where no error could be returned
+	err    error // first error of a method that returns none
 }
 
 var _ engine.Txn = (*txn)(nil)
@@ -39,8 +39,8 @@ func newTxn(a *attempt, ctx context.Context) *txn {
 	return t
 }
 
-// end keeps or undoes what the function wrote, by its outcome, and reports whether it wrote. ran is false
-// where it was left by the end of its goroutine.
+// end keeps the function's writes if it succeeded and otherwise undoes them. It reports whether the function
+// wrote. ran is false if the function's goroutine ended.
 func (t *txn) end(r *request, ran bool) (wrote bool) {
 	if t.src.finish() {
 		t.a.e.log.Error(errLeak.Error())
@@ -71,7 +71,7 @@ func (t *txn) fail(err error) {
 	}
 }
 
-// room counts the n bytes that are about to be written at key; false means that they must not be.
+// room counts the n bytes that are about to be written at key. It returns false if they must not be written.
 func (t *txn) room(key []byte, n int) bool {
 	if len(key) == 0 {
 		t.fail(engine.ErrEmptyKey)
@@ -120,7 +120,7 @@ func (t *txn) DeleteRange(r engine.Range) {
 		t.a.over.deleteRange(engine.Range{Start: start, End: end})
 		return
 	}
-	// The order of what is stored is not that of long keys.
+	// The stored order of long keys differs from their byte order, so delete key by key.
 	it := t.Scan(engine.Range{Start: start, End: end}, false)
 	for it.Next() {
 		t.a.over.delete(bytes.Clone(it.Key()))
@@ -133,10 +133,10 @@ func (t *txn) DeleteRange(r engine.Range) {
 // Enlarge implements engine.Control.
 func (t *txn) Enlarge() { t.large = true }
 
-// Relax implements engine.Control. What another server could lose must not be seen: nothing is relaxed here.
+// Relax implements engine.Control. It does nothing: another server must not see a commit that may be lost.
 func (t *txn) Relax() {}
 
-// scope finds one of the Update's.
+// scope returns one of the scopes that the Update names.
 func (t *txn) scope(key []byte) *scope {
 	i := slices.IndexFunc(t.a.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
 	if i < 0 {
@@ -212,6 +212,6 @@ func (t *txn) Mark(key []byte) uint64 {
 	return mark
 }
 
-// Positions implements engine.Reader: those of the Update's scopes are as they were when the transaction
-// began.
+// Positions implements engine.Reader. The positions of the Update's own scopes are those at the start of the
+// transaction.
 func (t *txn) Positions(scopes [][]byte) ([]engine.Position, error) { return t.src.positions(scopes) }

@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup is how many functions run in one transaction.
+// maxGroup is the most functions that run in one transaction.
 const maxGroup = 64
 
-// request is one Update on its way.
+// request is the state of one running Update.
 type request struct {
 	ctx    context.Context
 	scopes [][]byte
@@ -22,17 +22,17 @@ type request struct {
 	ahead  [][]byte
 	fn     func(engine.Txn) error
 
-	signal chan *txn     // nil: lead; a transaction: run in it
-	ran    chan struct{} // the function has run in the leader's transaction
-	over   chan struct{} // closed when the outcome is there
+	signal chan *txn     // nil: become the leader; otherwise run in this transaction
+	ran    chan struct{} // receives when the function has run in the leader's transaction
+	over   chan struct{} // closed when the outcome is set
 
 	// The outcome.
 	err      error
 	at       []engine.Position
-	started  bool // fn has run, or runs
+	started  bool // fn has run or is running
 	wrote    bool
 	panicked bool
-	cause    any // of the panic
+	cause    any // value of the panic
 	exited   bool
 }
 
@@ -66,7 +66,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return r.at, r.err
 }
 
-// carry sees to it that a request is run, by its own goroutine as the leader or in another one's transaction.
+// carry has a request run, on its own goroutine as the leader or in another leader's transaction.
 func (e *Engine) carry(r *request) {
 	held := 0
 	defer func() {
@@ -81,11 +81,12 @@ func (e *Engine) carry(r *request) {
 		held++
 	}
 	g := &group{e: e, lead: r, members: []*request{r}}
-	defer g.finish() // also where the function ends the goroutine
+	defer g.finish() // also if the function ends the goroutine
 	g.drive()
 }
 
-// wait waits at a lane. It reports whether r is the leader there; otherwise it has been run, or has given up.
+// wait waits at a lane. It returns true if r is now the leader, and false if r has been run or its ctx has
+// ended.
 func (r *request) wait(l *lane) bool {
 	select {
 	case t := <-r.signal:
@@ -99,7 +100,8 @@ func (r *request) wait(l *lane) bool {
 	}
 }
 
-// follow does what the leader says until the outcome is there. nil makes r the leader.
+// follow runs r in the transactions of the leader until the outcome is set. A nil transaction makes r the
+// leader.
 func (r *request) follow(t *txn) bool {
 	if t == nil {
 		return true
@@ -114,7 +116,7 @@ func (r *request) follow(t *txn) bool {
 	}
 }
 
-// run runs the function in a transaction, on the goroutine of its own caller.
+// run runs the function in a transaction, on the goroutine of the function's caller.
 func (r *request) run(t *txn) {
 	defer func() { r.ran <- struct{}{} }()
 	if !r.started {
@@ -129,7 +131,7 @@ func (r *request) run(t *txn) {
 			return
 		}
 		if r.cause = recover(); r.cause == nil {
-			r.exited = true // by runtime.Goexit, which goes on after this
+			r.exited = true // by runtime.Goexit, which continues after this function
 			return
 		}
 		r.panicked = true
@@ -142,21 +144,21 @@ func (r *request) run(t *txn) {
 // ended reports whether r must not run again.
 func (r *request) ended() bool { return r.panicked || r.exited }
 
-// group is a leader and those who run in its transaction.
+// group is a leader and the requests that run in its transaction.
 type group struct {
 	e       *Engine
 	lead    *request
 	members []*request // the leader first
-	next    int        // the member whose turn it is
+	next    int        // index of the next member to run
 	a       *attempt   // nil between two transactions
 	tries   int
-	since   context.Context // ends when a lost database has been tried for long enough; nil: it is not lost
+	since   context.Context // ends when a lost database has been retried long enough; nil: it is not lost
 	stop    context.CancelFunc
 	told    bool
 }
 
-// drive runs transactions until one of them is over. It can be called again where it was left by the end of
-// the leader's goroutine, and goes on behind the leader's function.
+// drive runs transactions until the group has an outcome. If the leader's goroutine ends in its function,
+// finish calls drive again, and drive continues after the leader's function.
 func (g *group) drive() {
 	for !g.told {
 		if g.a == nil && !g.begin() {
@@ -167,7 +169,7 @@ func (g *group) drive() {
 	}
 }
 
-// finish drives on where the leader's function has ended the goroutine.
+// finish continues drive if the leader's function has ended the goroutine.
 func (g *group) finish() {
 	if !g.told {
 		g.drive()
@@ -177,7 +179,7 @@ func (g *group) finish() {
 	}
 }
 
-// begin begins a transaction. Where it cannot and will not be tried again, all are told.
+// begin begins a transaction. If that fails and is not retried, all members get the error.
 func (g *group) begin() bool {
 	ahead := slices.Clone(g.lead.ahead)
 	if g.lead.joins() {
@@ -197,7 +199,7 @@ func (g *group) begin() bool {
 	return true
 }
 
-// runAll has each member run its function, and those who have queued up meanwhile.
+// runAll runs the function of each member, including members that join meanwhile.
 func (g *group) runAll() {
 	for {
 		for g.next < len(g.members) && g.a.s.failed == nil {
@@ -221,12 +223,12 @@ func (g *group) runAll() {
 		}
 		g.members = append(g.members, joined...)
 		if len(ahead) > 0 {
-			_ = g.a.s.find(ahead) // whoever reads them meets the error
+			_ = g.a.s.find(ahead) // an error is returned by the read of the key
 		}
 	}
 }
 
-// runOne runs one function, and undoes what it wrote where it fails.
+// runOne runs one function, and undoes its writes if it fails.
 func (g *group) runOne(r *request) {
 	t := newTxn(g.a, r.ctx)
 	ok := false
@@ -241,7 +243,7 @@ func (g *group) runOne(r *request) {
 	ok = true
 }
 
-// settle commits what the members wrote, and tells them.
+// settle commits the members' writes and announces the outcome.
 func (g *group) settle() {
 	a := g.a
 	g.a = nil
@@ -266,7 +268,7 @@ func (g *group) settle() {
 	g.tell()
 }
 
-// again decides whether a transaction that failed is run once more; otherwise all are told why not.
+// again decides whether a failed transaction is run once more. If not, all members get the error.
 func (g *group) again(err error) {
 	var give error
 	switch {
@@ -297,7 +299,7 @@ func (g *group) again(err error) {
 	g.tell()
 }
 
-// tell tells the members that their outcome is there.
+// tell announces to the members that their outcome is set.
 func (g *group) tell() {
 	g.told = true
 	for _, r := range g.members[1:] {

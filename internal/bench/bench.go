@@ -16,15 +16,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Section is one family of figures. Sections run in the order of Sections, since the later ones use up the
-// data set that they share.
+// Section is one group of figures. Sections run in the order of Sections, since later ones modify the data
+// set that they share.
 type Section struct {
 	Name string
-	What string // for people
+	What string // description for users
 	run  func(*Bench, context.Context) error
 }
 
-// Sections are all of them.
+// Sections returns all sections.
 func Sections() []Section {
 	return []Section{
 		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},
@@ -42,14 +42,14 @@ func Sections() []Section {
 
 // Options say what a run measures. Each is a flag of the command.
 type Options struct {
-	// Docs are the sizes of the data sets, rising: each has one to query, the last one those of the other
-	// sections. None: 10,000 to query, 1,000,000 for the others.
+	// Docs are the sizes of the data sets, ascending. The section query uses a set of each size, the other
+	// sections use the last one. Default: 10,000 for query, 1,000,000 for the others.
 	Docs    []int
 	Shapes  string   // a regular expression for the queries that are asked; "": all
-	Only    []string // sections; none: all
+	Only    []string // names of sections; empty: all
 	Dir     string   // to work in, empty or not there yet; "": a temporary folder
-	Seconds float64  // for each measurement
-	Version string   // of the program
+	Seconds float64  // duration of each measurement
+	Version string   // version of the program
 }
 
 // Bench is one run.
@@ -58,36 +58,36 @@ type Bench struct {
 	clock    ttl.Clock
 	progress *progress.Bar
 	report   *report
-	shared   *dataset // made when the first section asks for it
+	shared   *dataset // made when a section first needs it
 }
 
-// New is a run that writes its table to report, and shows on a terminal what it is at.
+// New returns a run that writes its table to report, and shows its progress on a terminal.
 func New(o Options, report io.Writer, terminal io.Writer) *Bench {
 	return &Bench{Options: o, clock: ttl.Real{}, progress: progress.New(terminal, ttl.Real{}), report: newReport(report)}
 }
 
-// Result is what a run has found.
+// Result is the result of a run.
 type Result struct {
 	About   About    `json:"about"`
 	Figures []Figure `json:"figures"`
 	Shapes  []Shape  `json:"shapes,omitempty"`
 }
 
-// Result is what Run has found.
+// Result returns the result of Run.
 func (b *Bench) Result() Result {
 	return Result{b.report.about, b.report.figures, b.report.shapes}
 }
 
-// OptionError says which flag asks for what cannot be.
+// OptionError reports a flag with an invalid value.
 type OptionError struct{ Flag, Reason string }
 
-// Error names the flag.
+// Error returns the message, with the flag's name.
 func (e *OptionError) Error() string { return "--" + e.Flag + e.Reason }
 
-// minBenchDocs is the smallest data set that can be divided as the sections do.
+// minBenchDocs is the smallest data set that the sections can divide.
 const minBenchDocs = 100
 
-// docs is how many documents the data set of the sections start, ttl and purge has.
+// docs returns the size of the data set of the sections start, ttl and purge.
 func (b *Bench) docs() int {
 	if len(b.Docs) == 0 {
 		return 1_000_000
@@ -95,7 +95,7 @@ func (b *Bench) docs() int {
 	return b.Docs[len(b.Docs)-1]
 }
 
-// runs reports whether a section is asked for.
+// runs reports whether a section is selected.
 func (b *Bench) runs(section string) bool {
 	return len(b.Only) == 0 || slices.Contains(b.Only, section)
 }
@@ -128,7 +128,7 @@ func (b *Bench) validate() error {
 	return nil
 }
 
-// Run measures, section by section. An *OptionError is about what was asked for.
+// Run runs the sections. It returns an *OptionError for invalid options.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	if err := b.validate(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 	return b.report.end()
 }
 
-// makeFolder makes the folder to work in and returns what removes it.
+// makeFolder makes the working folder and returns a function that removes it.
 func (b *Bench) makeFolder() (remove func() error, err error) {
 	if b.Dir == "" {
 		if b.Dir, err = os.MkdirTemp("", "mayfly-bench-"); err != nil {
@@ -175,7 +175,7 @@ func (b *Bench) makeFolder() (remove func() error, err error) {
 	return func() error { return nil }, nil
 }
 
-// describe says what the figures hold for.
+// describe prints the conditions of the run.
 func (b *Bench) describe() error {
 	sync, err := b.timeSync()
 	if err != nil {
@@ -190,8 +190,8 @@ func (b *Bench) describe() error {
 	return b.report.head(b.Dir)
 }
 
-// timeSync is the median time of making 4 KB durable in the folder. On a file system in memory it is next to
-// nothing, and all that is said about durable writes means little.
+// timeSync returns the median time of syncing 4 KB in the folder. On an in-memory file system it is close to
+// zero, and the figures for durable writes mean little.
 func (b *Bench) timeSync() (time.Duration, error) {
 	f, err := os.CreateTemp(b.Dir, "sync")
 	if err != nil {
@@ -213,16 +213,16 @@ func (b *Bench) timeSync() (time.Duration, error) {
 	return all.sorted().quantile(0.5), nil
 }
 
-// path is a new folder's name in the folder to work in.
+// path returns the path of a new folder in the working folder.
 func (b *Bench) path(name string) string { return filepath.Join(b.Dir, name) }
 
-// drop removes a folder that is not needed any more. Failing to is no reason to stop: the whole goes at the
-// end.
+// drop removes folders that are no longer needed. It ignores errors, since the working folder is removed at
+// the end.
 func drop(dirs ...string) {
 	for _, dir := range dirs {
 		_ = os.RemoveAll(dir)
 	}
 }
 
-// closing joins the error of closing c to the one that is about to be returned.
+// closing closes c and joins its error to *err.
 func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }

@@ -19,9 +19,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// AnswerCPU is the other end of a server that is measured, in the server's process: it prints its address,
-// then answers each line of its input with the CPU time that it has used so far, in nanoseconds (-1 where the
-// system does not tell), and ends with its input, so that it never outlives the bench.
+// AnswerCPU runs in the process of a measured server. It prints the server's address. Then it answers each
+// line of its input with the CPU time that the process has used, in nanoseconds (-1 if the system does not
+// report it). It returns when its input ends, so that the server never outlives the bench.
 func AnswerCPU(address net.Addr, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, address); err != nil {
 		return err
@@ -39,7 +39,7 @@ func AnswerCPU(address net.Addr, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// StartEmpty answers every request with what the file holds.
+// StartEmpty starts a server that answers every request with the content of the file.
 func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Context) error, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -72,7 +72,7 @@ func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Contex
 // loopback is the host of all servers here.
 const loopback = "127.0.0.1"
 
-// child is a process of this binary. It ends with the context that it was started with at the latest.
+// child is a process of this binary. It ends at the latest with the context that it was started with.
 type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -80,7 +80,7 @@ type child struct {
 	stderr strings.Builder
 }
 
-// startChild starts one. The user's settings in MAYFLY_ variables are not passed on.
+// startChild starts a child. The user's MAYFLY_ variables are not passed on.
 func startChild(ctx context.Context, args ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *child) line() (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// end waits for the process, whose input has ended or which was told to stop.
+// end waits for the process, after its input has ended or it has been told to stop.
 func (c *child) end() error {
 	_, _ = io.Copy(io.Discard, c.out) // the pipe must be empty before Wait closes it
 	if err := c.cmd.Wait(); err != nil {
@@ -119,11 +119,11 @@ func (c *child) end() error {
 	return nil
 }
 
-// benchServer is a running server that is measured: `mayfly bench server`.
+// benchServer is a measured server, started by `mayfly bench server`.
 type benchServer struct {
 	*child
 	address string
-	counts  bool // it can tell its CPU time
+	counts  bool // it can report its CPU time
 	conns   []*wire
 }
 
@@ -142,7 +142,7 @@ func startBenchServer(ctx context.Context, kind, arg string) (*benchServer, erro
 	return s, nil
 }
 
-// cpu asks the server for the CPU time that it has used.
+// cpu returns the CPU time that the server has used.
 func (s *benchServer) cpu() (time.Duration, error) {
 	if _, err := fmt.Fprintln(s.in); err != nil {
 		return 0, err

@@ -4,5 +4,5 @@ package bench
 
 import "time"
 
-// processCPU is not told by this system.
+// processCPU returns false: this system does not report CPU time.
 func processCPU() (time.Duration, bool) { return 0, false }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processCPU is the CPU time, user and system, that this process has used.
+// processCPU returns the user and system CPU time of this process.
 func processCPU() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

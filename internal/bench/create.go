@@ -13,8 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// measureCreates compares durable creates with durable batches of the same keys and bytes on the bare
-// library.
+// measureCreates compares durable creates with durable batches of the same keys and bytes in bare Pebble.
 func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	b.report.begin("create",
 		"durable creates; against durable batches of the same keys and bytes by as many goroutines", "raw batches")
@@ -36,7 +35,7 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	return nil
 }
 
-// measureCreate also reports how many keys a create writes.
+// measureCreate also returns how many keys a create writes.
 func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64,
 	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
@@ -53,8 +52,8 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	}
 	defer closing(bare, &err)
 
-	// What a store writes for a document is found out by a twin in memory, so that the one that is measured
-	// has nothing else to do.
+	// A second store, in memory, records what a store writes for a document, so that the measured store has
+	// no other work.
 	var rec *recorder
 	twin, copied, err := b.open(ctx, opening{
 		engine: pebble.Options{Memory: true}, store: so,
@@ -87,7 +86,7 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
 }
 
-// creating is one comparison of creates under way.
+// creating is the state of one comparison of creates.
 type creating struct {
 	b           *Bench
 	writers     int
@@ -95,12 +94,13 @@ type creating struct {
 	bare        *raw.DB
 	rec         *recorder
 
-	next int      // the first document that is not there yet
-	size int      // documents of the next slice
+	next int      // number of the first document that has not been created
+	size int      // number of documents in the next slice
 	txns [][]byte // what the last slice wrote
 }
 
-// ours creates documents that were made before, and chooses the size of the next slice by how long that took.
+// ours creates documents that were made before. It sets the size of the next slice by the time that this
+// took.
 func (p *creating) ours(ctx context.Context) (int, time.Duration, error) {
 	from, n := p.next, p.size
 	docs := make([]document, n)
@@ -127,7 +127,7 @@ func (p *creating) ours(ctx context.Context) (int, time.Duration, error) {
 	return n, took, err
 }
 
-// theirs writes on the bare library what ours has written.
+// theirs writes to bare Pebble what ours has written.
 func (p *creating) theirs(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.writers, 0, len(p.txns),

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// dataset is a closed, compacted store of --docs documents, which several sections use in turn. It was
-// written in a minute, an epoch each second, so that a fitting time to live lets one epoch after the other
-// expire within a minute.
+// dataset is a closed, compacted store of --docs documents, which several sections use in turn. The documents
+// have the write times of one minute, an epoch for each second. With a suitable time to live one epoch after
+// the other expires within a minute.
 type dataset struct {
 	dir       string
 	epochs    []epoch
@@ -21,7 +21,7 @@ type dataset struct {
 	compacted int64     // bytes on disk now
 }
 
-// epoch is the documents [from, to), all written in one second.
+// epoch is the documents [from, to), all with the same second of writing.
 type epoch struct {
 	from, to int
 	at       time.Time
@@ -30,13 +30,13 @@ type epoch struct {
 const (
 	epochGap  = time.Second
 	allEpochs = 60
-	// purgeSlices epochs are larger than the others: they are what is purged one by one.
+	// purgeSlices is the number of epochs that are larger than the others and are purged one by one.
 	purgeSlices = benchSlices + 1
-	// maxPurgeSlice bounds the documents of one of them.
+	// maxPurgeSlice is the most documents of such an epoch.
 	maxPurgeSlice = 20_000
 )
 
-// data makes the data set when it is asked for first.
+// data returns the data set, which it makes at the first call.
 func (b *Bench) data(ctx context.Context) (*dataset, error) {
 	if b.shared != nil {
 		return b.shared, nil
@@ -72,8 +72,8 @@ func (b *Bench) data(ctx context.Context) (*dataset, error) {
 	return d, err
 }
 
-// epochs divides the documents. All epochs lie in the past, so that the data can be served by the system's
-// clock.
+// epochs divides the documents into epochs. All epochs are in the past, so that the data can be served with
+// the system's clock.
 func (b *Bench) epochs() []epoch {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
 	size := min(b.docs()/40, maxPurgeSlice)
@@ -91,7 +91,7 @@ func (b *Bench) epochs() []epoch {
 	return all
 }
 
-// copyOf copies the data set, to be used up.
+// copyOf copies the data set for a section that modifies it.
 func (b *Bench) copyOf(d *dataset, name string) (dir string, err error) {
 	b.progress.Start("copying the data set", 1)
 	defer b.progress.Stop()

@@ -1,13 +1,13 @@
-// Package bench measures this build on this machine: each figure beside what the bare engine, or an empty
-// server, takes for the same bytes in the same run, in slices that take turns, so that what disturbs one
-// disturbs the other. The ratio is what counts.
+// Package bench measures this build on this machine. Each figure is compared with the time that bare Pebble,
+// or an empty server, takes for the same bytes in the same run. The two sides run in alternating slices, so
+// that a disturbance affects both. The ratio is the result that matters.
 //
-//	bench.go     a run: what it is asked for, its sections, its folder
-//	sample.go    slices that take turns, and their medians
-//	report.go    the table, and figures for programs
-//	data.go      documents, and the set that sections share; raw.go is the same in a bare engine
-//	child.go     servers in processes of their own
+//	bench.go     a run: its options, its sections, its folder
+//	sample.go    alternating slices, and their medians
+//	report.go    the table, and figures as JSON
+//	data.go      documents, and the set that sections share; raw.go is the same in bare Pebble
+//	child.go     servers in separate processes
 //	read.go ...  the sections
-//	query.go     sets to query; query_docs.go: documents, query_shapes.go, query_values.go and query_search.go:
-//	             what they are asked, query_time.go: what it takes
+//	query.go     the section query; query_docs.go: its documents, query_shapes.go, query_values.go and
+//	             query_search.go: its queries, query_time.go: their times
 package bench

@@ -21,10 +21,10 @@ import (
 // benchDocBytes is the size of each document's JSON.
 const benchDocBytes = 1024
 
-// benchKeys is how many partition keys the documents are spread over.
+// benchKeys is the number of partition keys of the documents.
 const benchKeys = 100_000
 
-// benchLoaders is how many writers fill a store at once: they share syncs.
+// benchLoaders is how many writers fill a store concurrently: they share syncs.
 const benchLoaders = 64
 
 // document is the i-th document: its key, and on demand its JSON.
@@ -43,10 +43,10 @@ func (d document) key() definition.PartitionKey {
 	return definition.NewPartitionKey(jsondoc.StringValue(d.pk))
 }
 
-// idStart is what every document begins with.
+// idStart is the beginning of every document.
 const idStart = `{"id":"`
 
-// numberIn finds the number of the document that a stored value holds; ok is false where it holds none.
+// numberIn returns the number of the document in a stored value; ok is false if the value is not a document.
 func numberIn(value []byte) (i int, ok bool) {
 	_, rest, ok := bytes.Cut(value, []byte(idStart))
 	if !ok || len(rest) < 10 {
@@ -56,7 +56,8 @@ func numberIn(value []byte) (i int, ok bool) {
 	return i, err == nil
 }
 
-// json is the document's text: 12 values, the last one text of random letters, which hardly compresses.
+// json returns the document's text: 12 values, the last one a text of random letters, which hardly
+// compresses.
 func (d document) json() []byte {
 	r := rand.New(rand.NewPCG(uint64(d.i), 1))
 	b := make([]byte, 0, benchDocBytes)
@@ -86,20 +87,20 @@ func (d document) create(ctx context.Context, c *store.Container) error {
 	return err
 }
 
-// names of what every store of bench holds.
+// Names in every store of the bench.
 const (
 	benchDatabase  = "bench"
 	benchContainer = "docs"
 )
 
-// opening says how a store is opened.
+// opening defines how a store is opened.
 type opening struct {
 	engine pebble.Options
 	store  store.Options
-	wrap   func(*pebble.Engine) engine.Engine // nil: as it is
+	wrap   func(*pebble.Engine) engine.Engine // nil: the engine is used unchanged
 }
 
-// open opens a store and its container, and makes both where they are missing.
+// open opens a store and its container, and creates both if they do not exist.
 func (b *Bench) open(ctx context.Context, o opening) (db *store.DB, c *store.Container, err error) {
 	if o.store.Clock == nil {
 		o.store.Clock = b.clock
@@ -156,7 +157,7 @@ func copyFolder(to, from string) error {
 	return nil
 }
 
-// folderBytes is the size of all files in a folder.
+// folderBytes returns the size of all files in a folder.
 func folderBytes(dir string) (n int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

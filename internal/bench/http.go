@@ -20,12 +20,12 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// httpConns is how many connections load a server: enough for it never to wait for a request.
+// httpConns is the number of connections that load a server: enough for it never to wait for a request.
 const httpConns = 16
 
-// measureHTTP compares what a point read over HTTP costs a server with what an empty handler costs that
-// answers with the same bytes. Both run in processes of their own and count their own time, so that the
-// client's does not come in.
+// measureHTTP compares the CPU time of a server for a point read over HTTP with that of an empty handler that
+// answers with the same bytes. Both run in separate processes and count their own time, so that the client's
+// time is not included.
 func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	n := min(hotDocs, b.docs())
 	dir, answer := b.path("http"), b.path("answer.json")
@@ -87,7 +87,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	return nil
 }
 
-// signedRead is the request for a document, as it goes over the wire. Its signature holds for a quarter of an
+// signedRead returns the bytes of a signed request for a document. The signature is valid for a quarter of an
 // hour.
 func (b *Bench) signedRead(d document) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(httpapi.EmulatorKey)
@@ -104,13 +104,13 @@ func (b *Bench) signedRead(d document) ([]byte, error) {
 	return r.Bytes(), nil
 }
 
-// answerOf is what the empty server answers with.
+// answerOf is the answer of the empty server.
 type answerOf struct {
 	Header http.Header `json:"header"`
 	Body   []byte      `json:"body"`
 }
 
-// saveAnswer writes down how the server answers a request.
+// saveAnswer writes the server's answer to a request to a file.
 func (s *benchServer) saveAnswer(request []byte, file string) error {
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *benchServer) saveAnswer(request []byte, file string) error {
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("a point read was answered with %s: %s", res.Status, a.Body)
 	}
-	a.Header.Del("Date") // every server sends one by itself
+	a.Header.Del("Date") // every server adds its own
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *benchServer) saveAnswer(request []byte, file string) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// connect opens the connections over which the load comes.
+// connect opens the connections for the load.
 func (s *benchServer) connect(requests [][]byte) error {
 	for i := range httpConns {
 		conn, err := net.Dial("tcp", s.address)
@@ -152,8 +152,8 @@ func (s *benchServer) connect(requests [][]byte) error {
 	return nil
 }
 
-// loaded is a stretch of requests over all connections. It measures the server's own CPU time where the
-// system tells it, else the time that passes; the requests a second go to rates.
+// loaded returns a stretch of requests over all connections. It measures the server's own CPU time if the
+// system reports it, otherwise elapsed time; it appends the requests per second to rates.
 func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		before, err := s.cpu()
@@ -180,7 +180,8 @@ func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) st
 	}
 }
 
-// wire is one connection with the least of a client: what is measured is the server, on the same processors.
+// wire is one connection with a minimal client, since the client uses the same processors as the measured
+// server.
 type wire struct {
 	conn     net.Conn
 	in       *bufio.Reader
@@ -201,9 +202,9 @@ func (w *wire) ask() error {
 	return w.answer()
 }
 
-// run asks for one document after the other until the slice is over.
+// run reads one document after the other until the slice is over.
 func (w *wire) run(b *Bench, began time.Time) (n int, err error) {
-	const between = 16 // looks at the clock
+	const between = 16 // requests between two readings of the clock
 	for {
 		for range between {
 			if err := w.ask(); err != nil {
@@ -216,7 +217,7 @@ func (w *wire) run(b *Bench, began time.Time) (n int, err error) {
 	}
 }
 
-// answer reads one answer: a status line, headers, and a body whose length they tell.
+// answer reads one answer: a status line, headers, and a body of the length in the headers.
 func (w *wire) answer() error {
 	length := -1
 	for first := true; ; first = false {

@@ -19,8 +19,8 @@ import (
 // importBatch is how many documents an import stores in one transaction.
 const importBatch = store.MaxBatchOperations
 
-// measureImports compares `mayfly import` into a running server, both processes of their own, with durable
-// batches of the same keys and bytes on the bare library. A slice is a file.
+// measureImports compares `mayfly import` into a running server, both in separate processes, with durable
+// batches of the same keys and bytes in bare Pebble. A slice is a file.
 func (b *Bench) measureImports(ctx context.Context) (err error) {
 	dir, bareDir, file := b.path("import"), b.path("import-raw"), b.path("import.ndjson")
 	defer drop(dir, bareDir, file)
@@ -61,14 +61,14 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 	return nil
 }
 
-// importing is the comparison under way.
+// importing is the state of the comparison.
 type importing struct {
 	b      *Bench
 	server *benchServer
 	bare   *raw.DB
 	file   string
-	next   int // the first document that is not there yet
-	size   int // documents of a slice
+	next   int // number of the first document that has not been imported
+	size   int // number of documents in a slice
 }
 
 // ours imports the next documents.
@@ -116,8 +116,8 @@ func (p *importing) write(from, to int) error {
 	return errors.Join(err, w.Flush(), f.Close())
 }
 
-// theirs writes on the bare library what a store writes for the documents that ours has imported. That is
-// found out by a twin in memory, some of them at a time.
+// theirs writes to bare Pebble what a store writes for the documents that ours has imported. A second store,
+// in memory, records that, some documents at a time.
 func (p *importing) theirs(ctx context.Context) (n int, took time.Duration, err error) {
 	var rec *recorder
 	twin, c, err := p.b.open(ctx, opening{

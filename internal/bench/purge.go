@@ -14,12 +14,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// purgeTTL is longer than all epochs together: each expires that long after it was written, one after the
-// other.
+// purgeTTL is longer than all epochs together, so that each epoch expires that long after it was written, one
+// after the other.
 const purgeTTL = 10_000 * time.Second
 
-// measurePurge compares purging with raw deletes of the same keys, epoch by epoch on copies of the same
-// folder, and then lets all documents expire within a minute.
+// measurePurge compares purging with deletes of the same keys in bare Pebble, epoch by epoch on copies of the
+// same folder. Then it lets all documents expire within a minute.
 func (b *Bench) measurePurge(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
@@ -45,8 +45,8 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 	return b.measureWave(ctx, d)
 }
 
-// openMortal opens a copy of the data set with a clock that stands at the given time, and gives it the
-// default TTL by which one epoch after the other expires.
+// openMortal opens a copy of the data set with a clock that stands at the given time, and sets the default
+// TTL by which one epoch after the other expires.
 func (b *Bench) openMortal(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container,
 	*ttl.Virtual, error) {
 	clock := ttl.NewManual(at)
@@ -80,7 +80,7 @@ func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual
 	return n, took, err
 }
 
-// recordPurges purges the first epochs of a copy, to find out what a purge writes.
+// recordPurges purges the first epochs of a copy and returns what the purges write.
 func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte, err error) {
 	dir, err := b.copyOf(d, "purge-twin")
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// measureQueries asks queries of every shape of sets of the sizes of --docs. Unless --shapes chooses among
-// them, it also compares scans with those of the bare library, and writes under an indexing policy with
-// writes under none, and reports how much memory long queries hold.
+// measureQueries runs queries of every shape on sets of the sizes of --docs. Unless --shapes selects some, it
+// also compares scans with those of bare Pebble, and writes under an indexing policy with writes under none,
+// and reports how much memory long queries hold.
 func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	sets := b.querySets()
 	defer func() {
@@ -49,7 +49,7 @@ type querySet struct {
 	layout
 	dir  string
 	spec definition.ContainerSpec
-	text func(i int) []byte // of a document
+	text func(i int) []byte // text of the i-th document
 }
 
 func (s querySet) String() string { return thousands(int64(s.docs)) + " documents" }
@@ -62,7 +62,7 @@ func (b *Bench) querySets() (sets []querySet) {
 	return sets
 }
 
-// queryDocs are the sizes of the sets to query.
+// queryDocs returns the sizes of the sets to query.
 func (b *Bench) queryDocs() []int {
 	if len(b.Docs) == 0 {
 		return []int{defaultQueryDocs}
@@ -76,7 +76,7 @@ const (
 	maxQueryDocs     = 100_000_000
 )
 
-// validateQueries checks what the section query is asked for: each set must be divisible as a layout does.
+// validateQueries checks the options of the section query: a layout must be able to divide each set.
 func (b *Bench) validateQueries() error {
 	for _, n := range b.queryDocs() {
 		if n < minQueryDocs || n > maxQueryDocs || n%minQueryDocs != 0 {
@@ -90,7 +90,7 @@ func (b *Bench) validateQueries() error {
 	return nil
 }
 
-// measureSearches asks of a set of its own what is searched by place, by words and by vectors.
+// measureSearches runs spatial, full text and vector queries on a separate set.
 func (b *Bench) measureSearches(ctx context.Context) error {
 	list := b.chosen(searchShapes())
 	if len(list) == 0 {
@@ -107,7 +107,7 @@ func (b *Bench) measureSearches(ctx context.Context) error {
 	return b.measureShapes(ctx, what, list, []querySet{set})
 }
 
-// chosen are the shapes that --shapes names.
+// chosen returns the shapes that --shapes selects.
 func (b *Bench) chosen(list []shape) (some []shape) {
 	re := regexp.MustCompile(b.Shapes)
 	for _, s := range list {
@@ -118,7 +118,7 @@ func (b *Bench) chosen(list []shape) (some []shape) {
 	return some
 }
 
-// openSets opens the stores of sets, to be closed by the caller even if there is an error.
+// openSets opens the stores of sets. The caller closes them even if there is an error.
 func (b *Bench) openSets(ctx context.Context, sets []querySet) (open []io.Closer,
 	containers []*store.Container, err error) {
 	for _, s := range sets {

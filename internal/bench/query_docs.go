@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// queryDocBytes is the size of each document that is queried.
+	// queryDocBytes is the size of each document of a query set.
 	queryDocBytes = 480
-	// few is how many documents of a set of any size have the same name, mail, city or tag.
+	// few is how many documents of any set have the same name, mail, city or tag.
 	few = 100
-	// rares is how many documents of a set of any size have the property rare.
+	// rares is how many documents of any set have the property rare.
 	rares = 200
-	// quietDocs is how many documents the partition has that was written first, before all others.
+	// quietDocs is the number of documents in the partition that was written first, before all others.
 	quietDocs = 200
-	// maxGroups is how many values the property grp has in a set that is large enough.
+	// maxGroups is the number of values of the property grp in a set that is large enough.
 	maxGroups = 100_000
-	// weights is how many values the property has that is not indexed.
+	// weights is the number of values of the property that is not indexed.
 	weights = 1000
-	// queryCache holds all that scans beside the bare engine touch.
+	// queryCache is large enough for all data that scans read in both engines.
 	queryCache = readCache
 )
 
-// layout says what the documents of a set have in common. What matters to a query that an index serves is
-// the same in a set of any size; what matters to an aggregate is the same share of each.
+// layout defines the values that the documents of a set share. The number of matches of an indexed query is
+// the same in a set of any size; an aggregate covers the same fraction of each set.
 type layout struct{ docs int }
 
-// Primes that are larger than any set. Multiples of one, by the size of the set, are all numbers below it in
-// an order of its own; hence no property of a document tells of another.
+// Primes larger than any set. The multiples of a prime, modulo the size of the set, are a permutation of all
+// numbers below the size. Each property uses its own prime, so no property of a document determines another.
 const (
 	strideN      = 2_147_483_647
 	strideStatus = 1_610_612_741
@@ -46,18 +46,19 @@ const (
 	strideMail   = 2_147_483_629
 )
 
-// shuffled is the place of the i-th document in the order of a stride.
+// shuffled returns the position of the i-th document in the permutation of a stride.
 func (l layout) shuffled(i, stride int) int { return i * stride % l.docs }
 
-// share divides the documents evenly into so many parts, in the order of a stride.
+// share divides the documents evenly into parts, in the permutation of a stride, and returns the part of the
+// i-th one.
 func (l layout) share(i, stride, parts int) int { return l.shuffled(i, stride) * parts / l.docs }
 
 func (l layout) groups() int { return min(l.docs/2, maxGroups) }
 func (l layout) fews() int   { return l.docs / few }
 
-// partition is the partition key of the i-th document: two that were written first and never again, one of
-// them with a hundredth of all, one with a tenth of all, and some with few documents each, which are written
-// all the time.
+// partition returns the partition key of the i-th document. Two partitions were written first and never
+// again, one of them with a hundredth of all documents. One has a tenth of all documents. The others have few
+// documents each and are written all the time.
 func (l layout) partition(i int) string {
 	switch {
 	case i < quietDocs:
@@ -79,19 +80,19 @@ func inBig(layout, int) string      { return "big" }
 
 func statuses() []string { return []string{"open", "paid", "sent", "done"} }
 
-// queryTurns is how many values a query is asked with in turn, so that it is not the same documents each
-// time.
+// queryTurns is the number of values with which a query runs in turn, so that it does not read the same
+// documents each time.
 const queryTurns = 16
 
-// asked is the k-th of as many numbers below the size of the set.
+// asked returns the k-th of queryTurns numbers below the size of the set.
 func (l layout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
-// askedFew is the k-th of as many numbers below fews that end in 1: all of them are partitions.
+// askedFew returns the k-th of queryTurns numbers below fews that end in 1: each of them is a partition.
 func (l layout) askedFew(k int) int {
 	return (1 + k%queryTurns*max(10, l.fews()/queryTurns/10*10)) % l.fews()
 }
 
-// json is the text of the i-th document.
+// json returns the text of the i-th document.
 func (l layout) json(i int) []byte {
 	r := rand.New(rand.NewPCG(uint64(i), 2))
 	b := make([]byte, 0, queryDocBytes)
@@ -114,16 +115,16 @@ func (l layout) json(i int) []byte {
 	return pad(b, r, queryDocBytes)
 }
 
-// firstTS is the property ts of the first document; each has one more than the one before it.
+// firstTS is the property ts of the first document; it grows by one with each document.
 const firstTS = 1_800_000_000
 
-// pad fills a document up to its size with the text of its last property.
+// pad fills a document to its size with the text of its last property.
 func pad(b []byte, r *rand.Rand, size int) []byte {
 	b = append(b, letters(r, max(0, size-len(b)-len(`"}`)))...)
 	return append(b, `"}`...)
 }
 
-// querySpec indexes everything but what scans look for and the text that pads the documents.
+// querySpec indexes everything except the property for scans and the text that pads the documents.
 func querySpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "queries"
@@ -136,7 +137,7 @@ func querySpec() definition.ContainerSpec {
 	return spec
 }
 
-// queryContainer opens a store and the container of a spec in it, and makes both where they are missing.
+// queryContainer opens a store and its container, and creates both if they do not exist.
 func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.ContainerSpec) (db *store.DB,
 	c *store.Container, err error) {
 	db, _, err = b.open(ctx, o)
@@ -155,7 +156,7 @@ func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.C
 	return db, c, nil
 }
 
-// queryLoaders is how many batches are under way while a set is made.
+// queryLoaders is how many batches run concurrently while a set is made.
 const queryLoaders = 4
 
 // makeQuerySet makes a compacted store of a set of documents.

@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// heapCache is the size of the block cache meanwhile. It is part of the heap, unless cgo is used.
+// heapCache is the size of the block cache in this measurement. It is part of the heap, unless cgo is used.
 const heapCache = 64 << 20
 
-// heapPages is how many pages of a sort without an index are read: each looks at all documents.
+// heapPages is how many pages of a sort without an index are read: each page reads all documents.
 const heapPages = 3
 
-// measureHeap measures how much memory is held while queries page that have to look at all documents: one
-// that sorts without an index, and one that makes many groups.
+// measureHeap measures how much memory is in use during paged queries that read all documents: one that sorts
+// without an index, and one with many groups.
 func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 	set := sets[len(sets)-1]
 	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache},
@@ -42,7 +42,7 @@ func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 			`SELECT * FROM c ORDER BY c.weight DESC`, heapPages},
 		{"GROUP BY the partition key, all pages", `SELECT c.pk, COUNT(1) AS n FROM c GROUP BY c.pk`, -1},
 	} {
-		if err := readPages(ctx, c, q.text, 1); err != nil { // into the cache
+		if err := readPages(ctx, c, q.text, 1); err != nil { // fill the cache
 			return err
 		}
 		held, before, err := b.heapWithin(ctx, func() error { return readPages(ctx, c, q.text, q.pages) })
@@ -55,7 +55,7 @@ func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 	return nil
 }
 
-// readPages reads pages of a query, all where pages is negative.
+// readPages reads pages of a query, all pages if pages is negative.
 func readPages(ctx context.Context, c *store.Container, text string, pages int) error {
 	r := store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: -1}}
 	for more := true; more && pages != 0; pages-- {
@@ -69,9 +69,10 @@ func readPages(ctx context.Context, c *store.Container, text string, pages int) 
 	return nil
 }
 
-// heapWithin does work and reports how many bytes the garbage collector has found in use meanwhile: at most
-// so many for nine tenths of the time; and before. A collection counts as in use what is allocated while it
-// goes on, which on a busy machine is now and then a lot; hence not the highest of all.
+// heapWithin runs work and returns how many bytes were in use meanwhile, as found by the last garbage
+// collection: the value that is not exceeded for nine tenths of the time, and the value before. A collection
+// counts memory allocated while it runs as in use, which on a busy machine is sometimes a lot; so the maximum
+// would be too high.
 func (b *Bench) heapWithin(ctx context.Context, work func() error) (held, before uint64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
@@ -90,7 +91,7 @@ func (b *Bench) heapWithin(ctx context.Context, work func() error) (held, before
 	return seen[len(seen)*9/10], before, err
 }
 
-// liveHeap is what the last garbage collection has found in use, in bytes.
+// liveHeap returns the bytes in use that the last garbage collection has found.
 func liveHeap() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// scan is a query that looks at every document and finds none.
+// scan is a query that reads every document and matches none.
 type scan struct {
 	name, text string
 	limit      *budget
 }
 
-// scans look at a property in the middle of the documents, and at a property that no document has. Neither
+// scans filter by a property in the middle of the documents, and by a property that no document has. Neither
 // path is indexed.
 func scans() []scan {
 	return []scan{
@@ -28,7 +28,7 @@ func scans() []scan {
 	}
 }
 
-// stretch scans over and over; an operation is one document.
+// stretch repeats the scan; an operation is one document.
 func (q scan) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
@@ -43,8 +43,8 @@ func (q scan) stretch(ctx context.Context, b *Bench, c *store.Container, docs in
 	}
 }
 
-// measureScans compares scans with a filter with an iteration over the same bytes by the bare library. The
-// smallest set is used: it fits in the cache.
+// measureScans compares filtered scans with an iteration over the same bytes in bare Pebble. It uses the
+// smallest set, which fits in the cache.
 func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 	set := sets[0]
 	copied := b.path("query-raw")
@@ -86,7 +86,7 @@ func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 	return nil
 }
 
-// rawScan iterates over the stored documents, which lie side by side.
+// rawScan iterates over the stored documents, which are contiguous.
 type rawScan struct {
 	bare   *raw.DB
 	docs   int
@@ -94,7 +94,7 @@ type rawScan struct {
 	quotes int // of all documents that were read
 }
 
-// newRawScan finds out where the documents are by looking at all values.
+// newRawScan finds the range of the documents by reading all values.
 func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
 	s = &rawScan{bare: bare, docs: docs}
 	err = eachRawDocument(bare, func(_ int, key []byte) {
@@ -113,8 +113,8 @@ func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
 	return s, err
 }
 
-// once goes over all documents. With touch it reads all bytes of each, as fast as that can be done; else
-// none: then most of them do not even come into the processor's cache.
+// once iterates over all documents. With touch it reads all bytes of each document as fast as possible;
+// without touch it reads none, and most of them are not even loaded into the processor's cache.
 func (s *rawScan) once(touch bool) (n int, err error) {
 	it, err := s.bare.NewIter(&s.bounds)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// searchDocs is how many documents at most are searched by place, by words and by vectors.
+	// searchDocs is the most documents of the set for spatial, full text and vector queries.
 	searchDocs  = 20_000
 	dimensions  = 128
 	nearMetres  = 2000
 	vocabulary  = 2000
 	textWords   = 20
 	clusters    = 64
-	clusterSize = 0.3 // how far a vector is from the middle of its cluster, in each dimension
+	clusterSize = 0.3 // distance of a vector from the center of its cluster, in each dimension
 )
 
-// near is where the few documents of a group lie on the globe: closer together than nearMetres, and far from
-// all others.
+// near returns the place of a group of few documents: they are less than nearMetres apart, and far from all
+// others.
 func (l layout) near(group int) (longitude, latitude float64) {
 	side := 1
 	for side*side < l.fews() {
@@ -33,16 +33,17 @@ func (l layout) near(group int) (longitude, latitude float64) {
 	return -170 + 340*float64(group%side)/float64(side), -60 + 120*float64(group/side)/float64(side)
 }
 
-// topic is a word in the texts of a group alone.
+// topic returns a word that occurs only in the texts of a group.
 func topic(group int) string { return fmt.Sprintf("topic%06d", group) }
 
-// word is one of the vocabulary; the first are much more frequent than the last.
+// word draws a word of the vocabulary; the first words are much more frequent than the last.
 func word(r *rand.Rand) string {
 	u := r.Float64()
 	return fmt.Sprintf("word%04d", int(vocabulary*u*u*u))
 }
 
-// searchedJSON is the text of the i-th document with a place, a text of words, and one vector four times.
+// searchedJSON returns the text of the i-th document, with a place, a text of words, and one vector four
+// times.
 func (l layout) searchedJSON(i int) []byte {
 	const jitter = 0.005 // degrees: less than 800 m
 	r := rand.New(rand.NewPCG(uint64(i), 3))
@@ -68,10 +69,10 @@ func (l layout) searchedJSON(i int) []byte {
 	return append(b, '}')
 }
 
-// vectorIndexes are the kinds of index, each of which has the path of its name.
+// vectorIndexes returns the kinds of vector index; each kind is also the name of its path.
 func vectorIndexes() []string { return []string{"flat", "quantizedFlat", "diskANN"} }
 
-// vectorText is a vector near the middle of a cluster.
+// vectorText returns a vector near the center of a cluster.
 func vectorText(r *rand.Rand, cluster int) []byte {
 	middle := rand.New(rand.NewPCG(uint64(cluster), 4))
 	b := []byte{'['}
@@ -85,7 +86,7 @@ func vectorText(r *rand.Rand, cluster int) []byte {
 	return append(b, ']')
 }
 
-// searchSpec indexes places, words, vectors and the numbers that filters look at.
+// searchSpec indexes places, words, vectors and the numbers that filters use.
 func searchSpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "search"
@@ -108,20 +109,20 @@ func searchSpec() definition.ContainerSpec {
 	return spec
 }
 
-// target is @t, a vector near the middle of the k-th cluster.
+// target returns @t, a vector near the center of the k-th cluster.
 func target(_ layout, k int) []store.Parameter {
 	r := rand.New(rand.NewPCG(uint64(k), 5))
 	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
-// here is @here, the place of the k-th group.
+// here returns @here, the place of the k-th group.
 func here(l layout, k int) []store.Parameter {
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@here",
 		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
-// around is @around, a square around the place of the k-th group.
+// around returns @around, a square around the place of the k-th group.
 func around(l layout, k int) []store.Parameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))
@@ -130,7 +131,7 @@ func around(l layout, k int) []store.Parameter {
 		x-d, y-d, x+d, y-d, x+d, y+d, x-d, y+d, x-d, y-d)))}
 }
 
-// searchShapes are asked of a set of at most searchDocs.
+// searchShapes run on a set of at most searchDocs documents.
 func searchShapes() []shape {
 	list := []shape{
 		{name: "ST_DISTANCE < r (100)", with: here,

@@ -9,43 +9,43 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// shape is a query of one kind, asked with queryTurns values in turn.
+// shape is a kind of query, run with queryTurns values in turn.
 type shape struct {
 	name string
 	text string
-	with values // nil: without parameters
-	// partition is the partition key of the header; nil: the query goes to the whole container.
+	with values // nil: the query has no parameters
+	// partition returns the partition key of the header; nil: the query covers the whole container.
 	partition func(l layout, k int) string
-	page      int     // rows of the one page that is asked for, as for a screen; 0: all pages are read
-	growth    *budget // of the largest set against the smallest one
+	page      int     // maximal rows of the only page that is read; 0: all pages are read
+	growth    *budget // limit for the largest set compared with the smallest one
 }
 
-// values are the parameters of a query when it is asked for the k-th time.
+// values returns the parameters of a query for its k-th turn.
 type values func(l layout, k int) []store.Parameter
 
-// served bounds what an index answers: the answer is as large in any set.
+// served is the budget of queries that an index answers: the answer has the same size in any set.
 func served() *budget { return ratioAtMost(1.5) }
 
-// last is @from, the lower end of a range that has so many of the numbers below the size of the set.
+// last returns @from, the lower end of a range with the given count of numbers below the size of the set.
 func last(count int) values {
 	return func(l layout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@from", number(l.docs-count))}
 	}
 }
 
-// one is @v, a text that is made of the k-th of the numbers below fews.
+// one returns @v, a text made from the k-th of the numbers below fews.
 func one(format string) values {
 	return func(l layout, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
 	}
 }
 
-// cat is @cat, one value of a hundred.
+// cat returns @cat, one of a hundred values.
 func cat(_ layout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
 }
 
-// all joins parameters.
+// all combines parameters.
 func all(list ...values) values {
 	return func(l layout, k int) (joined []store.Parameter) {
 		for _, v := range list {
@@ -55,7 +55,7 @@ func all(list ...values) values {
 	}
 }
 
-// spread are so many ids from the whole set, the k-th time.
+// spread returns count ids from the whole set, for the k-th turn.
 func spread(l layout, k, count int) (list []jsondoc.Value) {
 	for j := range count {
 		list = append(list, jsondoc.StringValue(newDocument((l.asked(k)+j*(l.docs/count)+j)%l.docs).id))
@@ -63,7 +63,7 @@ func spread(l layout, k, count int) (list []jsondoc.Value) {
 	return list
 }
 
-// inIDs asks for so many ids, each of them a parameter.
+// inIDs returns a query for count ids, each of them a parameter.
 func inIDs(count int) shape {
 	name := func(j int) string { return "@i" + strconv.Itoa(j) }
 	var names []string
@@ -80,7 +80,7 @@ func inIDs(count int) shape {
 		}}
 }
 
-// ids is @ids, an array of 100 ids.
+// ids returns @ids, an array of 100 ids.
 func ids(l layout, k int) []store.Parameter {
 	var list []string
 	for _, id := range spread(l, k, 100) {
@@ -89,7 +89,7 @@ func ids(l layout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@ids", jsondoc.Of([]byte("["+strings.Join(list, ",")+"]")))}
 }
 
-// shapes are all that the documents of queryDocBytes are asked.
+// shapes returns all queries for the documents of queryDocBytes.
 func shapes() (list []shape) {
 	for _, some := range [][]shape{pointShapes(), partitionShapes(), rangeShapes(), orderShapes(),
 		textShapes(), arrayShapes(), countShapes(), groupShapes(), extremeShapes()} {
@@ -131,7 +131,7 @@ func pointShapes() []shape {
 	}
 }
 
-// A partition is named by the header, as the SDKs do, and not by a condition.
+// The partition is given by the header, as in the SDKs, and not by a condition.
 func partitionShapes() []shape {
 	latest, first := `SELECT * FROM c ORDER BY c.ts DESC`, `SELECT * FROM c ORDER BY c.ts`
 	return []shape{
@@ -197,7 +197,7 @@ func orderShapes() []shape {
 	}
 }
 
-// skip is @skip, so many hundredths of the set.
+// skip returns @skip, a percentage of the set.
 func skip(percent int) values {
 	return func(l layout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// beginShapes opens a table of shapes. Several sets have a column for growth.
+// beginShapes begins a table of shapes. With several sets it has a column for growth.
 func (r *report) beginShapes(conditions string, several bool) {
 	r.section = "query"
 	r.printf("\nquery: %s\n", conditions)
@@ -25,7 +25,7 @@ func (r *report) shapeRow(name string, columns ...string) {
 	r.printf("%s\n", strings.TrimRight(line, " "))
 }
 
-// addShape prints what a query took over one set after the other and keeps it.
+// addShape prints and keeps the times of a query on one set after the other.
 func (r *report) addShape(found []Shape) {
 	for i, s := range found {
 		r.shapes = append(r.shapes, s)
@@ -43,7 +43,7 @@ func (r *report) addShape(found []Shape) {
 	}
 }
 
-// growthOf is the column for growth. What is over its budget is counted.
+// growthOf returns the text for the column growth, and counts a value over its budget.
 func (r *report) growthOf(s Shape) string {
 	if s.Growth == nil {
 		return ""
@@ -56,7 +56,8 @@ func (r *report) growthOf(s Shape) string {
 	return text
 }
 
-// milliseconds is a time with at least two digits that count; more than that, where the pages were cut.
+// milliseconds formats a time with at least two significant digits. If cut is true it is a lower bound, as
+// not all pages were read.
 func milliseconds(s float64, cut bool) string {
 	text := digits(s * 1e3)
 	if s < 1e-3 {

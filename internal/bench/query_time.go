@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Shape is what a query of one kind took over one set. Times are medians, in seconds.
+// Shape is the time of one kind of query on one set. Times are medians, in seconds.
 type Shape struct {
 	Name      string  `json:"name"`
 	Query     string  `json:"query"`
@@ -23,38 +23,38 @@ type Shape struct {
 	Rows      int64   `json:"rows"`
 	Pages     int     `json:"pages"`
 	Runs      int     `json:"runs"`
-	// Cut reports whether not all pages were read, since they took too long.
+	// Cut reports whether reading stopped before the last page, because the pages took too long.
 	Cut bool `json:"cut,omitempty"`
-	// Failure is why there is no answer.
+	// Failure is the reason if there is no answer.
 	Failure string `json:"failure,omitempty"`
-	// Growth is how many times the CPU time of the smallest set this one takes, where there are several.
+	// Growth is the CPU time divided by that of the smallest set, if there are several sets.
 	Growth *float64 `json:"growth,omitempty"`
 	Budget *budget  `json:"budget,omitempty"`
 	Within *bool    `json:"within,omitempty"`
 }
 
 const (
-	// maxShapeRuns is how often one query is asked at most, and minShapeRuns at least unless it was cut.
+	// maxShapeRuns is the most runs of one query, and minShapeRuns the fewest unless it was cut.
 	maxShapeRuns = 200
 	minShapeRuns = 2
-	// shapeShare is how much of --seconds one query over one set is given.
+	// shapeShare is the fraction of --seconds for one query on one set.
 	shapeShare = 0.2
-	// shapeCut is how many times --seconds the pages of one answer may take.
+	// shapeCut is the most time for the pages of one answer, as a multiple of --seconds.
 	shapeCut = 2
 )
 
-// asking is a query of one shape that is asked of a set over and over.
+// asking is a query of one shape that is run repeatedly on a set.
 type asking struct {
 	shape
 	layout
 	b         *Bench
 	c         *store.Container
-	cpu, wall []float64 // of each run that counts
+	cpu, wall []float64 // of each counted run
 	spent     time.Duration
-	first     Shape // what the first run read
+	first     Shape // the result of the first run
 }
 
-// measureShapes asks the chosen ones of a list of all sets in turns.
+// measureShapes runs the selected queries of a list on all sets in turn.
 func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, sets []querySet) (err error) {
 	if list = b.chosen(list); len(list) == 0 {
 		return nil
@@ -84,9 +84,9 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, se
 	return nil
 }
 
-// askInTurns asks until each side has had its time, and reports what each took.
+// askInTurns runs the queries until each side has had its time, and returns the times.
 func askInTurns(ctx context.Context, sides []*asking) (found []Shape, err error) {
-	runtime.GC() // what others have left shall not be paid for here
+	runtime.GC() // earlier garbage must not be collected during the measurement
 	for turn, going := 0, true; going; turn++ {
 		going = false
 		for _, a := range sides {
@@ -117,7 +117,7 @@ func askInTurns(ctx context.Context, sides []*asking) (found []Shape, err error)
 	return found, nil
 }
 
-// done reports whether the query has been asked often enough.
+// done reports whether the query has run often enough.
 func (a *asking) done() bool {
 	share := time.Duration(shapeShare * a.b.Seconds * float64(time.Second))
 	switch {
@@ -129,7 +129,8 @@ func (a *asking) done() bool {
 	return a.spent > share
 }
 
-// run asks once. The first run warms up: it counts only where it takes so long that no other is made.
+// run runs the query once. The first run is a warm-up: it counts only if it takes so long that there is no
+// other run.
 func (a *asking) run(ctx context.Context, turn int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -153,8 +154,7 @@ func (a *asking) run(ctx context.Context, turn int) error {
 	return nil
 }
 
-// ask asks for all pages, or the one that the shape is about. What the query is refused for is part of what
-// was seen.
+// ask reads all pages, or the one page of the shape. A refusal of the query is part of the result.
 func (a *asking) ask(ctx context.Context, turn int) (seen Shape) {
 	began := a.b.clock.Now()
 	r := a.request(turn)
@@ -179,7 +179,7 @@ func (a *asking) ask(ctx context.Context, turn int) (seen Shape) {
 	}
 }
 
-// request is the query with the values of a turn.
+// request returns the query with the values of a turn.
 func (a *asking) request(turn int) store.QueryRequest {
 	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
 	if a.page > 0 {
@@ -194,7 +194,7 @@ func (a *asking) request(turn int) store.QueryRequest {
 	return r
 }
 
-// result is what the runs took, and what the first of them read.
+// result returns the times of the runs, and what the first of them read.
 func (a *asking) result() Shape {
 	s := a.first
 	s.Name, s.Query, s.Documents, s.Runs = a.name, a.shape.text, a.docs, len(a.cpu)

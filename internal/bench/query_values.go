@@ -1,6 +1,6 @@
 package bench
 
-// textShapes look at the beginning, the end and the inside of texts. 100 documents match.
+// textShapes compare the beginning, the end and the inside of texts. 100 documents match.
 func textShapes() []shape {
 	return []shape{
 		{name: "STARTSWITH", text: `SELECT c.id FROM c WHERE STARTSWITH(c.name, @v)`, with: one("%06d-"),
@@ -59,8 +59,8 @@ func countShapes() []shape {
 	}
 }
 
-// The numbers in the names are values of the path; there are fewer than 100,000 in a set of less than 200,000
-// documents.
+// The numbers in the names are the numbers of values of the path; a set of less than 200,000 documents has
+// fewer than 100,000 values.
 func groupShapes() []shape {
 	return []shape{
 		{name: "GROUP BY 4, COUNT", text: `SELECT c.status, COUNT(1) AS n FROM c GROUP BY c.status`},
@@ -80,7 +80,8 @@ func groupShapes() []shape {
 	}
 }
 
-// extremeShapes ask for the least and the greatest, as they are and as the SDKs ask a partition range.
+// extremeShapes compute the minimum and the maximum, directly and in the form that the SDKs send to a
+// partition range.
 func extremeShapes() []shape {
 	return []shape{
 		{name: "MAX", text: `SELECT VALUE MAX(c.n) FROM c`, growth: served()},

@@ -47,7 +47,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 	return nil
 }
 
-// keysOfCreate is how many keys a create writes, on average.
+// keysOfCreate returns how many keys a create writes, on average.
 func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64, err error) {
 	const docs = 100
 	var rec *recorder
@@ -71,16 +71,16 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 	return float64(keysOf(rec.take())) / docs, nil
 }
 
-// writing creates documents, some more each slice.
+// writing creates documents, slice by slice.
 type writing struct {
 	b       *Bench
 	c       *store.Container
 	writers int
-	next    int // the first document that is not there yet
-	size    int // documents of the next slice
+	next    int // number of the first document that has not been created
+	size    int // number of documents in the next slice
 }
 
-// slice creates documents that were made before, and chooses the size of the next slice by how long that
+// slice creates documents that were made before. It sets the size of the next slice by the time that this
 // took.
 func (w *writing) slice(ctx context.Context) (int, time.Duration, error) {
 	n := w.size

@@ -17,11 +17,11 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 )
 
-// What a store is compared with: the library under its engine, used directly and with the same options, on a
-// folder with the same bytes or fed with the same transactions.
+// Stores are compared with bare Pebble: the library under the engine, used directly and with the same
+// options, on a folder with the same bytes or with the same transactions.
 
-// openRaw opens a data folder with the library alone. The options are those that the engine has used last,
-// which the library notes in the folder, but for the cache's size; 0 leaves it.
+// openRaw opens a data folder with bare Pebble. The options are those that the engine used last, which Pebble
+// stores in the folder, except the size of the cache; 0 keeps that too.
 func openRaw(dir string, cache int64) (*raw.DB, error) {
 	o, err := rawOptions(dir)
 	if err != nil {
@@ -34,7 +34,7 @@ func openRaw(dir string, cache int64) (*raw.DB, error) {
 	return raw.Open(dir, o)
 }
 
-// rawOptions reads the options that the library has noted in a folder.
+// rawOptions reads the options that Pebble has stored in a folder.
 func rawOptions(dir string) (*raw.Options, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "OPTIONS-*"))
 	if err != nil || len(files) == 0 {
@@ -49,12 +49,12 @@ func rawOptions(dir string) (*raw.Options, error) {
 		if name == raw.NoFilterPolicy.Name() {
 			return raw.NoFilterPolicy, nil
 		}
-		return bloom.FilterPolicy(10), nil // the bits are not noted
+		return bloom.FilterPolicy(10), nil // the number of bits is not stored
 	}})
 	return o, err
 }
 
-// newRaw makes an empty folder as the engine does and opens it with the library alone.
+// newRaw makes an empty folder in the same way as the engine and opens it with bare Pebble.
 func newRaw(ctx context.Context, dir string) (*raw.DB, error) {
 	e, err := pebble.Open(ctx, pebble.Options{Dir: dir})
 	if err != nil {
@@ -66,7 +66,7 @@ func newRaw(ctx context.Context, dir string) (*raw.DB, error) {
 	return openRaw(dir, 0)
 }
 
-// compactFolder brings a closed store's data into its final shape: one level, no garbage.
+// compactFolder compacts a closed store completely: one level, no garbage.
 func compactFolder(ctx context.Context, dir string) (err error) {
 	db, err := openRaw(dir, 0)
 	if err != nil {
@@ -76,7 +76,7 @@ func compactFolder(ctx context.Context, dir string) (err error) {
 	return db.Compact(ctx, []byte{0}, []byte{0xFF, 0xFF}, true)
 }
 
-// quiet is a logger that is only heard where the library cannot go on.
+// quiet is a logger that only reports fatal errors of Pebble.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)  {}
@@ -85,12 +85,12 @@ func (quiet) Fatalf(format string, args ...any) {
 	panic("the engine's library cannot go on: " + fmt.Sprintf(format, args...))
 }
 
-// recorder is an engine that notes what each transaction writes, so that it can be replayed on the bare
-// library.
+// recorder is an engine that records the writes of each transaction, so that they can be repeated in bare
+// Pebble.
 type recorder struct {
 	*pebble.Engine
 	mu   sync.Mutex
-	txns [][]byte // as the library's batches; empty ones left out
+	txns [][]byte // as Pebble batches, without empty ones
 }
 
 // Update implements engine.Engine.
@@ -109,7 +109,7 @@ func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.T
 	return at, err
 }
 
-// take returns what has been recorded since the last call.
+// take returns the transactions recorded since the last call.
 func (r *recorder) take() [][]byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *recorder) take() [][]byte {
 	return txns
 }
 
-// keysOf is how many keys transactions write or delete.
+// keysOf returns how many keys transactions write or delete.
 func keysOf(txns [][]byte) (n int) {
 	for _, txn := range txns {
 		if h, ok := batchrepr.ReadHeader(txn); ok {
@@ -134,7 +134,7 @@ type keyWriter interface {
 	Delete(key []byte)
 }
 
-// recorded is a transaction that passes on what it is told and notes it. The library's batch cannot fail
+// recorded is a transaction that passes on and records its writes. Writing to the Pebble batch cannot fail
 // here.
 type recorded struct {
 	engine.Txn

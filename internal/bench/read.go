@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// coldDocs is a multiple of the keys that a store remembers the places of, so that a key that is read in
-	// turn with all others has to be looked up each time.
+	// coldDocs is a multiple of the number of keys whose locations a store caches. If all documents are read
+	// in turn, each key has to be looked up again.
 	coldDocs = 200_000
-	// hotDocs fit in all caches.
+	// hotDocs is a number of documents that fit in all caches.
 	hotDocs = 1000
-	// readCache holds coldDocs with all their keys.
+	// readCache is large enough for coldDocs documents with all their keys.
 	readCache = 512 << 20
 )
 
-// measureReads compares point reads with raw Gets of the same stored value, on a copy of the same folder.
+// measureReads compares point reads with Gets of the same stored value in bare Pebble, on a copy of the same
+// folder.
 func (b *Bench) measureReads(ctx context.Context) (err error) {
 	n := min(coldDocs, 2*b.docs())
 	dir, copied := b.path("read"), b.path("read-raw")
@@ -46,7 +47,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 	}
 	ours, theirs := storeReader(ctx, c), rawReader(bare, stored)
 	order := newOrder(n)
-	if err := errors.Join(ours.readAll(order), theirs.readAll(order)); err != nil { // into the caches
+	if err := errors.Join(ours.readAll(order), theirs.readAll(order)); err != nil { // fill the caches
 		return err
 	}
 
@@ -97,7 +98,7 @@ func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (er
 	return copyFolder(copied, dir)
 }
 
-// order is the order in which documents are read: the same for both sides.
+// order is the order in which both sides read documents.
 type order []uint32
 
 func newOrder(n int) order {
@@ -108,14 +109,14 @@ func newOrder(n int) order {
 	return o
 }
 
-// reader reads documents. It is told a round of them beforehand, so that making their keys is not measured;
-// and keys for all documents would give the garbage collector more to do than the reads themselves.
+// reader reads documents in rounds. The keys of a round are made before it, so that this is not measured.
+// Keys for all documents at once would give the garbage collector more work than the reads themselves.
 type reader struct {
-	prepare func(k, i int)    // the k-th read of the next round will be of the i-th document
-	read    func(k int) error // the k-th read of the round
+	prepare func(k, i int)    // makes the k-th read of the next round read the i-th document
+	read    func(k int) error // runs the k-th read of the round
 }
 
-// turn prepares rounds over the documents in their order, over and over.
+// turn returns a function that prepares the next round. Rounds go through the order again and again.
 func (r reader) turn(o order) (prepare func()) {
 	at := 0
 	return func() {
@@ -168,17 +169,17 @@ func rawReader(bare *raw.DB, stored *rawKeys) reader {
 	}
 }
 
-// rawKeys are the keys under which documents are stored. They lie in one piece of memory, like order for the
-// sake of the garbage collector.
+// rawKeys are the keys of the stored documents. They are in one piece of memory, like order, to spare the
+// garbage collector.
 type rawKeys struct {
 	text []byte
-	at   [][2]uint32 // where the i-th document's key begins and ends
+	at   [][2]uint32 // begin and end of the i-th document's key
 }
 
 func (r *rawKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
 
-// eachRawDocument calls fn with the number and the key of each stored document, in the order of the keys. The
-// key lives until fn returns.
+// eachRawDocument calls fn with the number and the key of each stored document, in key order. The key is
+// valid until fn returns.
 func eachRawDocument(bare *raw.DB, fn func(i int, key []byte)) (err error) {
 	it, err := bare.NewIter(nil)
 	if err != nil {
@@ -197,7 +198,7 @@ func eachRawDocument(bare *raw.DB, fn func(i int, key []byte)) (err error) {
 	return nil
 }
 
-// findRawKeys finds the keys of n documents by looking at the values.
+// findRawKeys finds the keys of n documents by reading the values.
 func findRawKeys(bare *raw.DB, n int) (keys *rawKeys, err error) {
 	keys = &rawKeys{at: make([][2]uint32, n)}
 	found := 0

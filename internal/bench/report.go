@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// figure is one line of the report. Times are in seconds.
+// Figure is one line of the report. Times are in seconds.
 type Figure struct {
 	Section string  `json:"section"`
 	Name    string  `json:"name"`
 	Value   float64 `json:"value"`
 	Unit    unit    `json:"unit"`
-	// Against is what the bare engine, the empty server or the quiet store took; nil where there is nothing
-	// to compare with.
+	// Against is the value for bare Pebble, the empty server or the idle store; nil if there is no
+	// comparison.
 	Against *float64 `json:"against,omitempty"`
 	Ratio   *float64 `json:"ratio,omitempty"`
 	Budget  *budget  `json:"budget,omitempty"`
@@ -24,7 +24,7 @@ type Figure struct {
 	Note    string   `json:"note,omitempty"`
 }
 
-// budget bounds the ratio of a figure, or its value.
+// budget limits the ratio of a figure, or its value.
 type budget struct {
 	On    string  `json:"on"`    // ratio or value
 	Bound string  `json:"bound"` // least or most
@@ -57,7 +57,7 @@ func (b *budget) text(u unit) string {
 	return sign + limit
 }
 
-// unit says what a figure counts.
+// unit is the unit of a figure.
 type unit string
 
 const (
@@ -66,7 +66,7 @@ const (
 	byteCount unit = "B"
 )
 
-// text writes a value as people read it, with three or four digits that count.
+// text formats a value with three or four significant digits.
 func (u unit) text(v float64) string {
 	switch u {
 	case seconds:
@@ -106,7 +106,7 @@ func thousands(n int64) string {
 	return s
 }
 
-// about says what a report's figures hold for.
+// About describes the conditions of a report's figures.
 type About struct {
 	Version       string    `json:"version"`
 	Go            string    `json:"go"`
@@ -115,11 +115,11 @@ type About struct {
 	Documents     int       `json:"documents"` // of the sections import, start, ttl and purge
 	DocumentBytes int       `json:"documentBytes"`
 	Seconds       float64   `json:"seconds"`
-	SyncSeconds   float64   `json:"syncSeconds"` // of 4 KB, median
+	SyncSeconds   float64   `json:"syncSeconds"` // median time of syncing 4 KB
 	At            time.Time `json:"at"`
 }
 
-// report prints figures as they come in and keeps them.
+// report prints figures as they arrive, and keeps them.
 type report struct {
 	out     io.Writer
 	about   About
@@ -127,7 +127,7 @@ type report struct {
 	figures []Figure
 	shapes  []Shape
 	over    int
-	err     error // the first of printing
+	err     error // the first printing error
 }
 
 func newReport(out io.Writer) *report { return &report{out: out} }
@@ -147,7 +147,7 @@ func (r *report) head(dir string) error {
 	return r.err
 }
 
-// begin opens a section: its name, what was measured, and what the columns mayfly and against hold.
+// begin begins a section: its name, its conditions, and what the columns mayfly and against contain.
 func (r *report) begin(section, conditions, against string) {
 	r.section = section
 	r.printf("\n%s: %s\n", section, conditions)

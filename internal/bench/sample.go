@@ -13,15 +13,14 @@ import (
 // benchSlices is how many slices each side of a comparison gets.
 const benchSlices = 10
 
-// stretch does one side's work of one slice and reports how many operations that was, and the time for all of
-// them.
+// stretch does the work of one side for one slice. It returns the number of operations and their total time.
 type stretch func() (ops int, took time.Duration, err error)
 
-// duel holds the seconds that an operation took on either side, slice by slice.
+// duel holds the seconds per operation of both sides, slice by slice.
 type duel struct{ ours, theirs []float64 }
 
-// fight lets two sides take turns, so that what disturbs one disturbs the other. One slice of each goes ahead
-// uncounted, to warm up.
+// fight runs the two sides in alternating slices, so that a disturbance affects both. The first slice of each
+// is an uncounted warm-up.
 func (b *Bench) fight(ctx context.Context, what string, ours, theirs stretch) (d duel, err error) {
 	b.progress.Start(what, benchSlices)
 	for i := range benchSlices + 1 {
@@ -47,16 +46,15 @@ func (b *Bench) fight(ctx context.Context, what string, ours, theirs stretch) (d
 	return d, nil
 }
 
-// sliceTime is how long one slice of one side should take.
+// sliceTime returns the intended duration of one slice.
 func (b *Bench) sliceTime() time.Duration {
 	return time.Duration(b.Seconds / (2 * benchSlices) * float64(time.Second))
 }
 
-// round is how many operations repeat does between two looks at the clock.
+// round is the number of operations between two readings of the clock in repeat.
 const round = 64
 
-// repeat is the stretch of an operation that is done over and over. Before each round, what its operations
-// work on is prepared; that is not timed.
+// repeat makes a stretch of a repeated operation. prepare runs before each round and is not timed.
 func (b *Bench) repeat(prepare func(), op func(k int) error) stretch {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
@@ -74,14 +72,15 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) stretch {
 	}
 }
 
-// speed is the Figure of a duel as time for an operation: the ratio is how much of the bare speed is reached.
+// speed returns the Figure of a duel as time per operation. The ratio is the fraction of bare Pebble's speed
+// that is reached.
 func (d duel) speed(name string, limit *budget) Figure {
 	against, ratio := median(d.theirs), d.ratio(func(ours, theirs float64) float64 { return theirs / ours })
 	return Figure{Name: name, Value: median(d.ours), Unit: seconds, Against: &against, Ratio: &ratio,
 		Budget: limit}
 }
 
-// rate is the same as operations a second.
+// rate is speed as operations per second.
 func (d duel) rate(name string, limit *budget) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
@@ -89,7 +88,7 @@ func (d duel) rate(name string, limit *budget) Figure {
 	return f
 }
 
-// ratio is the median over the pairs.
+// ratio returns the median of the ratios of the pairs.
 func (d duel) ratio(of func(ours, theirs float64) float64) float64 {
 	pairs := make([]float64, len(d.ours))
 	for i := range pairs {
@@ -110,7 +109,7 @@ func median(of []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// latencies are what single operations took.
+// latencies are the times of single operations.
 type latencies []time.Duration
 
 func (l latencies) sorted() latencies {
@@ -118,7 +117,7 @@ func (l latencies) sorted() latencies {
 	return l
 }
 
-// quantile is the smallest latency that at least the share q of all does not exceed. l is sorted.
+// quantile returns the smallest latency that at least the share q of all does not exceed. l is sorted.
 func (l latencies) quantile(q float64) time.Duration {
 	if len(l) == 0 {
 		return 0
@@ -126,7 +125,7 @@ func (l latencies) quantile(q float64) time.Duration {
 	return l[min(len(l)-1, max(0, int(math.Ceil(q*float64(len(l))))-1))]
 }
 
-// timed appends what op took.
+// timed runs op and appends its time.
 func (b *Bench) timed(l *latencies, op func() error) error {
 	began := b.clock.Now()
 	err := op()
@@ -134,8 +133,8 @@ func (b *Bench) timed(l *latencies, op func() error) error {
 	return err
 }
 
-// workers runs do for each number of [from, to) once, in n goroutines, and returns the first error, which
-// stops them all.
+// workers calls do once for each number of [from, to), in n goroutines. The first error stops them all and is
+// returned.
 func workers(ctx context.Context, n, from, to int, do func(i int) error) error {
 	var next atomic.Int64
 	next.Store(int64(from))
@@ -159,7 +158,7 @@ func workers(ctx context.Context, n, from, to int, do func(i int) error) error {
 	return context.Cause(ctx)
 }
 
-// background runs do over and over in n goroutines until stop is called, which returns the first error.
+// background calls do repeatedly in n goroutines until stop is called. stop returns the first error.
 func background(ctx context.Context, n int, do func(worker int) error) (stop func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var all sync.WaitGroup
@@ -182,5 +181,5 @@ func background(ctx context.Context, n int, do func(worker int) error) (stop fun
 	}
 }
 
-// errStopped is the cause of what background work ends with when it is told to.
+// errStopped is the cause with which background work is stopped.
 var errStopped = errors.New("stopped")

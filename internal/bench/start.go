@@ -17,13 +17,13 @@ import (
 
 const (
 	startRounds = 5
-	// idleTime is how long a server has nothing to do before its memory is looked at: seconds, or as many
-	// times the time of a section, if that is shorter.
+	// idleTime is how long a server is idle before its memory is measured: in seconds, or as a multiple of
+	// the time of a section, if that is shorter.
 	idleTime = 2
 )
 
-// measureStart measures how long it takes until the first answer, in this process and of the server, what the
-// server holds in memory when it is idle, and what the data set takes on disk.
+// measureStart measures the time until the first answer, in this process and of a server, the memory of an
+// idle server, and the size of the data set on disk.
 func (b *Bench) measureStart(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *Bench) measureStart(ctx context.Context) error {
 		within = append(within, took.Seconds())
 		b.progress.Step(1)
 	}
-	if _, _, err := b.timeServe(ctx, d.dir, first, 0); err != nil { // makes the certificate
+	if _, _, err := b.timeServe(ctx, d.dir, first, 0); err != nil { // the first start makes the certificate
 		return err
 	}
 	for range startRounds {
@@ -77,7 +77,7 @@ func (b *Bench) measureStart(ctx context.Context) error {
 	return nil
 }
 
-// timeOpen opens the store as a program does that embeds it, and reads a document.
+// timeOpen opens the store in the way of a program that embeds it, and reads a document.
 func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
 	began := b.clock.Now()
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
@@ -89,8 +89,8 @@ func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time
 	return b.clock.Now().Sub(began), err
 }
 
-// timeServe runs the server as a user does and reads a document. Then it leaves the server idle for a while
-// and looks at its memory; 0 where the system does not tell.
+// timeServe starts the server in the way of a user and reads a document. Then it leaves the server idle and
+// measures its memory, 0 if the system does not report it.
 func (b *Bench) timeServe(ctx context.Context, dir string, d document,
 	idle time.Duration) (took time.Duration, resident int64, err error) {
 	request, err := b.signedRead(d)
@@ -145,19 +145,19 @@ func askOnce(ctx context.Context, address string, request []byte) (err error) {
 	return w.ask()
 }
 
-// interrupt ends a server as Ctrl+C does.
+// interrupt stops a server in the way of Ctrl+C.
 func (c *child) interrupt() error {
 	if err := c.cmd.Process.Signal(os.Interrupt); err == nil {
 		return c.end()
 	}
-	// Windows cannot interrupt another process. Killing it is no harm: all is durable.
+	// Windows cannot interrupt another process. Killing it is safe, since all data are durable.
 	err := c.cmd.Process.Kill()
-	_ = c.end() // it says that it was killed
+	_ = c.end() // the error says that it was killed
 	return err
 }
 
-// memoryOf is what Linux tells of the memory of a process, in bytes: VmRSS: what it holds, VmHWM: what it
-// held at most; 0 elsewhere.
+// memoryOf returns the memory of a process on Linux, in bytes, and 0 elsewhere. what is VmRSS for the present
+// value or VmHWM for the maximum.
 func memoryOf(pid int, what string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

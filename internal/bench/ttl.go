@@ -17,8 +17,7 @@ import (
 // benchLoad is how many writers, and how many readers, make the load under which changes are measured.
 const benchLoad = 4
 
-// measureChanges measures changes of the default TTL of the container that holds the data set, idle and under
-// load.
+// measureChanges measures changes of the data set container's default TTL, idle and under load.
 func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	d, err := b.data(ctx)
 	if err != nil {
@@ -66,12 +65,12 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	return nil
 }
 
-// leastChanges is how many changes are made at least, however long they take: the 99th percentile needs some.
-// A run that is to take less than a second is after no percentile.
+// leastChanges is the minimal number of changes, however long they take, since the 99th percentile needs
+// many. It does not apply to runs of less than a second.
 const leastChanges = 200
 
-// changeDefaults alternates changes of the default with raw Sets of a few hundred bytes. No change lets a
-// document expire.
+// changeDefaults alternates changes of the default TTL with Sets of a few hundred bytes in bare Pebble. No
+// change makes a document expire.
 func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB, bare *raw.DB) (changes,
 	sets latencies, err error) {
 	d, err := db.Database(benchDatabase)

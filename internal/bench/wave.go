@@ -18,10 +18,10 @@ import (
 )
 
 // The wave: all documents of the data set expire within one minute of virtual time, while the reaper runs and
-// one reader and one durable writer go on.
+// one reader and one durable writer continue to work.
 
-// measureWave measures what the two feel before, in and after the minute, the memory that it takes, and the
-// disk that is free again when all is purged.
+// measureWave measures the latencies of the reader and the writer before, in and after the minute, the memory
+// in use, and the disk space that is free after the purge.
 func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
 	dir, bareDir := b.path("wave"), b.path("wave-raw")
 	defer drop(dir, bareDir)
@@ -52,10 +52,10 @@ func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 	if err := b.load(ctx, c, f.from, f.to); err != nil {
 		return err
 	}
-	if _, err := f.windows(ctx, 1); err != nil { // to warm up
+	if _, err := f.windows(ctx, 1); err != nil { // warm-up
 		return err
 	}
-	debug.FreeOSMemory() // what earlier sections have left
+	debug.FreeOSMemory() // free the memory of earlier sections
 	b.progress.Start("reading and writing", benchSlices)
 	before, err := f.windows(ctx, benchSlices)
 	if err != nil {
@@ -76,13 +76,13 @@ func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 	b.addFeel("after it", &after, &before, nil)
 	b.addMemory(&during, &before)
 
-	clock.Set(first.Add(2 * purgeTTL)) // the foreground's documents expire as well
+	clock.Set(first.Add(2 * purgeTTL)) // the foreground's documents expire, too
 	_, err = db.SweepNow(ctx)
 	return err
 }
 
-// passMinute lets the foreground work while the clock passes the minute, and on until the reaper has purged
-// all.
+// passMinute runs the foreground while the clock passes the minute, and then until the reaper has purged
+// everything.
 func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground,
 	first time.Time) (all felt, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
@@ -116,8 +116,8 @@ func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual
 	return all, nil
 }
 
-// compareDisk compares what is free again on disk with what raw deletes of the same keys give back, both
-// compacted.
+// compareDisk compares the disk space freed by the purge with that freed by deletes of the same keys in bare
+// Pebble, after compaction of both.
 func (b *Bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string) error {
 	b.progress.Start("deleting the same keys raw, and compacting", 3)
 	if err := deleteMissing(bareDir, dir); err != nil {
@@ -145,7 +145,7 @@ func (b *Bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string
 	return nil
 }
 
-// deleteMissing deletes in one folder, with the bare library, each key that another one does not have.
+// deleteMissing deletes from dir, with bare Pebble, each key that the folder from does not have.
 func deleteMissing(dir, from string) (err error) {
 	bare, err := openRaw(dir, 0)
 	if err != nil {
@@ -190,19 +190,19 @@ func deleteMissing(dir, from string) (err error) {
 	return errors.Join(here.Error(), there.Error(), batch.Commit(raw.NoSync))
 }
 
-// foreground is one reader of documents that live on, and one writer of new ones.
+// foreground is one reader of documents that do not expire in the wave, and one writer of new ones.
 type foreground struct {
 	b        *Bench
 	c        *store.Container
-	from, to int // what is read
-	next     int // the first document that is not there yet
-	at       int // the reader's place
+	from, to int // the documents that are read
+	next     int // number of the first document that has not been created
+	at       int // the reader's position
 }
 
-// felt is what operations took in a number of windows, and the most memory that was in use at the end of one.
+// felt holds the latencies in a number of windows, and the most memory in use at the end of a window.
 type felt struct {
 	reads, writes  latencies
-	heap, resident int64 // bytes; resident is 0 where the system does not tell
+	heap, resident int64 // bytes; resident is 0 if the system does not report it
 }
 
 func (all *felt) sort() {
@@ -210,7 +210,7 @@ func (all *felt) sort() {
 	all.writes.sorted()
 }
 
-// windows lets both work for a number of slices.
+// windows runs the reader and the writer for n slices.
 func (f *foreground) windows(ctx context.Context, n int) (all felt, err error) {
 	for range n {
 		if err := f.window(ctx, &all); err != nil {
@@ -222,8 +222,8 @@ func (f *foreground) windows(ctx context.Context, n int) (all felt, err error) {
 	return all, nil
 }
 
-// window lets both work for a slice, each at least once, and notes what each operation took and the memory
-// afterwards.
+// window runs the reader and the writer for a slice, each at least once. It records the time of each
+// operation and the memory at the end.
 func (f *foreground) window(ctx context.Context, to *felt) error {
 	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
 	work := []func() error{

@@ -24,37 +24,37 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// DefaultPort is the port that a server listens on unless told otherwise.
+// DefaultPort is the default port of a server.
 const DefaultPort = 8081
 
-// AskTimeout bounds the wait for an answer of a running server.
+// AskTimeout limits the wait for an answer of a running server.
 const AskTimeout = 10 * time.Minute
 
-// ServerCall is a question to a running server about one of its containers.
+// ServerCall is a request to a running server about one of its containers.
 type ServerCall struct {
 	Url, Key            string
 	Database, Container string
-	Item                string // id of the item that a path names as {id}
-	Json                bool   // print what the server answers
+	Item                string // id of the item, which replaces {id} in a path
+	Json                bool   // print the server's answer as JSON
 }
 
-// Register adds the flags that say which server and which container.
+// Register adds the flags for the server and the container.
 func (c *ServerCall) Register(flags *pflag.FlagSet) {
 	c.RegisterServer(flags)
 	flags.StringVar(&c.Database, "db", "", "database")
 	flags.StringVar(&c.Container, "container", "", "container")
 }
 
-// RegisterServer adds the flags that say which server.
+// RegisterServer adds the flags for the server.
 func (c *ServerCall) RegisterServer(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
 	flags.StringVar(&c.Key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
-	// which is long, and would be shown
+	// help would show the whole key, which is long
 	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators"
 }
 
-// Request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is
+// Request returns the signed request that sends question, as JSON, to a path of Mayfly's own API. The path is
 // not escaped.
 func (c *ServerCall) Request(ctx context.Context, path string, question any) (*http.Request, error) {
 	if c.Database == "" || c.Container == "" {
@@ -64,13 +64,13 @@ func (c *ServerCall) Request(ctx context.Context, path string, question any) (*h
 }
 
 var (
-	// ErrNoContainer is the error of a call without a container.
+	// ErrNoContainer is the error of a call that names no container.
 	ErrNoContainer = Misuse("--db and --container must name the container")
 	errNoDatabase  = Misuse("--db must name the database")
 )
 
-// Call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
-// what the path has places for must be named.
+// Call is Request for any method and any path, including the protocol's own. A nil question sends no body.
+// Only the names that the path contains must be given.
 func (c *ServerCall) Call(ctx context.Context, method, path string, question any) (*http.Request, error) {
 	switch {
 	case c.Container == "" && strings.Contains(path, "{coll}"):
@@ -119,30 +119,29 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 	return req, nil
 }
 
-// AsIs is a question that is JSON already.
+// AsIs is a question that is already encoded as JSON.
 type AsIs []byte
 
-// resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D
-// the type dbs and the whole path. What lies below _mayfly has no type.
+// resource returns the type and the link with which a path is signed: for dbs/D/colls/C/docs the type docs
+// and the link dbs/D/colls/C, for dbs/D the type dbs and the whole path. Paths below _mayfly have no type.
 func resource(path string) (kind, link string) {
 	if strings.HasPrefix(path, "_mayfly") {
 		return "", path
 	}
-	parts := strings.SplitN(path, "/", 6) // an id may hold anything
+	parts := strings.SplitN(path, "/", 6) // an id may contain any character
 	if len(parts)%2 == 1 {
 		return parts[len(parts)-1], strings.Join(parts[:len(parts)-1], "/")
 	}
 	return parts[len(parts)-2], path
 }
 
-// exchange sends a request by a connection of its own and returns an answer that is no failure. Its body must
-// be closed.
+// exchange sends a request on a new connection and returns a successful answer. Its body must be closed.
 func exchange(req *http.Request) (*http.Response, error) {
 	once := &http.Transport{DisableKeepAlives: true}
 	return exchangeBy(&http.Client{Timeout: AskTimeout, Transport: once}, req)
 }
 
-// exchangeBy is exchange by a client that keeps its connections.
+// exchangeBy is exchange with a client that reuses its connections.
 func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) {
 	res, err := client.Do(req)
 	if err != nil {
@@ -159,7 +158,7 @@ func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) 
 	return nil, Refused(req.URL, res, body)
 }
 
-// ServerAddress reads a --url.
+// ServerAddress parses a --url.
 func ServerAddress(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	if err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https" {
@@ -168,8 +167,8 @@ func ServerAddress(text string) (*url.URL, error) {
 	return at, nil
 }
 
-// Unreachable says what to do about a server that does not take the connection, or whose certificate is not
-// trusted; any other error stays what it is.
+// Unreachable adds advice to the error for a server that refuses the connection, or whose certificate is not
+// trusted. It returns any other error unchanged.
 func Unreachable(at *url.URL, err error) error {
 	const wsaeConnRefused = syscall.Errno(10061)
 	var untrusted *tls.CertificateVerificationError
@@ -186,17 +185,17 @@ func Unreachable(at *url.URL, err error) error {
 	return err
 }
 
-// Ask sends a request and reads the answer.
+// Ask sends a request and decodes the answer.
 func Ask[T any](req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchange(req))
 }
 
-// AskBy is ask by a client that keeps its connections.
+// AskBy is Ask with a client that reuses its connections.
 func AskBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchangeBy(client, req))
 }
 
-// readAnswer reads an answer.
+// readAnswer decodes an answer.
 func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 	if err != nil {
 		return answer, err
@@ -212,7 +211,7 @@ func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 	return answer, nil
 }
 
-// StrangeAnswer is a success that does not hold what it must.
+// StrangeAnswer reports a successful answer with unexpected content.
 type StrangeAnswer struct {
 	URL *url.URL
 	Err error
@@ -224,20 +223,20 @@ func (e *StrangeAnswer) Error() string {
 
 func (e *StrangeAnswer) Unwrap() error { return e.Err }
 
-// InsufficientStorage is the status of a write for which the server's disk has no room.
+// InsufficientStorage is the status of a write for which the server's disk is full.
 const InsufficientStorage = 507
 
-// Refusal is a server's answer that is a failure.
+// Refusal is the error for an unsuccessful answer of a server.
 type Refusal struct {
 	url        *url.URL
 	Code       int
 	status     string
 	Reasons    []string
-	RetryAfter time.Duration // 0: not said
-	At         int           // the character of the query that the first reason with a place is about, from 0; -1: none has
+	RetryAfter time.Duration // 0: the server did not send it
+	At         int           // place in the query of the first reason with one, in characters; -1: none
 }
 
-// Refused is the refusal that an answer with that body is.
+// Refused returns the Refusal for an answer with the given body.
 func Refused(asked *url.URL, res *http.Response, body []byte) *Refusal {
 	r := &Refusal{url: asked, Code: res.StatusCode, status: res.Status, At: -1}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
@@ -260,9 +259,9 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// reasons reads what the body of a failure says. Its message begins with "Message: " and a JSON object with a
-// list of errors, which are texts, or objects where they have a place in the query; a line break ends that.
-// The first place is returned beside them, -1 where there is none.
+// reasons parses the body of an unsuccessful answer. Its message begins with "Message: " and a JSON object
+// with a list of errors, up to a line break. An error is a text, or an object if it has a place in the query.
+// reasons also returns the first place, or -1.
 func reasons(body []byte) (list []string, at int) {
 	at = -1
 	var outer struct{ Message string }
@@ -295,14 +294,14 @@ func reasons(body []byte) (list []string, at int) {
 	return list, at
 }
 
-// RegisterURL adds the flag that says which server. A certificate is given to all: there is no key.
+// RegisterURL adds the flag for the server, without a key: a server gives its certificate to everybody.
 func (c *ServerCall) RegisterURL(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
 	c.Key = httpapi.EmulatorKey
 }
 
-// RegisterDatabase adds the flags that say which server and which database.
+// RegisterDatabase adds the flags for the server and the database.
 func (c *ServerCall) RegisterDatabase(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c.RegisterServer(flags)

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// Source reports where a setting comes from; a higher one wins.
+// Source is the origin of a setting; a higher value takes precedence.
 type Source int
 
 const (
@@ -19,13 +19,13 @@ const (
 	FromFlag // the command line
 )
 
-// Variable is the environment variable of a flag.
+// Variable returns the environment variable of a flag.
 func Variable(flag string) string {
 	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// TellMisspelled names variables that are spelled nearly as those of flags, and are of none: a start would
-// leave them alone in silence.
+// TellMisspelled warns about variables whose names are close to those of flags but match none. They have no
+// effect.
 func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
@@ -45,10 +45,10 @@ func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string
 	}
 }
 
-// ApplyVariables sets every flag that was not given from its variable and tells each flag's source.
+// ApplyVariables sets every flag that was not given from its variable and returns each flag's source.
 //
-// Kubernetes puts the address of a service called "mayfly" into MAYFLY_PORT, as tcp://10.0.0.1:8081, in every
-// container of its namespace. Such a value is nobody's wish and is left alone.
+// For a service called "mayfly", Kubernetes sets MAYFLY_PORT to its address, such as tcp://10.0.0.1:8081, in
+// every container of the namespace. No user has set such a value, so it is ignored.
 func ApplyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]Source, error) {
 	sources := map[string]Source{}
 	var first error

@@ -1,10 +1,10 @@
-// Package cli has what the commands of mayfly share: calls to a running server, flags that may be given as
-// environment variables, errors of usage, and how results are printed.
+// Package cli contains what the commands of mayfly share: calls to a running server, flags that may be set by
+// environment variables, usage errors, and the printing of results.
 //
 // A ServerCall holds the flags that name a server and a container. It makes signed requests; Ask sends one
-// and decodes the answer. An answer that is a failure is a Refusal.
+// and decodes the answer. An unsuccessful answer is returned as a Refusal.
 //
-// Run and RunWithVariables make a cobra handler of a command's function. The error of such a function is
-// wrapped in a Failure, by which the program tells it from a call that cobra has refused. UsageError is the
-// error of an argument, flag or variable that has a wrong value.
+// Run and RunWithVariables make a cobra handler from a command's function. An error of that function is
+// wrapped in a Failure, so that the program can distinguish it from cobra's own errors. A UsageError reports
+// an argument, flag or variable with an invalid value.
 package cli

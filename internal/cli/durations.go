@@ -10,15 +10,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// duration is a flag's value in any form that ttl.ParseDuration reads.
+// duration is a flag value in any form that ttl.ParseDuration accepts.
 type duration time.Duration
 
-// DurationFlag adds a flag for a duration.
+// DurationFlag adds a duration flag.
 func DurationFlag(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
 	*to = value
 	flags.Var((*duration)(to), name, usage)
 	if value == 0 {
-		flags.Lookup(name).DefValue = "0" // which help leaves out
+		flags.Lookup(name).DefValue = "0" // help omits a default of 0
 	}
 }
 
@@ -33,8 +33,8 @@ func (d *duration) Set(text string) error {
 func (d *duration) String() string { return ttl.FormatDuration(time.Duration(*d)) }
 func (d *duration) Type() string   { return "duration" }
 
-// ParseTTL reads a default time to live as people write it: a number of seconds, a duration of whole seconds,
-// never, or off, which is nil.
+// ParseTTL parses a default time to live: a number of seconds, a duration of whole seconds, never, or off,
+// which gives nil.
 func ParseTTL(text string) (*int64, error) {
 	switch text {
 	case "off":
@@ -43,7 +43,7 @@ func ParseTTL(text string) (*int64, error) {
 		never := int64(-1)
 		return &never, nil
 	}
-	if n, err := strconv.ParseInt(text, 10, 32); err == nil { // 0 and below are the server's to refuse
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil { // the server rejects 0 and below
 		return &n, nil
 	}
 	d, err := ttl.ParseDuration(text)

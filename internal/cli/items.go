@@ -23,10 +23,10 @@ const (
 	ItemPath       = "dbs/{db}/colls/{coll}/docs/{id}"
 )
 
-// MaxDocument is the most that is read of a document to be stored, in bytes. The server takes 2 MB.
+// MaxDocument is the most bytes read of a document to be stored. The server accepts 2 MB.
 const MaxDocument = 8 << 20
 
-// ParsePartitionKey takes the value of --partition-key; nil where there is none.
+// ParsePartitionKey parses the value of --partition-key; it returns nil if there is none.
 func ParsePartitionKey(text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
@@ -38,7 +38,7 @@ func ParsePartitionKey(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// SetPartitionKey names the partition in a request's header, in which only ASCII is safe.
+// SetPartitionKey sets the partition key header of a request. Only ASCII is safe in a header.
 func SetPartitionKey(req *http.Request, key json.RawMessage) {
 	var b strings.Builder
 	for _, r := range string(key) {
@@ -55,7 +55,7 @@ func SetPartitionKey(req *http.Request, key json.RawMessage) {
 	req.Header.Set("X-Ms-Documentdb-Partitionkey", b.String())
 }
 
-// ContainerAnswer is what is read of a container's definition.
+// ContainerAnswer is the part of a container's definition that is read.
 type ContainerAnswer struct {
 	ID           string `json:"id"`
 	DefaultTTL   *int64 `json:"defaultTtl"`
@@ -73,8 +73,8 @@ func (c *ServerCall) Definition(ctx context.Context) (answer ContainerAnswer, er
 	return Ask[ContainerAnswer](req)
 }
 
-// Identity tells a container from all that there are and were, on any server: by its resource id, and by the
-// etag of its database, which no two stores give twice.
+// Identity returns a text that identifies the container among all containers of all servers, including
+// deleted ones. It consists of its resource id and the etag of its database, which is unique to a store.
 func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 	text := ""
 	for _, path := range []string{DatabasePath, ContainerPath} {
@@ -89,7 +89,7 @@ func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if path == ContainerPath { // its etag changes with its settings
+		if path == ContainerPath { // a container's etag changes with its settings
 			answer.ETag = ""
 		}
 		text += answer.RID + answer.ETag
@@ -97,7 +97,7 @@ func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// PartitionKeyOf is the partition key of a document, by the container's definition.
+// PartitionKeyOf returns the partition key of a document, by the container's definition.
 func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
 	key := []byte{'['}
 	for i, text := range a.PartitionKey.Paths {
@@ -117,14 +117,14 @@ func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMess
 	return append(key, ']'), nil
 }
 
-// Answered is what the head of a page tells.
+// Answered holds the headers of a page.
 type Answered struct {
 	Charge       float64 // in request units
 	Continuation string  // of the next page; empty at the end
 }
 
-// EachPage sends the request of a list again and again, page after page, until it ends; the first one is that
-// of the continuation. page makes the request without; list names the rows in the answer.
+// EachPage sends the request of a list again, page after page, until the list ends. It begins at
+// continuation. page makes the request without a continuation; list is the name of the rows in the answer.
 func EachPage(continuation string, page func() (*http.Request, error), list string,
 	fn func(rows []json.RawMessage, a Answered) error) error {
 	for {
@@ -140,7 +140,7 @@ func EachPage(continuation string, page func() (*http.Request, error), list stri
 			return err
 		}
 		body, err := io.ReadAll(res.Body)
-		_ = res.Body.Close() // read to its end, or broken off
+		_ = res.Body.Close() // it was read to its end, or given up
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func EachPage(continuation string, page func() (*http.Request, error), list stri
 		if err := json.Unmarshal(answer[list], &rows); err != nil {
 			return &StrangeAnswer{URL: req.URL, Err: err}
 		}
-		charge, _ := strconv.ParseFloat(res.Header.Get("X-Ms-Request-Charge"), 64) // told to people only
+		charge, _ := strconv.ParseFloat(res.Header.Get("X-Ms-Request-Charge"), 64) // only displayed
 		continuation = res.Header.Get("X-Ms-Continuation")
 		if err := fn(rows, Answered{charge, continuation}); err != nil || continuation == "" {
 			return err

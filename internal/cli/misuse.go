@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// Family makes cmd a command that does nothing without one of its subcommands: it says which there are, and
-// which was probably meant.
+// Family makes cmd a command that only has subcommands. Without one of them it fails with a list of the
+// subcommands and a guess at the one that was meant.
 func Family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
 	cmd.SuggestionsMinimumDistance = 2
@@ -27,7 +27,7 @@ func Family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 		if begun := slices.DeleteFunc(slices.Clone(near), func(name string) bool {
 			return !strings.HasPrefix(name, args[0])
 		}); len(begun) > 0 {
-			near = begun // one that was not typed to its end is closer than one with other letters
+			near = begun // an incomplete word is closer than a misspelled one
 		}
 		if len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
@@ -38,7 +38,7 @@ func Family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// FlagError says what is wrong with a flag in the words of who uses it.
+// FlagError rewrites an error about a flag for users.
 func FlagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
@@ -54,7 +54,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Misuse(fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath()))
 }
 
-// HowMany is n with the word for what is counted.
+// HowMany returns n and the word for what is counted, in the right number.
 func HowMany[N int | int64](n N, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -62,7 +62,7 @@ func HowMany[N int | int64](n N, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// TellArguments lets cmd and all below it say in plain words which argument is missing or too much.
+// TellArguments makes cmd and its subcommands report missing and extra arguments in plain words.
 func TellArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		TellArguments(sub)
@@ -88,7 +88,7 @@ func TellArguments(cmd *cobra.Command) {
 	}
 }
 
-// CheckJSON refuses a text that is not one JSON value, with the place where it ceases to be one.
+// CheckJSON returns an error with a place if a text is not one JSON value.
 func CheckJSON(name string, text []byte) error {
 	if err := tree.CheckJSON(name, text); err != nil {
 		return Misuse(err.Error())
@@ -96,7 +96,7 @@ func CheckJSON(name string, text []byte) error {
 	return nil
 }
 
-// BadValue is the error for a value that a flag cannot have; name is how it was given.
+// BadValue returns the error for an invalid value of a flag; name is how the value was given.
 func BadValue(f *pflag.Flag, name, value string, cause error) error {
 	want := ""
 	switch kind := f.Value.Type(); {

@@ -12,7 +12,7 @@ type Failure struct{ Err error }
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Run makes a cobra handler of f, whose errors are failures rather than misuse.
+// Run makes a cobra handler from f. It wraps errors of f in a Failure.
 func Run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := f(cmd, args); err != nil {
@@ -22,7 +22,7 @@ func Run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, [
 	}
 }
 
-// RunWithVariables is run for a command whose flags may be given as variables, too.
+// RunWithVariables is Run for a command whose flags may also be set by variables.
 func RunWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return Run(func(cmd *cobra.Command, args []string) error {
 		if _, err := ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {
@@ -32,10 +32,10 @@ func RunWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cob
 	})
 }
 
-// UsageError reports a value that a flag, a variable or an argument must not have.
+// UsageError reports an invalid value of a flag, a variable or an argument.
 type UsageError struct{ message string }
 
 func (e *UsageError) Error() string { return e.message }
 
-// Misuse returns the UsageError with that message.
+// Misuse returns a UsageError with the given message.
 func Misuse(message string) *UsageError { return &UsageError{message} }

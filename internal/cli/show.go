@@ -11,23 +11,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// RegisterJSON adds the flag that prints an answer as the server gives it.
+// RegisterJSON adds the flag that prints the server's answer as JSON.
 func (c *ServerCall) RegisterJSON(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.Json, "json", false, "print the server's answer as JSON, for programs")
 }
 
-// RegisterJSONAnyway adds the flag to a command that prints JSON without it: a program may give it to every
-// command.
+// RegisterJSONAnyway adds the flag, without effect, to a command that always prints JSON, so that scripts may
+// give it to every command.
 func (c *ServerCall) RegisterJSONAnyway(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.Json, "json", false, "print JSON, as without it")
 }
 
-// RegisterResultJSON adds the flag that prints what a command has found by itself as JSON.
+// RegisterResultJSON adds the flag that prints the command's own result as JSON.
 func RegisterResultJSON(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print the result as JSON, for programs")
 }
 
-// PrintResult prints what a command has found by itself: for people as a line, or as JSON.
+// PrintResult prints the command's own result, as a line of text or as JSON.
 func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(out, line)
@@ -40,7 +40,7 @@ func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 	return PrintJSON(out, text)
 }
 
-// Show asks, and prints the answer: for people by print, or with --json as it is.
+// Show sends a request and prints the answer: by print, or with --json unchanged.
 func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 	print func(out io.Writer, answer T) error) error {
 	raw, err := Ask[json.RawMessage](req)
@@ -60,7 +60,7 @@ func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 	return print(cmd.OutOrStdout(), answer)
 }
 
-// PrintJSON prints a JSON value over several lines; nothing for no value.
+// PrintJSON prints a JSON value over several lines. It prints nothing if there is no value.
 func PrintJSON(out io.Writer, raw []byte) error {
 	if len(raw) == 0 {
 		return nil

@@ -15,20 +15,21 @@ import (
 )
 
 // The catalog holds the definitions of all tenants: databases and containers, queues and topics. It is small,
-// its records are JSON, and each tenant keeps its own in memory. It is one scope of the engine, and a change
-// of it is made under one lock: on disk first, in memory when it is durable.
+// its records are JSON, and each tenant caches its own records in memory. The catalog is one scope of the
+// engine. A change is made under one lock, first on disk and then, once it is durable, in memory.
 //
 //	+----+------+--------+------+
 //	| 00 | kind | parent | name |   a record
 //	+----+------+--------+------+
 //	  1     1       4
 //
-// A kind is a letter that one tenant has claimed. What parent and name are is the tenant's affair; a name is
-// encoded so that none is a prefix of another. The kind m is the host's, and s and M are the engine's, which
-// keeps the ceiling of the scope's LSNs and its mark there.
+// A kind is a letter that belongs to one tenant. The tenant decides what parent and name mean; a name is
+// encoded so that no name is a prefix of another. The kind m belongs to the host. s and M belong to the
+// engine, which stores the ceiling of the scope's LSNs and the scope's mark there.
 //
 // The mark of the catalog's scope counts its changes. Several hosts may be open over one engine, each with
-// the records in memory: who finds another mark than the one that it knows reads them anew (Follow).
+// the records in memory. A host that finds another mark than that of its cached records reads the records
+// again (Follow).
 
 const (
 	kindHost    = 'm'
@@ -36,21 +37,21 @@ const (
 	kindMark    = 'M'
 )
 
-// CatalogHead is the length of what stands before the name in the key of a record.
+// CatalogHead is the length of the part before the name in the key of a record.
 const CatalogHead = 6
 
-// CatalogScope is the scope of every change of the catalog.
+// CatalogScope returns the scope of every change of the catalog.
 func CatalogScope() []byte { return []byte{0} }
 
-// AppendCatalogHead appends what the key of a record begins with; a name follows.
+// AppendCatalogHead appends the part of a record's key before the name.
 func AppendCatalogHead(dst []byte, kind byte, parent uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0, kind), parent)
 }
 
-// CatalogKind is the range of all records of one kind.
+// CatalogKind returns the range of all records of one kind.
 func CatalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
 
-// ownKey is the key of one of the host's records. Names end with 00 01.
+// ownKey returns the key of one of the host's records. Names end with 00 01.
 func ownKey(number uint32, name string) []byte {
 	return append(append(AppendCatalogHead(nil, kindHost, number), name...), 0, 1)
 }
@@ -61,12 +62,13 @@ func headKey() []byte { return ownKey(0, "store") }
 type head struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; a new one for each fresh data, restore and memory start
-	Next        uint32 `json:"next"`        // the next number for whatever a tenant defines
-	// Highest is the highest LSN of the scopes that have been dropped, and of all at the last restore.
+	Next        uint32 `json:"next"`        // the next number for anything that a tenant defines
+	// Highest is the highest LSN that a dropped scope, or any scope before the last restore, has issued.
 	Highest uint64 `json:"highest,omitempty"`
-	// First is the number that fresh data began with, where Options.FirstNumber asked for one.
+	// First is the number that fresh data began with, if Options.FirstNumber is set.
 	First uint32 `json:"first,omitempty"`
-	// Floor is above every number that data which these have replaced may have used; 0: they replace none.
+	// Floor is above every number that may have been used in data which this data has replaced; 0: there were
+	// none.
 	Floor uint32 `json:"floor,omitempty"`
 }
 
@@ -77,11 +79,11 @@ type Catalog struct {
 	eng     engine.Engine
 	turn    Mutex
 	head    head          // guarded by turn
-	version atomic.Uint64 // the mark of the scope that belongs to what is in memory; written under turn
+	version atomic.Uint64 // the mark of the scope for the records in memory; written under turn
 }
 
-// Lock takes the catalog's lock, and reads the records anew where another host over the same engine has
-// changed them. Its error is that of ctx, or the engine's.
+// Lock takes the catalog's lock. If another host over the same engine has changed the records, Lock reads
+// them again. It returns the error of ctx or of the engine.
 func (c *Catalog) Lock(ctx context.Context) error {
 	if err := c.turn.Lock(ctx); err != nil {
 		return err
@@ -93,35 +95,34 @@ func (c *Catalog) Lock(ctx context.Context) error {
 	return err
 }
 
-// TryLock takes the lock if nobody has it. It does not look for changes of others: a Change finds out.
+// TryLock takes the lock if it is free. It does not check for changes by other hosts; a Change detects them.
 func (c *Catalog) TryLock() bool { return c.turn.TryLock() }
 
 // Unlock ends Lock.
 func (c *Catalog) Unlock() { c.turn.Unlock() }
 
-// Highest is the highest LSN that a scope which is gone can have issued; 0: none has. What is made begins
-// above it, since a client may know something by its name and take the new one for the old. The caller holds
-// the lock.
+// Highest returns the highest LSN that a deleted scope can have issued, 0 if there is none. New scopes begin
+// above it, since a client may remember an LSN by the name of the old one. The caller holds the lock.
 func (c *Catalog) Highest() uint64 { return c.head.Highest }
 
-// Floor is above every number that a tenant can have taken or noted in data which these have replaced: those
-// of an earlier start in memory, or those that a restore has put away. 0: there were none. The caller holds
-// the lock.
+// Floor returns a number above every number that a tenant can have used in data which these data have
+// replaced: those of an earlier start in memory, or those that a restore has replaced. 0: there were none.
+// The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
-// BegunAbove reports whether the numbers of the data began above 1: Options.FirstNumber. The caller holds the
-// lock.
+// BegunAbove reports whether the numbers of the data began above 1 (Options.FirstNumber). The caller holds
+// the lock.
 func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
-// Current reports whether what is in memory is what is stored. It is not while a change of this host is being
-// made either.
+// Current reports whether the records in memory are those that are stored. It is false while this host makes
+// a change.
 func (c *Catalog) Current(ctx context.Context) (bool, error) {
 	_, at, err := c.in.get(ctx, CatalogScope(), headKey())
 	return at.Mark == c.version.Load(), err
 }
 
-// CatchUp makes what another host has changed known in memory, and reports whether there was something. Where
-// this host makes a change it waits for that.
+// CatchUp loads changes that another host has made into memory, and reports whether there were any. It waits
+// for a change that this host is making.
 func (c *Catalog) CatchUp(ctx context.Context) (changed bool, err error) {
 	before := c.version.Load()
 	if current, err := c.Current(ctx); current || err != nil {
@@ -134,7 +135,7 @@ func (c *Catalog) CatchUp(ctx context.Context) (changed bool, err error) {
 	return c.version.Load() != before, nil
 }
 
-// Follow is CatchUp for who holds the lock.
+// Follow is CatchUp for a caller that holds the lock.
 func (c *Catalog) Follow(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
@@ -144,7 +145,7 @@ func (c *Catalog) Follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := c.eng.Settle(ctx, CatalogScope(), 0); err != nil { // it may be told of
+		if err := c.eng.Settle(ctx, CatalogScope(), 0); err != nil { // the records may be shown to clients
 			return err
 		}
 		for _, resident := range c.in.residents {
@@ -161,7 +162,7 @@ func (c *Catalog) Follow(ctx context.Context) error {
 	})
 }
 
-// readHead reads the first record, and the mark that goes with it.
+// readHead reads the first record and the scope's mark.
 func readHead(r engine.Reader) (h head, version uint64, err error) {
 	raw, err := r.Get(headKey())
 	if err == nil {
@@ -173,11 +174,11 @@ func readHead(r engine.Reader) (h head, version uint64, err error) {
 	return h, version, err
 }
 
-// ErrCatalogMoved is returned by a Change where another host has changed the catalog since the lock was
-// taken. Nothing was written; made again, the change goes by what is stored.
+// ErrCatalogMoved is returned by a Change if another host has changed the catalog since the lock was taken.
+// Nothing was written. A retry uses the stored records.
 var ErrCatalogMoved = errors.New("host: another host has changed the catalog meanwhile")
 
-// Change is a change of the catalog under way.
+// Change is a running change of the catalog.
 type Change struct {
 	engine.Txn
 	head    head
@@ -187,7 +188,7 @@ type Change struct {
 // Highest is Catalog.Highest.
 func (t *Change) Highest() uint64 { return t.head.Highest }
 
-// Number takes a number that nothing in the catalog has had before, of no tenant.
+// Number issues a number that has never been used in the catalog, by any tenant.
 func (t *Change) Number() uint32 {
 	n := t.head.Next
 	t.head.Next++
@@ -195,14 +196,14 @@ func (t *Change) Number() uint32 {
 	return n
 }
 
-// NoteHighest notes the highest LSN that scopes have issued which this change drops.
+// NoteHighest records the highest LSN that the scopes dropped by this change have issued.
 func (t *Change) NoteHighest(lsn uint64) {
 	if lsn > t.head.Highest {
 		t.head.Highest, t.changed = lsn, true
 	}
 }
 
-// NoteNumber makes the numbers that are taken from now on be above n, which a tenant has chosen itself.
+// NoteNumber makes later numbers exceed n, a number that a tenant has chosen itself.
 func (t *Change) NoteNumber(n uint32) {
 	if n >= t.head.Next {
 		t.head.Next, t.changed = n+1, true
@@ -210,7 +211,7 @@ func (t *Change) NoteNumber(n uint32) {
 }
 
 // Change runs fn in one transaction over the catalog's scope and the given ones. The caller holds the lock.
-// fn may run more than once. Errors are the engine's, those of fn, and ErrCatalogMoved.
+// fn may run more than once. The error is the engine's, that of fn, or ErrCatalogMoved.
 func (c *Catalog) Change(ctx context.Context, fn func(t *Change) error, scopes ...[]byte) error {
 	var t Change
 	version := c.version.Load()
@@ -234,7 +235,7 @@ func (c *Catalog) Change(ctx context.Context, fn func(t *Change) error, scopes .
 	return err
 }
 
-// NextNumber is the first number that the catalog has not handed out, for who checks the data.
+// NextNumber returns the first number that the catalog has not issued. It is for checks of the data.
 func NextNumber(r engine.Reader) (uint32, error) {
 	raw, err := r.Get(headKey())
 	if err != nil {
@@ -245,8 +246,8 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	return h.Next, err
 }
 
-// load reads the first record, or makes that of fresh data. It fails with
-// engine.ErrNewerFormat or engine.ErrOlderFormat.
+// load reads the first record, or creates it for fresh data. It fails with engine.ErrNewerFormat or
+// engine.ErrOlderFormat.
 func (c *Catalog) load(ctx context.Context) error {
 	err := c.eng.View(ctx, func(r engine.Reader) error {
 		h, version, err := readHead(r)
@@ -291,14 +292,14 @@ func (c *Catalog) begin(ctx context.Context) error {
 	})
 }
 
-// newIncarnation draws an incarnation.
+// newIncarnation returns a random incarnation.
 func newIncarnation() (uint32, error) {
 	var b [4]byte
 	_, err := rand.Read(b[:])
 	return binary.BigEndian.Uint32(b[:]), err
 }
 
-// rewriteHead writes the first record as it is.
+// rewriteHead writes the first record unchanged.
 func rewriteHead(t engine.Txn) error {
 	v, err := t.Get(headKey())
 	if err == nil {
@@ -307,12 +308,12 @@ func rewriteHead(t engine.Txn) error {
 	return err
 }
 
-// setClock writes the state of a clock: the server's for 0, else that of a group.
+// setClock stores the state of a clock: the server's for number 0, otherwise that of a group.
 func setClock(t engine.Txn, number uint32, s ttl.State) error {
 	return SetRecord(t, clockKey(number), s)
 }
 
-// dropClock deletes it.
+// dropClock deletes the stored state of a clock.
 func dropClock(t engine.Txn, number uint32) { t.Delete(clockKey(number)) }
 
 // SetRecord writes a record of the catalog.
@@ -325,7 +326,7 @@ func SetRecord(t engine.Txn, key []byte, rec any) error {
 	return nil
 }
 
-// DecodeRecord reads one: engine.ErrCorrupt where it is none.
+// DecodeRecord decodes a record of the catalog. It returns engine.ErrCorrupt if raw is not a record.
 func DecodeRecord(raw []byte, rec any) error {
 	if err := json.Unmarshal(raw, rec); err != nil {
 		return fmt.Errorf("%w: catalog record: %v", engine.ErrCorrupt, err)

@@ -8,33 +8,33 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Class says what kind of failure an error of the engine, the reaper or a context is, so that every tenant
-// answers for the same thing alike. The words are the tenant's.
+// Class is the kind of failure that an error of the engine, the reaper or a context means. All tenants use it
+// to answer the same failure alike, each in the words of its protocol.
 type Class uint8
 
 // The classes.
 const (
-	Unclassified   Class = iota // not an error of this table: a tenant's own, or a defect
+	Unclassified   Class = iota // not an error listed here: a tenant's own, or a defect
 	Canceled                    // the caller's context was cancelled
 	Deadline                    // the caller's context ran out of time
-	Closed                      // the host, or the instance that it had before a restore, is closed
+	Closed                      // the host is closed, or a restore has replaced the instance
 	TooLarge                    // a transaction writes more than engine.MaxTxnBytes; nothing was written
 	DiskFull                    // nothing was written; writes resume when there is room
 	ReadFailed                  // the disk could not be read; the next try may succeed
 	WriteFailed                 // the disk could not be written: the process takes no more writes
 	Unreachable                 // the database that keeps the data does not answer; nothing was written
-	UnknownOutcome              // it has not answered a commit: all or nothing of it was written
-	NoSnapshot                  // there is none of that name
-	SnapshotExists              // the name is taken
+	UnknownOutcome              // a commit was not answered: all of it was written or nothing
+	NoSnapshot                  // there is no snapshot of that name
+	SnapshotExists              // there is a snapshot of that name already
 	SnapshotName                // not a name for a snapshot
-	NoSnapshots                 // the engine keeps none
+	NoSnapshots                 // the engine does not support snapshots
 	NewerFormat                 // the data were written by a newer release
-	// the data were written by an older release, in a format that is not read any more
+	// the data were written by an older release, in a format that this one does not read
 	OlderFormat
-	Corrupt // stored bytes are not what they must be
+	Corrupt // stored bytes are invalid
 )
 
-// ErrNoSnapshots is returned where the engine keeps no snapshots.
+// ErrNoSnapshots is returned if the engine does not support snapshots.
 var ErrNoSnapshots = errors.New("host: the engine keeps no snapshots")
 
 var classes = []struct {
@@ -60,7 +60,7 @@ var classes = []struct {
 	{engine.ErrCorrupt, Corrupt},
 }
 
-// Classify finds the class of an error, wrapped or not.
+// Classify returns the class of an error, wrapped or not.
 func Classify(err error) Class {
 	for _, c := range classes {
 		if errors.Is(err, c.is) {
@@ -70,8 +70,8 @@ func Classify(err error) Class {
 	return Unclassified
 }
 
-// Reserve returns how many bytes the disk has free, and how many it must have for a write, where an error is
-// a DiskFull for that reason.
+// Reserve returns the free bytes of the disk and the bytes that must be free for a write. ok is false unless
+// err is a DiskFull for that reason.
 func Reserve(err error) (free, reserve int64, ok bool) {
 	var full *engine.ReserveError
 	if !errors.As(err, &full) {
@@ -80,8 +80,8 @@ func Reserve(err error) (free, reserve int64, ok bool) {
 	return full.Free, full.Reserve, true
 }
 
-// Gone reports whether an error says no more than that the store is closed, or cannot be reached for what its
-// disk does: who works in the background keeps quiet about it.
+// Gone reports whether an error only means that the store is closed or cannot use its disk. Background work
+// does not log such errors.
 func (c Class) Gone() bool {
 	return c == Closed || c == ReadFailed || c == WriteFailed || c == Unreachable || c == UnknownOutcome
 }

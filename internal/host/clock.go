@@ -11,32 +11,32 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The server has a clock, and a tenant can make more for groups of its data: for a database, say. Without a
-// virtual clock all of them are the system's. With one, a group's clock is a clock of its own whose base is
-// the server's, which it follows until it is moved by itself.
+// The server has a clock, and a tenant can make more for groups of its data, such as a database. If the
+// server's clock is the system's, all clocks are. If it is virtual, each group has a clock that follows the
+// server's clock until the group's clock is moved on its own.
 
-// maxStepBack is how far the system's clock may run behind what is stored before Open refuses.
+// maxStepBack is how far the system's clock may be behind the stored data. Beyond that Open refuses.
 const maxStepBack = 5 * time.Minute
 
-// Clock is a data clock. It never runs behind what has been told or stored by it, unless it is set back by
-// its owner: after a small step back of the clock below, it stands still until that has caught up. Therefore
-// what was seen to be expired stays so. It tells seconds, milliseconds or both, each of which never falls by
-// itself.
+// Clock is a data clock. It never returns a time before one that it has returned or stored, unless its owner
+// sets it back: after a small step back of the underlying clock it stands still until that clock has caught
+// up. So an item that was seen to be expired stays expired. It returns seconds, milliseconds or both; neither
+// ever decreases by itself.
 type Clock struct {
 	in     *Instance
-	number uint32 // of the group; 0: it is the server's
-	of     string // in words, for an error; empty for the server's
+	number uint32 // number of the group; 0: the server's clock
+	of     string // name of the owner, for errors; empty for the server's clock
 	base   ttl.Clock
-	own    atomic.Bool // it does not follow the server's
-	// The last second and the last millisecond that it has told; nil: none. Each change is a new pointer: see
-	// Seconds.
+	own    atomic.Bool // it does not follow the server's clock
+	// The last second and the last millisecond that the clock has returned; nil: none. Each change stores a
+	// new pointer: see Seconds.
 	floor  atomic.Pointer[int64]
 	millis atomic.Pointer[int64]
 }
 
-// Seconds is the present second since 1970. The floor is loaded before the clock below is asked, and replaced
-// only where it is still that very pointer: so an answer that was on its way while the clock was set back
-// does not raise the new floor to the old time.
+// Seconds returns the present second since 1970. It loads the floor before it reads the underlying clock, and
+// replaces the floor only if it is still the same pointer. So a call that runs while the clock is set back
+// cannot raise the new floor to the old time.
 func (c *Clock) Seconds() int64 {
 	for {
 		floor := c.floor.Load()
@@ -44,15 +44,15 @@ func (c *Clock) Seconds() int64 {
 		if floor != nil && t <= *floor {
 			return *floor
 		}
-		next := t // its own variable: most calls need none on the heap
+		next := t // a separate variable: most calls need none on the heap
 		if c.floor.CompareAndSwap(floor, &next) {
 			return t
 		}
 	}
 }
 
-// Millis is the present millisecond since 1970, never before the second that Seconds tells. setBack replaces
-// the floor of seconds first, so that what is made of the old one here is not kept.
+// Millis returns the present millisecond since 1970, never before the second that Seconds returns. setBack
+// replaces the floor of seconds first, so that Millis does not store a floor computed from the old one.
 func (c *Clock) Millis() int64 {
 	for {
 		floor := c.millis.Load()
@@ -67,7 +67,7 @@ func (c *Clock) Millis() int64 {
 	}
 }
 
-// Time is the clock's moment, to the fraction of a second where the clock below is not behind.
+// Time returns the clock's present time, with fractions of a second unless the underlying clock is behind.
 func (c *Clock) Time() time.Time {
 	t, now := c.base.Now(), c.Seconds()
 	if t.Unix() >= now {
@@ -76,7 +76,7 @@ func (c *Clock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
-// Raise keeps the clock from telling a second before t: something is stored that is dated so.
+// Raise prevents the clock from returning a second before t, because stored data have that time.
 func (c *Clock) Raise(t int64) { raise(&c.floor, t) }
 
 // RaiseMillis is Raise for a millisecond.
@@ -94,24 +94,24 @@ func raise(at *atomic.Pointer[int64], t int64) {
 	}
 }
 
-// setBack puts the clock to t, behind what it was. The clock below shows t already.
+// setBack sets the clock back to t. The underlying clock shows t already.
 func (c *Clock) setBack(t time.Time) {
 	second, milli := t.Unix(), t.UnixMilli()
 	c.floor.Store(&second)
 	c.millis.Store(&milli)
 }
 
-// isAhead reports whether the clock has told a moment after t.
+// isAhead reports whether the clock has returned a time after t.
 func (c *Clock) isAhead(t time.Time) bool {
 	told := c.millis.Load()
 	return t.Unix() < c.Seconds() || told != nil && t.UnixMilli() < *told
 }
 
-// Base is the clock below: what sleeps until a moment of this clock has its timer there.
+// Base returns the underlying clock. Timers for a moment of this clock are set on it.
 func (c *Clock) Base() ttl.Clock { return c.base }
 
-// State is the clock's state. own reports that it is the group's own; else it is the server's. For the
-// system's clock it is that moment at rate 1.
+// State returns the clock's state. own is true if the state is the group's own and false if it is the
+// server's. For the system's clock the state is the present time at rate 1.
 func (c *Clock) State() (s ttl.State, own bool) {
 	if c.number != 0 && !c.own.Load() {
 		s, _ = c.in.clock.State()
@@ -123,19 +123,19 @@ func (c *Clock) State() (s ttl.State, own bool) {
 	return ttl.In(c.base), false
 }
 
-// Own reports whether a group's clock does not follow the server's.
+// Own reports whether a group's clock is independent of the server's.
 func (c *Clock) Own() bool { return c.own.Load() }
 
-// virtual is the clock to be moved; nil where it is the system's.
+// virtual returns the clock to be moved, or nil if it is the system's.
 func (c *Clock) virtual() *ttl.Virtual {
 	v, _ := c.base.(*ttl.Virtual)
 	return v
 }
 
-// BehindError refuses data whose time lies well ahead of the clock: it would stand still for that long, and
-// nothing would expire.
+// BehindError rejects data whose times are well ahead of the clock. The clock would have to stand still for
+// that long, and nothing would expire.
 type BehindError struct {
-	Of          string // whose clock it is, as NewClock was told; empty: the server's
+	Of          string // the owner of the clock, as given to NewClock; empty: the server
 	Data, Clock int64  // seconds since 1970
 }
 
@@ -143,7 +143,7 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("host: the clock %sis %d seconds behind the data", e.Of, e.Data-e.Clock)
 }
 
-// CheckStepBack fails with a *BehindError where what is dated by the clock is well ahead of it.
+// CheckStepBack returns a *BehindError if data dated by the clock are well ahead of it.
 func (c *Clock) CheckStepBack() error {
 	floor, now := c.floor.Load(), c.base.Now()
 	if floor == nil || time.Unix(*floor, 0).Sub(now) <= maxStepBack {
@@ -152,18 +152,18 @@ func (c *Clock) CheckStepBack() error {
 	return &BehindError{Of: c.of, Data: *floor, Clock: now.Unix()}
 }
 
-// clockKey is where the state of a virtual clock is kept: the server's for 0, else that of the group with
-// this number, where it has one of its own.
+// clockKey returns the key of the state of a virtual clock: the server's for 0, otherwise that of the group
+// with this number, if the group has its own clock.
 func clockKey(number uint32) []byte { return ownKey(number, "clock") }
 
-// Clock is the server's clock.
+// Clock returns the server's clock.
 func (in *Instance) Clock() *Clock { return &in.clock }
 
 // Virtual reports whether the clocks can be moved.
 func (in *Instance) Virtual() bool { return in.clock.virtual() != nil }
 
-// NewClock makes a clock for a group of data, which follows the server's. number is the catalog's number of
-// the group; of says whose the clock is, for an error ("of the database shop").
+// NewClock makes a clock for a group of data, which follows the server's clock. number is the catalog's
+// number of the group; of names the owner in errors ("of the database shop").
 func (in *Instance) NewClock(number uint32, of string) *Clock {
 	c := &Clock{in: in, number: number, of: of, base: in.clock.base}
 	if v := in.clock.virtual(); v != nil {
@@ -172,7 +172,7 @@ func (in *Instance) NewClock(number uint32, of string) *Clock {
 	return c
 }
 
-// LoadClock makes the clock of a group that is stored, in the state that it had.
+// LoadClock makes the clock of a stored group, in its stored state.
 func (in *Instance) LoadClock(r engine.Reader, number uint32, of string) (*Clock, error) {
 	c := in.NewClock(number, of)
 	if c.virtual() == nil {
@@ -185,7 +185,7 @@ func (in *Instance) LoadClock(r engine.Reader, number uint32, of string) (*Clock
 	return c, c.take(s)
 }
 
-// Copy gives a clock that nobody uses yet the state of another instance's, where that has one of its own.
+// Copy gives an unused clock the state of another instance's clock, if that has a state of its own.
 func (c *Clock) Copy(other *Clock) error {
 	if s, own := other.State(); own && c.virtual() != nil {
 		return c.take(s)
@@ -193,13 +193,13 @@ func (c *Clock) Copy(other *Clock) error {
 	return nil
 }
 
-// take gives the clock a state of its own.
+// take gives the clock its own state.
 func (c *Clock) take(s ttl.State) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
 }
 
-// Keep stores the clock of a group with the change that makes the group, where it has one of its own.
+// Keep stores the state of a group's clock, if it has its own, with the change that creates the group.
 func (c *Clock) Keep(t *Change) error {
 	if s, own := c.State(); own {
 		return setClock(t, c.number, s)
@@ -207,10 +207,10 @@ func (c *Clock) Keep(t *Change) error {
 	return nil
 }
 
-// Forget deletes what is stored of a group's clock, with the change that drops the group.
+// Forget deletes the stored state of a group's clock, with the change that drops the group.
 func (c *Clock) Forget(t *Change) { dropClock(t, c.number) }
 
-// restore puts the server's virtual clock back to where it was when the data was last open.
+// restore sets the server's virtual clock to the stored state.
 func (c *Clock) restore(r engine.Reader) error {
 	v := c.virtual()
 	if v == nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ErrSystemClock is returned by whoever would move the system's clock.
+// ErrSystemClock is returned by an attempt to move the system's clock.
 var ErrSystemClock = errors.New("host: the clock is the system's")
 
-// TooFarBackError refuses to set a clock back behind what is stored, or behind a death.
+// TooFarBackError refuses to set a clock back before stored data, or before the expiry of an item.
 type TooFarBackError struct {
 	To     time.Time
-	Moment // that lies after To
+	Moment // the stored moment after To
 }
 
 func (e *TooFarBackError) Error() string {
 	return fmt.Sprintf("host: the clock cannot be set to %s: %s at %s", e.To.UTC(), e.What, e.At.UTC())
 }
 
-// SetClock moves the server's virtual clock, with all clocks of groups that follow it, and makes its new
-// state durable. It may be set back, to a moment that is not behind anything stored, nor behind a death. It
+// SetClock moves the server's virtual clock, with all group clocks that follow it, and makes the new state
+// durable. It may set the clock back, but not before any stored moment or before the expiry of an item. It
 // fails with ErrSystemClock, *ttl.ChangeError and *TooFarBackError.
 func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State, error) {
 	v := in.clock.virtual()
@@ -47,7 +47,7 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 		}
 		err := in.catalog.Change(ctx, func(t *Change) error { return setClock(t, 0, next) })
 		if err != nil {
-			_ = v.Rebase(v.Base(), before) // a state that it had is not refused
+			_ = v.Rebase(v.Base(), before) // restoring an earlier state is never refused
 		}
 		return err
 	})
@@ -57,7 +57,7 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 	return v.State(), nil
 }
 
-// followers are the clocks of groups that follow the server's.
+// followers returns the clocks of groups that follow the server's.
 func (in *Instance) followers() (list []*Clock) {
 	for _, r := range in.residents {
 		if r.ClockUser != nil {
@@ -67,9 +67,9 @@ func (in *Instance) followers() (list []*Clock) {
 	return slices.DeleteFunc(list, (*Clock).Own)
 }
 
-// Set moves the clock of a group. The first time gives it one of its own, which begins as the server's is,
-// and from then on is independent of it. exists is asked with the catalog's lock held whether the group is
-// still there. Errors are those of SetClock and of exists.
+// Set moves the clock of a group. The first call gives the group its own clock, which begins as the server's
+// and is then independent of it. exists is called with the catalog's lock held and checks that the group
+// still exists. The errors are those of SetClock and of exists.
 func (c *Clock) Set(ctx context.Context, change ttl.Change, exists func() error) (ttl.State, error) {
 	v := c.virtual()
 	if v == nil {
@@ -92,8 +92,8 @@ func (c *Clock) Set(ctx context.Context, change ttl.Change, exists func() error)
 	return v.State(), nil
 }
 
-// Follow lets the clock of a group follow the server's again. It fails with ErrSystemClock, with a
-// *TooFarBackError where the server's clock is behind what is stored in the group, and with the error of
+// Follow makes the clock of a group follow the server's again. It fails with ErrSystemClock, with a
+// *TooFarBackError if the server's clock is before a moment stored in the group, and with the error of
 // exists, which is as for Set.
 func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 	if c.virtual() == nil {
@@ -108,8 +108,8 @@ func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 	return m.run(ctx, server.Now(), func() error { return c.change(ctx, server, nil, exists) })
 }
 
-// change puts a group's clock on a base and makes that durable. A nil state is that of the base, which the
-// clock follows. The caller holds the catalog's lock.
+// change sets the base and the state of a group's clock and makes them durable. If own is nil the clock
+// follows the base. The caller holds the catalog's lock.
 func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exists func() error) error {
 	if err := exists(); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exis
 	return c.virtual().Rebase(base, *own)
 }
 
-// saveClock stores the state of the server's virtual clock; those of groups are stored when they are changed.
-// The caller holds the catalog's lock.
+// saveClock stores the state of the server's virtual clock. Clocks of groups are stored when they are
+// changed. The caller holds the catalog's lock.
 func (in *Instance) saveClock(ctx context.Context) error {
 	v := in.clock.virtual()
 	if v == nil {
@@ -141,15 +141,16 @@ func (in *Instance) saveClock(ctx context.Context) error {
 	return in.catalog.Change(ctx, func(t *Change) error { return setClock(t, 0, v.State()) })
 }
 
-// clockMove is a move of clocks that show the same time afterwards. The caller holds the catalog's lock.
+// clockMove moves clocks to the same time. The caller holds the catalog's lock.
 type clockMove struct {
 	in     *Instance
 	clocks []*Clock
-	back   bool // they may go back
+	back   bool // the clocks may go back
 }
 
-// run makes move, which puts the clocks to the given time. A way back is made while nothing is under way that
-// they date, with any tenant: what is written is dated either before it, and forbids it, or after it.
+// run calls move, which sets the clocks to the given time. A move back runs while no tenant has an operation
+// in progress that the clocks date. So everything written is dated either before the move, and can forbid it,
+// or after it.
 func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) error {
 	back := m.back && slices.ContainsFunc(m.clocks, func(c *Clock) bool { return c.isAhead(to) })
 	if back {
@@ -186,8 +187,8 @@ func (m *clockMove) dated() (list []ClockUser) {
 	return list
 }
 
-// hold keeps everybody from what the clocks date until release is called, tenant by tenant in the order that
-// Open was given.
+// hold blocks all operations that the clocks date until release is called. It locks the tenants in the order
+// given to Open.
 func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	var held []func()
 	release = func() {
@@ -206,8 +207,7 @@ func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// check refuses a moment that is behind what is stored, and one at which something that is dead now would be
-// alive.
+// check refuses a time that is before a stored moment, and one at which an expired item would be live again.
 func (m *clockMove) check(ctx context.Context, to time.Time) error {
 	var last Moment
 	for _, d := range m.dated() {

@@ -7,18 +7,18 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// An index of deadlines orders things by a moment: when they expire, or when they were written, where all of
-// them live equally long.
+// A deadline index orders items by a moment: their expiry, or their last write if all of them live equally
+// long.
 //
 //	+--------+--------+----+
 //	| prefix | moment | id |   no value
 //	+--------+--------+----+
 //	             8       8
 //
-// The moment is in whatever unit its tenant counts, seconds or milliseconds since 1970, and not negative. The
-// host only compares it.
+// The moment is not negative. Its unit is chosen by the tenant: seconds or milliseconds since 1970. The host
+// only compares moments.
 
-// Entry is an entry of an index of deadlines.
+// Entry is an entry of a deadline index.
 type Entry struct {
 	At int64
 	ID uint64
@@ -26,12 +26,13 @@ type Entry struct {
 
 const entryLen = 16
 
-// AppendEntry appends the key of an entry, behind the prefix that is in dst.
+// AppendEntry appends the key of an entry to dst, which holds the prefix.
 func AppendEntry(dst []byte, e Entry) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(e.At)), e.ID)
 }
 
-// ParseEntry reads the key of an entry, behind a prefix of so many bytes: engine.ErrCorrupt where it is none.
+// ParseEntry reads the key of an entry behind a prefix of the given length. It returns engine.ErrCorrupt if
+// the key is not an entry.
 func ParseEntry(prefix int, key []byte) (Entry, error) {
 	if len(key) != prefix+entryLen {
 		return Entry{}, fmt.Errorf("%w: the key %x of a deadline", engine.ErrCorrupt, key)
@@ -39,8 +40,8 @@ func ParseEntry(prefix int, key []byte) (Entry, error) {
 	return Entry{int64(binary.BigEndian.Uint64(key[prefix:])), binary.BigEndian.Uint64(key[prefix+8:])}, nil
 }
 
-// EachDue calls fn with the entries of an index up to a moment, in their order, until it returns an error or
-// no more. It is for who looks at all of them; who goes on later where he has stopped has a Pass.
+// EachDue calls fn with the entries of an index up to a moment, in order, until fn returns an error or more
+// is false. Use a Pass to continue later where a walk has stopped.
 func EachDue(r engine.Reader, prefix []byte, upto int64, fn func(Entry) (more bool, err error)) (err error) {
 	if upto < 0 {
 		return nil
@@ -62,7 +63,7 @@ func EachDue(r engine.Reader, prefix []byte, upto int64, fn func(Entry) (more bo
 	return err
 }
 
-// FirstAfter is the moment of the first entry of an index behind a moment; Never: there is none.
+// FirstAfter returns the moment of the first entry after at, or Never if there is none.
 func FirstAfter(r engine.Reader, prefix []byte, at int64) (first int64, err error) {
 	rg := engine.Prefix(prefix)
 	rg.Start = AppendEntry(append([]byte(nil), prefix...), Entry{At: max(at, -1) + 1})

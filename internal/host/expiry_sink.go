@@ -9,8 +9,8 @@ import (
 )
 
 // An expired item can be moved to an expiry sink: an archive container, a dead-letter queue, a queue that it
-// is forwarded to. It leaves its source and arrives in the sink in one transaction, so that it is in exactly
-// one place after any crash, and arrives once.
+// is forwarded to. It leaves its source and arrives in the sink in one transaction, so it is in exactly one
+// place after any crash, and arrives once.
 //
 // The source runs the transaction, which is its purge:
 //
@@ -19,56 +19,57 @@ import (
 //	Update(scopes): Begin; for each item: Take, then delete; Finish
 //	SinkTx.Leave
 //
-// Locks. Both sides hold what keeps their own data still, shared. A transaction over several tenants locks
-// them in the order that Open was given. A move of a clock uses the same order, and locks them exclusively.
-// So no two can wait for each other. The order goes by tenants, not by source and sink, so that items can
+// Both sides hold the locks that keep their own data unchanged, shared. A transaction over several tenants
+// takes them in the order given to Open. A move of a clock uses the same order and takes them exclusively. So
+// there is no deadlock. The order depends on the tenants, not on which is source and sink, so items can
 // expire in both directions.
 
 // ExpiredItem is an expired item as its sink receives it.
 type ExpiredItem struct {
 	From      string    // where it was stored: "shop/carts"
-	ID        string    // its name there
+	ID        string    // id of the item in its source
 	Body      []byte    // valid until Take returns
-	ExpiredAt time.Time // by the clock of its source
+	ExpiredAt time.Time // by the clock of the source
 }
 
-// ExpirySink receives what has expired elsewhere.
+// ExpirySink receives items that have expired in another tenant or container.
 type ExpirySink interface {
-	// Enter takes the sink's locks, shared, until SinkTx.Leave. It returns the error of ctx, or that the sink
-	// is gone or accepts nothing now: then nothing is purged either.
+	// Enter takes the sink's locks, shared, until SinkTx.Leave. It returns the error of ctx, or an error if
+	// the sink is deleted or accepts nothing now; then the item is not purged.
 	Enter(ctx context.Context) (SinkTx, error)
 }
 
 // SinkTx is the sink's part in one purge.
 type SinkTx interface {
-	// Scopes returns the scopes that the arrival of the items writes to, as far as r shows them before the
+	// Scopes returns the scopes to which storing the items writes, according to r, a read before the
 	// transaction.
 	Scopes(r engine.Reader, items []ExpiredItem) ([][]byte, error)
-	// Begin begins the part in a transaction over these scopes, or begins it anew.
+	// Begin starts the sink's part in a transaction over these scopes, or restarts it if the transaction runs
+	// again.
 	Begin(t engine.Txn)
-	// Take stores one item. It stores nothing when that needs a scope which the transaction does not have:
-	// the rest is then for another transaction, which asks for the scopes anew. An error ends the
-	// transaction.
+	// Take stores one item. If the item needs a scope that the transaction does not have, Take stores nothing
+	// and returns false: the remaining items need another transaction, for which Scopes is called again. An
+	// error ends the transaction.
 	Take(item ExpiredItem) (taken bool, err error)
-	// Finish ends the part: nothing more arrives in this transaction.
+	// Finish ends the sink's part: no more items follow in this transaction.
 	Finish()
 	// Leave releases the locks; committed reports whether the items that were taken are stored. It is called
 	// once.
 	Leave(committed bool)
 }
 
-// FindSink returns the sink of one kind with a name. It fails when there is none.
+// FindSink returns the sink with the given name. It fails if there is none.
 type FindSink func(name string) (ExpirySink, error)
 
-// OrderedSink is a sink and its place in the order of locks.
+// OrderedSink is a sink with its position in the lock order.
 type OrderedSink struct {
 	ExpirySink
-	// First reports whether the sink's locks come before those of the source: Enter is called before the
-	// source takes its own, else after.
+	// First reports whether the sink's locks precede those of the source. If so, Enter is called before the
+	// source takes its own locks, otherwise after.
 	First bool
 }
 
-// sinks are the kinds of sinks that tenants have.
+// sinks maps the kinds of sinks to the tenants that have them.
 type sinks map[string]sinkKind
 
 type sinkKind struct {
@@ -76,7 +77,7 @@ type sinkKind struct {
 	find   FindSink
 }
 
-// add adds the kinds of a tenant.
+// add registers the kinds of sinks of a tenant.
 func (h sinks) add(tenant int, kinds map[string]FindSink) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
@@ -87,16 +88,15 @@ func (h sinks) add(tenant int, kinds map[string]FindSink) error {
 	return nil
 }
 
-// NoSinkError reports that no tenant has sinks of a kind.
+// NoSinkError reports that no tenant has sinks of this kind.
 type NoSinkError struct{ Kind string }
 
 func (e *NoSinkError) Error() string {
 	return fmt.Sprintf("host: there are no expiry sinks of the kind %q", e.Kind)
 }
 
-// Sink returns the sink for what expires in the tenant source, which is named as in its KeySpace. It fails
-// with a
-// *NoSinkError, and with the error of the tenant that has the sinks.
+// Sink returns the sink for items that expire in the tenant source, given by its name in KeySpace. It fails
+// with a *NoSinkError, or with the error of the tenant that has the sinks.
 func (in *Instance) Sink(source, kind, name string) (OrderedSink, error) {
 	k, ok := in.sinks[kind]
 	if !ok {

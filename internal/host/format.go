@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// The format is the layout of the keys and values of all tenants together. The first record of the catalog
-// holds it.
+// The format is the layout of the keys and values of all tenants together. It is stored in the first record
+// of the catalog.
 //
 //	format  what is new in it                                              step to it
 //	1       the first one                                                  -
@@ -21,49 +21,48 @@ import (
 //	3       vector indexes of the kinds quantizedFlat and diskANN hold     documents: store/upgrade.go
 //	        codes of their vectors
 //
-// Open brings data of an older format up to date: it keeps them as they are in a snapshot, runs the steps of
-// the tenants one format after the other, and then writes the new format. The snapshot is a data folder that
-// the older program reads. Data of a newer format are refused.
+// Open upgrades data of an older format. It makes a snapshot of them, runs the steps of the tenants one
+// format after the other, and then stores the new format. The older program can read the snapshot as a data
+// folder. Data of a newer format are refused.
 //
-// A value that has a version of its own (an item, a change, a message) gets another version only where the
-// older one stays readable; such a change needs no new format. engine/pebble raises the format of its files
-// by itself.
+// A value with its own version (an item, a change, a message) may get a new version only if the old one stays
+// readable; such a change needs no new format. engine/pebble upgrades the format of its files independently.
 
 const (
 	// formatVersion is the format that this program reads and writes.
 	formatVersion = 3
-	// oldestFormat is the oldest one from which steps lead to it.
+	// oldestFormat is the oldest format that can be upgraded.
 	oldestFormat = 2
 )
 
-// Upgrade is a step of a tenant from one format to the next.
+// Upgrade is a tenant's step from one format to the next.
 type Upgrade struct {
 	From int
 	What string // for the log: "vector indexes get codes"
-	// Run changes the data of an engine in which no tenant lives. A crash may have interrupted an earlier run
-	// at any of its transactions, and Run is called again.
+	// Run changes the data of an engine in which no tenant is open. A crash may interrupt it after any of its
+	// transactions; then Run is called again.
 	Run func(ctx context.Context, e engine.Engine) error
 }
 
-// Upgrader is a Tenant whose keys or values were others in an older format.
+// Upgrader is a Tenant whose keys or values have changed with a format.
 type Upgrader interface {
 	Tenant
 	// Upgrades returns the tenant's steps, at most one for each format.
 	Upgrades() []Upgrade
 }
 
-// Format is the format of data that a host has opened.
+// Format describes the format of data that a host has opened.
 type Format struct {
 	Found   int // the format that the data had before they were opened; Current for fresh data
-	Current int // the format that they have now
+	Current int // the format that the data have now
 }
 
 // Format returns the format of the data.
 func (h *Host) Format() Format { return Format{h.Instance().found, formatVersion} }
 
-// upgrade brings the data of an engine up to date and returns the format that they had; formatVersion where
-// there are none. With keep it makes a snapshot before the first change. It fails with engine.ErrNewerFormat
-// and engine.ErrOlderFormat, and where the snapshot cannot be made.
+// upgrade upgrades the data of an engine and returns the format that they had, or formatVersion if there are
+// none. With keep it makes a snapshot before the first change. It fails with engine.ErrNewerFormat, with
+// engine.ErrOlderFormat, or if the snapshot cannot be made.
 func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, keep bool) (int, error) {
 	var h head
 	err := e.View(ctx, func(r engine.Reader) (err error) {
@@ -100,8 +99,7 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 	return h.Format, nil
 }
 
-// upgradable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of a format that no step
-// leads from.
+// upgradable returns engine.ErrNewerFormat or engine.ErrOlderFormat for data that cannot be upgraded.
 func (h *head) upgradable() error {
 	if h.Format >= oldestFormat && h.Format < formatVersion {
 		return nil
@@ -109,8 +107,8 @@ func (h *head) upgradable() error {
 	return h.readable()
 }
 
-// claimed fails with engine.ErrOlderFormat where the catalog has records of a tenant that is not among these:
-// its steps would be left out.
+// claimed returns engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants, since
+// that tenant's steps would be skipped.
 func claimed(r engine.Reader, tenants []Tenant) (err error) {
 	kinds := string([]byte{kindHost, kindCeiling, kindMark})
 	for _, t := range tenants {
@@ -131,8 +129,8 @@ func claimed(r engine.Reader, tenants []Tenant) (err error) {
 	return nil
 }
 
-// keepFormat makes a snapshot of the data before they get another format, and returns its name; "" where the
-// engine keeps none. One of that name is there already where a crash has interrupted an upgrade.
+// keepFormat makes a snapshot of the data before an upgrade and returns its name, or "" if the engine has no
+// snapshots. If a crash has interrupted an earlier upgrade, the snapshot exists already.
 func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, error) {
 	keeper, ok := e.(engine.Snapshotter)
 	if !ok {
@@ -150,7 +148,7 @@ func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, er
 	return name, err
 }
 
-// upgradeFrom runs the steps that lead from a format, notes the next one, and returns what was done.
+// upgradeFrom runs the steps from one format on, stores the next format, and returns what was done.
 func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from int) (
 	what []string, err error) {
 	for _, t := range tenants {

@@ -7,20 +7,22 @@ import (
 	"sync/atomic"
 )
 
-// Gate lets many pass through, or one alone. There are three ways to use it. Who shares it is inside until it
-// leaves. Who closes it waits for those to leave, lets nobody else in meanwhile, and is inside alone until it
-// opens the gate: then all that have waited are let in before anybody can close it again. Who only looks
-// never holds it, and is held up by nobody but one who is inside alone: it asks for the count of the turns
-// before it reads what the gate guards, and whether that still holds afterwards.
+// Gate is a shared/exclusive lock with context, which can also be read optimistically:
+//
+//   - Share enters together with others, until Leave.
+//   - Shut waits until all have left, lets nobody else enter meanwhile, and enters alone, until Open. Open
+//     admits all that wait in Share before anybody can shut the gate again.
+//   - Look and Still never hold the gate and wait only for an exclusive holder. A reader calls Look, reads
+//     what the gate guards, and then asks Still whether the gate was shut in between.
 type Gate struct {
-	turns   atomic.Uint64 // odd while one is inside alone; each turn adds two
-	inside  atomic.Int64  // how many share it; less gateClosed while one is inside alone or waits to be
-	closing Mutex         // who may close it
-	drained chan struct{} // one slot: the last that shared it has left the closed gate
+	turns   atomic.Uint64 // odd while the gate is held exclusively; each such turn adds two
+	inside  atomic.Int64  // number of sharers; less gateClosed while the gate is shut or being shut
+	closing Mutex         // held by the one that shuts the gate
+	drained chan struct{} // one slot: the last sharer has left the closed gate
 
-	mu      sync.Mutex      // guards what follows, and changes of inside by gateClosed
-	waiting []chan struct{} // of those who are to be let in
-	opened  chan struct{}   // closed when the one that is inside alone leaves
+	mu      sync.Mutex      // guards the fields below, and changes of inside by gateClosed
+	waiting []chan struct{} // one channel for each waiting Share
+	opened  chan struct{}   // closed by Open
 }
 
 const gateClosed = 1 << 40
@@ -28,7 +30,7 @@ const gateClosed = 1 << 40
 // NewGate returns a gate that is open.
 func NewGate() Gate { return Gate{closing: NewMutex(), drained: make(chan struct{}, 1)} }
 
-// Share enters. Its error is that of ctx, where that ends before the gate is open.
+// Share enters together with others. It returns the error of ctx if ctx ends before the gate is open.
 func (g *Gate) Share(ctx context.Context) error {
 	if g.tryShare() {
 		return nil
@@ -52,7 +54,7 @@ func (g *Gate) Share(ctx context.Context) error {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 	}
 	g.mu.Unlock()
-	if i < 0 { // it was let in at the same moment
+	if i < 0 { // it was admitted at the same moment
 		g.Leave()
 	}
 	return ctx.Err()
@@ -80,7 +82,7 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Shut enters alone. Its error is that of ctx, where that ends before the others have left.
+// Shut enters alone. It returns the error of ctx if ctx ends before the sharers have left.
 func (g *Gate) Shut(ctx context.Context) error {
 	if err := g.closing.Lock(ctx); err != nil {
 		return err
@@ -116,7 +118,7 @@ func (g *Gate) Open() {
 	g.closing.Unlock()
 }
 
-// letIn opens the gate to those who wait. The caller holds mu.
+// letIn opens the gate and admits all waiting calls of Share. The caller holds mu.
 func (g *Gate) letIn() {
 	g.inside.Add(gateClosed + int64(len(g.waiting)))
 	for _, let := range g.waiting {
@@ -125,7 +127,8 @@ func (g *Gate) letIn() {
 	g.waiting = nil
 }
 
-// Look waits while one is inside alone, and returns what Still goes by. Its error is that of ctx.
+// Look waits while the gate is held exclusively, and returns the argument for Still. It returns the error of
+// ctx.
 func (g *Gate) Look(ctx context.Context) (at uint64, err error) {
 	for {
 		if at = g.turns.Load(); at%2 == 0 {
@@ -142,9 +145,9 @@ func (g *Gate) Look(ctx context.Context) (at uint64, err error) {
 	}
 }
 
-// Still reports whether nobody has been inside alone since Look.
+// Still reports whether the gate has not been shut since Look.
 func (g *Gate) Still(at uint64) bool { return g.turns.Load() == at }
 
-// State reports how many share the gate, less a large number while somebody is inside alone or waits to be;
-// and the count of turns that Look gives.
+// State returns the number of sharers, less gateClosed while the gate is shut or being shut, and the count of
+// turns that Look returns.
 func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.turns.Load() }

@@ -11,22 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure a Host. The zero value is a good default.
+// Options configure a Host. The zero value is usable.
 type Options struct {
 	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
-	// clock. With a *ttl.Virtual the clocks can be moved, and their state is kept with the data.
+	// clock. A *ttl.Virtual can be moved, and its state is stored with the data.
 	Clock ttl.Clock
-	// Wall tells real time. Nil is the system's clock.
+	// Wall is the clock for real time. Nil is the system's clock.
 	Wall ttl.Clock
-	// Logger takes warnings and errors of background work; nil discards them.
+	// Logger receives warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
-	// ManualReaper runs no background loop: what has expired is purged by SweepNow alone.
+	// ManualReaper starts no background reaper: expired items are purged only by SweepNow.
 	ManualReaper bool
-	// FirstNumber is the number that the catalog of fresh data begins with; 0 is 1. Data in memory that take
-	// the place of other data begin above all that those have used, so that nothing that a client still knows
-	// names something else.
+	// FirstNumber is the first number that the catalog of fresh data issues; 0 is 1. Data in memory that
+	// replace other data must begin above all numbers used there, so that a number that a client remembers
+	// never names something else.
 	FirstNumber uint32
-	// Batch is how many items one step of the reaper purges at most. Default: 32.
+	// Batch is the most items that one step of the reaper purges. Default: 32.
 	Batch int
 }
 
@@ -43,7 +43,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Host keeps tenants on one engine. It lives through restores. Its methods may be called from any goroutine.
+// Host runs tenants on one engine. It stays the same across restores. Its methods are safe for concurrent
+// use.
 type Host struct {
 	tenants []Tenant
 	opts    Options
@@ -51,20 +52,20 @@ type Host struct {
 	live    atomic.Pointer[Instance]
 
 	work Mutex // one snapshot, restore, copy or Close at a time
-	turn Gate  // shut while a restore is under way; taken after work and before the catalog's lock
+	turn Gate  // shut during a restore; taken after work and before the catalog's lock
 
-	life context.Context // ends when Close is called, and with it what takes long under work
+	life context.Context // ends when Close is called, and ends long operations under work
 	end  context.CancelFunc
 }
 
-// Open lets the tenants move into an engine, finishes what a crash interrupted, and starts the reaper. The
-// order of the tenants is that of their locks. It takes the engine over: Close closes it, and a failed Open
-// has closed it.
+// Open opens the tenants on an engine, finishes what a crash interrupted, and starts the reaper. The order of
+// the tenants is the order of their locks. Open owns the engine: Close closes it, and a failed Open has
+// closed it.
 //
-// Data of an older format are brought up to date, after a snapshot of them has been made: see format.go. It
-// fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt
-// for a catalog that cannot be read, a *BehindError where a clock runs more than five minutes behind the
-// data, an error of a tenant's, and where the claims of two tenants meet.
+// Data of an older format are upgraded, after a snapshot of them has been made: see format.go. Open fails
+// with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt for an
+// invalid catalog, a *BehindError if a clock is more than five minutes behind the data, a tenant's error, and
+// an error if the key spaces of two tenants overlap.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
 	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), turn: NewGate()}
 	err := keySpaceError(tenants)
@@ -86,13 +87,13 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	return h, nil
 }
 
-// Instance is the one that the host has now.
+// Instance returns the host's present instance.
 func (h *Host) Instance() *Instance { return h.live.Load() }
 
-// Incarnation tells the instances that Restore puts in each other's place apart, and hosts from each other.
-// It waits while a restore is under way; its error is that of ctx. A call that failed with engine.ErrClosed,
-// where this has changed since before the call, has met a restore: nothing that it did is left, and it may be
-// made again.
+// Incarnation returns a number that identifies the present instance; Restore changes it, and hosts differ in
+// it. It waits for a running restore and returns the error of ctx. If a call failed with engine.ErrClosed and
+// the incarnation has changed since before the call, the call met a restore: its effects are gone, and it may
+// be retried.
 func (h *Host) Incarnation(ctx context.Context) (uint32, error) {
 	if _, err := h.turn.Look(ctx); err != nil {
 		return 0, err
@@ -100,8 +101,8 @@ func (h *Host) Incarnation(ctx context.Context) (uint32, error) {
 	return h.live.Load().incarnation, nil
 }
 
-// Close stops what runs in the background and what takes long, waits for it, and closes the engine. Calls
-// that come later fail with engine.ErrClosed.
+// Close ends background work and long operations, waits for them, and closes the engine. Later calls fail
+// with engine.ErrClosed.
 func (h *Host) Close() error {
 	h.closing("a snapshot, a restore or a fork that is under way")
 	h.end()
@@ -114,7 +115,7 @@ func (h *Host) Close() error {
 
 func (h *Host) closing(what string) { h.state.closing.Store(&what) }
 
-// Closing reports what Close is waiting for, in words; empty where it has not begun.
+// Closing returns a description of what Close is waiting for, or "" before Close.
 func (h *Host) Closing() string {
 	if what := h.state.closing.Load(); what != nil {
 		return *what

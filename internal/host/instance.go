@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Instance is an engine with its data, and all that is known of that in memory. A host has one at a time;
-// what a tenant has in it, it has for ever: after a restore there is another.
+// Instance is an engine with its data, and the state in memory that belongs to the data. A host has one at a
+// time. After a restore there is a new one; the tenants' state in the old one is never reused.
 type Instance struct {
 	host    *Host // nil for the copy of a snapshot
 	eng     engine.Engine
@@ -23,28 +23,28 @@ type Instance struct {
 	opts    Options
 	state   *shared
 	catalog Catalog
-	clock   Clock // the server's
+	clock   Clock // the server's clock
 
 	residents   []OpenTenant // in the order of the tenants
 	incarnation uint32       // fixed once open
 	found       int          // the format of the data before they were brought up to date
 	reaper      *ttl.Reaper
-	working     atomic.Int64 // foreground operations under way: what the reaper yields to
+	working     atomic.Int64 // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
-	places      map[string]int // of the tenants, by their names
+	places      map[string]int // positions of the tenants, by name
 	sinks       sinks
 }
 
-// GetFunc reads one key outside of any view: engine.Getter's method, or the like of it.
+// GetFunc reads one key outside of any view, like engine.Getter's method.
 type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error)
 
-// shared is what the instances of a host that follow each other share.
+// shared is the state that the successive instances of a host share.
 type shared struct {
-	closing    atomic.Pointer[string] // what Close waits for; nil: it has not begun
+	closing    atomic.Pointer[string] // what Close waits for; nil: Close has not begun
 	reaperHeld atomic.Bool            // see PauseReaper
 }
 
-// moveIn reads the data of an engine. No loop runs yet.
+// moveIn opens the tenants on the data of an engine. It starts no background work.
 func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
 	in := &Instance{host: h, eng: e, opts: o, state: &shared{}}
 	if h != nil {
@@ -104,7 +104,7 @@ func (in *Instance) recover(ctx context.Context) error {
 	return nil
 }
 
-// start starts the reaper, and what tenants run in the background.
+// start starts the reaper and the tenants' background work.
 func (in *Instance) start() {
 	in.openReaper()
 	for _, r := range in.residents {
@@ -114,7 +114,7 @@ func (in *Instance) start() {
 	}
 }
 
-// end stops what runs in the background and closes the engine.
+// end stops all background work and closes the engine.
 func (in *Instance) end() error {
 	if in.closed.Swap(true) {
 		return nil
@@ -136,7 +136,7 @@ func (in *Instance) end() error {
 	return err
 }
 
-// leave lets the residents store what is to be stored at the end.
+// leave lets the tenants store their final state.
 func (in *Instance) leave(ctx context.Context) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err
@@ -151,40 +151,41 @@ func (in *Instance) leave(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Host is whose instance it is, or was; nil for the copy of a snapshot.
+// Host returns the host that the instance belongs, or belonged, to; nil for the copy of a snapshot.
 func (in *Instance) Host() *Host { return in.host }
 
-// Engine is where the data lies.
+// Engine returns the engine with the data.
 func (in *Instance) Engine() engine.Engine { return in.eng }
 
-// Get reads one key outside of any view, in the fastest way that the engine has.
+// Get returns a function that reads one key outside of any view, in the fastest way that the engine has.
 func (in *Instance) Get() GetFunc { return in.get }
 
-// Catalog is the catalog of all tenants.
+// Catalog returns the catalog of all tenants.
 func (in *Instance) Catalog() *Catalog { return &in.catalog }
 
-// Incarnation tells this instance's data from what a restore has replaced or will, and from other data.
+// Incarnation returns the number that identifies the data of this instance. It differs after a restore and
+// for other data.
 func (in *Instance) Incarnation() uint32 { return in.incarnation }
 
-// Closing notes in words what Close waits for.
+// Closing records a description of what Close waits for.
 func (in *Instance) Closing(what string) { in.state.closing.Store(&what) }
 
-// Enter and Leave go around each foreground operation. While one is under way the reaper yields.
+// Enter begins a foreground operation, to which the reaper yields until Leave.
 func (in *Instance) Enter() { in.working.Add(1) }
 
 // Leave ends Enter.
 func (in *Instance) Leave() { in.working.Add(-1) }
 
-// Working is how many foreground operations are under way.
+// Working returns the number of running foreground operations.
 func (in *Instance) Working() int { return int(in.working.Load()) }
 
-// Elapsed is a watch that has just been started: what it tells is real time, whatever the data clock does.
+// Elapsed returns a function that returns the real time since this call, independent of the data clock.
 func (in *Instance) Elapsed() func() time.Duration {
 	began := in.opts.Wall.Now()
 	return func() time.Duration { return in.opts.Wall.Now().Sub(began) }
 }
 
-// viewGet is the point read of an engine without a faster one.
+// viewGet reads one key through a View, for an engine without a Getter.
 func (in *Instance) viewGet(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	var value []byte
 	var at engine.Position
@@ -201,8 +202,8 @@ func (in *Instance) viewGet(ctx context.Context, scope, key []byte) ([]byte, eng
 	return value, at, err
 }
 
-// Ping writes a record, durably, and reads it: it fails where no write could be taken now. It does not wait
-// for those who change the catalog, but for the disk.
+// Ping writes a record durably and reads it. It fails if the store cannot be written now. It waits for the
+// disk, but not for changes of the catalog.
 func (in *Instance) Ping(ctx context.Context) error {
 	_, err := in.eng.Update(ctx, [][]byte{CatalogScope()}, rewriteHead)
 	if err == nil {
@@ -211,10 +212,10 @@ func (in *Instance) Ping(ctx context.Context) error {
 	return err
 }
 
-// Never is the second that does not come.
+// Never is a second that is never reached.
 const Never = math.MaxInt64
 
-// keySpaceError says why tenants cannot live together.
+// keySpaceError returns an error if the key spaces of tenants overlap.
 func keySpaceError(tenants []Tenant) error {
 	var claims []KeySpace
 	for _, t := range tenants {

@@ -2,13 +2,13 @@ package host
 
 import "context"
 
-// Mutex is a mutual exclusion lock that is waited for no longer than a context lives.
+// Mutex is a mutual exclusion lock whose Lock can be ended by a context.
 type Mutex chan struct{}
 
 // NewMutex returns an unlocked Mutex.
 func NewMutex() Mutex { return make(Mutex, 1) }
 
-// Lock locks the mutex. It returns the error of ctx when that ends before the mutex is free.
+// Lock locks the mutex. It returns the error of ctx if ctx ends first.
 func (m Mutex) Lock(ctx context.Context) error {
 	if m.TryLock() {
 		return nil

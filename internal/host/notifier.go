@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// Notifier wakes goroutines that wait for a change of something. Its zero value is ready for use; it must not
-// be copied. All methods are safe for concurrent use.
+// Notifier wakes goroutines that wait for a change. Its zero value is ready for use; it must not be copied.
+// All methods are safe for concurrent use.
 //
 // A waiter takes the channel before it reads the state that it waits for, and a writer calls Notify after its
-// change can be read: no change is lost between the read and the wait. Notify costs one atomic load while
+// change can be read. So no change is lost between the read and the wait. Notify costs one atomic load if
 // nobody waits.
 type Notifier struct {
 	awaited atomic.Bool
 	mu      sync.Mutex
-	change  chan struct{} // of those who wait now; nil: nobody does
+	change  chan struct{} // channel of the present waiters; nil: there are none
 }
 
 // Changed returns a channel that the next Notify closes.
@@ -28,7 +28,7 @@ func (n *Notifier) Changed() <-chan struct{} {
 	return n.change
 }
 
-// Notify wakes everybody who waits.
+// Notify wakes all waiters.
 func (n *Notifier) Notify() {
 	if !n.awaited.Load() {
 		return

@@ -6,42 +6,42 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Pass is where the passes of a reaper over one index of deadlines stand. A pass goes from the lowest entry
-// that can matter to a cutoff, over as many steps as it takes, and leaves behind what survives; the next pass
-// begins at the lowest survivor. So a crowd of things that somebody keeps never keeps the reaper from what
-// lies behind them.
+// Pass is the position of a reaper's passes over one deadline index. A pass goes from the lowest entry that
+// can matter to a cutoff, in as many steps as it takes, and skips entries that may not be purged yet. The
+// next pass begins at the lowest skipped entry. So many entries that are kept do not prevent the reaper from
+// reaching those behind them.
 //
-// It belongs to whoever has the reaper's turn, but for IsPast.
+// Only the goroutine that runs the reaper may use a Pass; IsPast may be called by any.
 type Pass struct {
-	at    atomic.Int64 // what is below it has been left behind; writers compare with it
-	reach atomic.Int64 // how far the step under way can come, or the last one could: set before its view
+	at    atomic.Int64 // entries below it have been passed; writers compare with it
+	reach atomic.Int64 // the end of the present or the last step; set before the step's view
 	id    uint64
-	low   int64 // lowest survivor of the pass; 0: none
-	again int64 // the moment from which on one that the pass left behind may be purged; 0: none was
+	low   int64 // lowest entry that the pass skipped; 0: none
+	again int64 // the first moment at which a skipped entry may be purged; 0: none
 }
 
-// IsPast reports whether a pass may have left a moment of the index behind already. A writer asks when its
-// commit can be seen: a step whose view came before that has announced by then how far it goes, and one whose
-// view comes later meets what was written. Where the answer is yes the writer has the passes begin anew, by a
-// flag that the next step looks at.
+// IsPast reports whether a pass may have passed this moment of the index already. A writer calls it once its
+// commit is visible. A step whose view was older than the commit has announced its end before (Announce); a
+// step with a later view sees the commit. If IsPast returns true, the writer sets a flag that makes the next
+// step restart the pass.
 func (p *Pass) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
-// Restart lets the pass go on at a moment; 0 is the head. No step is under way: what was announced for the
-// last one is over, since it has moved the pass already.
+// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. The announcement
+// of the last step is cleared, since that step has moved the pass already.
 func (p *Pass) Restart(at int64) {
 	p.at.Store(at)
 	p.reach.Store(-1)
 	p.id, p.low, p.again = 0, 0, 0
 }
 
-// Survived notes an entry that the pass leaves behind.
+// Survived records an entry that the pass skips.
 func (p *Pass) Survived(at int64) {
 	if p.low == 0 || at < p.low {
 		p.low = at
 	}
 }
 
-// holdBack notes an entry that the pass leaves behind because it may not be purged before a moment.
+// holdBack records an entry that the pass skips because it may not be purged before until.
 func (p *Pass) holdBack(at, until int64) {
 	p.Survived(at)
 	if p.again == 0 || until < p.again {
@@ -57,10 +57,10 @@ func (p *Pass) end(cutoff int64) {
 	p.Restart(cutoff + 1)
 }
 
-// maxHeldBack is how many entries that are held back one step passes over.
+// maxHeldBack is the most entries that one step skips.
 const maxHeldBack = 4096
 
-// SweepAction is what a step does with an entry that is due.
+// SweepAction says what a step does with an entry that is due.
 type SweepAction struct {
 	kind  sweepActionKind
 	until int64
@@ -74,34 +74,34 @@ const (
 	allWait
 )
 
-// Take makes the entry a candidate.
+// Take makes a step purge the entry.
 func Take() SweepAction { return SweepAction{} }
 
-// Wait passes the entry by: it may not be purged before a moment.
+// Wait makes a step skip the entry, which may not be purged before until.
 func Wait(until int64) SweepAction { return SweepAction{waits, until} }
 
-// AllWait ends the step before the entry: neither it nor anything behind it may be purged before a moment.
+// AllWait ends the step before the entry: neither it nor any later entry may be purged before until.
 func AllWait(until int64) SweepAction { return SweepAction{allWait, until} }
 
-// Step is one step of a pass: a look from where the pass stands to a cutoff, in a view. Use: Announce, then
-// in the view Walk, then Finish.
+// Step is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call Announce,
+// then Walk in the view, then Finish.
 type Step struct {
 	Pass   *Pass
 	Prefix []byte // of the index
-	Cutoff int64  // the last moment that is due; negative: none is
+	Cutoff int64  // the last moment that is due; negative: no moment is due
 
-	upto   int64 // how far it came, where no limit stopped it: the cutoff, or before AllWait
+	upto   int64 // the end of the walk unless a limit stopped it: the cutoff, or before AllWait
 	walked bool
-	more   bool  // the limit came before the cutoff
-	ahead  int64 // moment of the first entry above the cutoff, if the walk came so far; Never: none
-	seen   bool  // ahead is known
+	more   bool  // the limit stopped the walk before the cutoff
+	ahead  int64 // moment of the first entry above the cutoff, if the walk reached it; Never: none
+	seen   bool  // ahead has been set
 }
 
-// Announce tells writers how far the step can come. It comes before the view.
+// Announce publishes how far the step can come, for writers that call IsPast. Call it before the view.
 func (s *Step) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
-// Walk appends the entries that are due to found, until there are limit of them. judge, where it is not nil,
-// can have an entry wait.
+// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, decides about each
+// entry.
 func (s *Step) Walk(r engine.Reader, found []Entry, limit int,
 	judge func(Entry) SweepAction) ([]Entry, error) {
 	from := s.Pass.at.Load()
@@ -148,8 +148,8 @@ func (s *Step) Walk(r engine.Reader, found []Entry, limit int,
 	return found, it.Close()
 }
 
-// Ahead is the moment of the first entry above the cutoff; Never: there is none. It can be asked in the view,
-// without a Walk too.
+// Ahead returns the moment of the first entry above the cutoff, or Never if there is none. It is called in
+// the view, after Walk or without it.
 func (s *Step) Ahead(r engine.Reader) (int64, error) {
 	if s.seen {
 		return s.ahead, nil
@@ -157,9 +157,9 @@ func (s *Step) Ahead(r engine.Reader) (int64, error) {
 	return FirstAfter(r, s.Prefix, s.Cutoff)
 }
 
-// Finish moves the pass behind what has been looked at. more reports that a limit stopped the step. again is
-// the moment from which on something that waits may be purged; Never: nothing waits, or the pass goes on
-// before. Survivors are noted before, by Pass.Survived.
+// Finish moves the pass behind the entries of the walk. Skipped entries must have been recorded by
+// Pass.Survived. more reports that a limit stopped the step. again is the moment at which a skipped entry may
+// be purged, or Never if none was skipped or if the pass continues before.
 func (s *Step) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// One reaper sweeps what all tenants have, a batch from each range in turn: a tenant with many ranges takes
-// its share of the pace, and none waits for another's backlog.
+// One reaper purges expired items of all tenants, a batch from each range in turn. So a tenant with many
+// ranges gets its share of the pace, and no tenant waits for another's backlog.
 
 func (in *Instance) openReaper() {
 	o := ttl.ReaperOptions{
@@ -25,19 +25,20 @@ func (in *Instance) openReaper() {
 	in.reaper = ttl.OpenReaper(o, &sweepers{in: in})
 }
 
-// sweepers shows the reaper what all tenants have. It is in the reaper's turn alone.
+// sweepers presents the ranges of all tenants to the reaper. Only the reaper's goroutine uses it.
 type sweepers struct {
 	in     *Instance
-	failed map[uint8]error // of tenants whose ranges could not be listed
+	failed map[uint8]error // errors of tenants whose ranges could not be listed
 }
 
-// unlisted stands for the ranges of a tenant that could not be listed. Its sweep fails with the reason: so
-// the others go on, the reaper tries again after a while, and who has asked for a sweep is told.
+// unlisted returns a placeholder for the ranges of a tenant that could not be listed. Its sweep fails with
+// the reason. So the other tenants are swept, the reaper retries after a while, and the caller of a sweep
+// gets the error.
 func unlisted(tenant uint8) ttl.Range {
 	return ttl.Range{Tenant: tenant, Owner: math.MaxUint32, Part: math.MaxUint16}
 }
 
-// Ranges are those of all tenants.
+// Ranges returns the ranges of all tenants.
 func (s *sweepers) Ranges(ctx context.Context) (all []ttl.Range, err error) {
 	s.failed = make(map[uint8]error)
 	for i, r := range s.in.residents {
@@ -61,7 +62,7 @@ func (s *sweepers) Ranges(ctx context.Context) (all []ttl.Range, err error) {
 	return all, nil
 }
 
-// Sweep asks the tenant whose range it is.
+// Sweep sweeps a range through its tenant.
 func (s *sweepers) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, error) {
 	if r == unlisted(r.Tenant) {
 		return ttl.Swept{Next: Never}, s.failed[r.Tenant]
@@ -69,7 +70,7 @@ func (s *sweepers) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept
 	return s.in.residents[r.Tenant].Sweep.Sweep(ctx, r, limit)
 }
 
-// Clock is the clock by which a range expires.
+// Clock returns the clock by which a range expires.
 func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
@@ -77,14 +78,14 @@ func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
 	return s.in.residents[r.Tenant].Sweep.Clock(r)
 }
 
-// SweepNow purges everything that has expired by now, each by its own clock, but for what somebody holds the
-// reaper back from, and reports how many items that were. What a moved clock has brought about has then
-// happened. Errors are engine.ErrClosed or ttl.ErrReaperClosed, that of ctx, and those of tenants, joined.
+// SweepNow purges everything that has expired by now, each item by its own clock, unless the reaper is held
+// back for it. It returns the number of purged items. After it, all effects of a clock's move have happened.
+// The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the tenants' errors, joined.
 func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(ctx)
 }
 
-// SweepAll is SweepNow for which nobody holds the reaper back: see Held.
+// SweepAll is SweepNow that also purges what the reaper is held back from: see Held.
 func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(context.WithValue(ctx, sweepsAll{}, true))
 }
@@ -92,38 +93,38 @@ func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
 // sweepsAll marks the context of the sweeps of SweepAll.
 type sweepsAll struct{}
 
-// Held tells a sweep, by its context, whether it must purge nothing where somebody holds the reaper back: a
-// pause, or what a tenant knows.
+// Held reports, for the context of a sweep, whether the sweep must respect a pause or a tenant's reason not
+// to purge.
 func Held(ctx context.Context) bool { return ctx.Value(sweepsAll{}) == nil }
 
-// HoldReaper runs fn while the reaper rests: for a tenant that purges by other rules than a sweep's.
-// ttl.ErrReaperClosed: the instance is closed, or fn met its closing.
+// HoldReaper runs fn while the reaper does not run, for a tenant that purges by other rules than a sweep's.
+// It returns ttl.ErrReaperClosed if the instance is closed before or during fn.
 func (in *Instance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {
 	return in.reaper.Do(ctx, fn)
 }
 
-// WakeReaper lets the reaper look at everything soon. It does not block.
+// WakeReaper makes the reaper check all ranges soon. It does not block.
 func (in *Instance) WakeReaper() {
-	if in.reaper != nil { // it is, while tenants move in
+	if in.reaper != nil { // nil while tenants are being opened
 		in.reaper.Wake()
 	}
 }
 
-// ReaperMetrics is what the reaper has done since the instance was opened.
+// ReaperMetrics returns the reaper's work since the instance was opened.
 func (in *Instance) ReaperMetrics() ttl.ReaperMetrics { return in.reaper.Metrics() }
 
-// PauseReaper asks all tenants to purge nothing, or lets them go on: sweeps go on, so that a tenant can tell
-// of deaths all the same, and ask ReaperPaused. When it returns with true no purge is running. A pause stays
-// over a restore, and ends with Close.
+// PauseReaper stops or resumes purging in all tenants. Sweeps continue during a pause, so that a tenant can
+// still report expired items; tenants call ReaperPaused. When PauseReaper(true) returns, no purge is running.
+// A pause outlasts a restore and ends with Close.
 func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 	in.state.reaperHeld.Store(paused)
 	return in.SettleReaper(ctx)
 }
 
-// ReaperPaused reports whether purges are stopped.
+// ReaperPaused reports whether purging is stopped.
 func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() }
 
-// SettleReaper waits for the sweep that is under way, and lets the reaper look at everything anew.
+// SettleReaper waits for the running sweep and makes the reaper check all ranges again.
 func (in *Instance) SettleReaper(ctx context.Context) error {
 	err := in.reaper.Do(ctx, func(context.Context) error { return nil })
 	in.WakeReaper()

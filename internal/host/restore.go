@@ -7,20 +7,19 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Going back to a snapshot does not change the data of the open instance: it opens the snapshot as a second
-// one and puts that in the place of the first. Each of the two has its own engine, catalog, clocks, reaper
-// and residents, so no operation can ever read of both: one that runs while its instance is replaced is
-// refused with engine.ErrClosed, at its next step into the engine at the latest, and its caller looks up anew
-// what it works on.
+// A restore does not change the data of the open instance. It opens the snapshot as a second instance and
+// replaces the first one by it. Each instance has its own engine, catalog, clocks, reaper and open tenants,
+// so no operation can read from both. An operation that runs while its instance is replaced fails with
+// engine.ErrClosed on its next engine call, and its caller looks up its objects again.
 //
-// The new instance is a new incarnation of the old: numbers of the catalog go on from the higher of the two,
-// and every scope of every tenant goes on above the highest LSN that any scope of the old has issued. So
-// nothing that a client still holds names something else than it did.
+// The new instance is a new incarnation. Catalog numbers continue from the higher of the two, and every scope
+// of every tenant continues above the highest LSN that any scope of the old instance has issued. So nothing
+// that a client remembers comes to name something else.
 
-// Restore puts all data back to a snapshot, at once and in one step: a crash leaves the one or the other.
-// What was written since the snapshot is gone; virtual clocks go back too. Operations that run meanwhile fail
-// with engine.ErrClosed; see Incarnation. It fails with engine.ErrNoSnapshot and engine.ErrDiskFull,
-// ErrNoSnapshots and errors of tenants; where it fails the host goes on as it was.
+// Restore replaces all data by a snapshot, in one step: after a crash there is either the old or the new
+// data. Writes since the snapshot are lost; virtual clocks go back too. Operations that run meanwhile fail
+// with engine.ErrClosed; see Incarnation. Restore fails with engine.ErrNoSnapshot, engine.ErrDiskFull,
+// ErrNoSnapshots and errors of tenants; then the host continues as before.
 func (h *Host) Restore(ctx context.Context, name string) error {
 	if err := h.work.Lock(ctx); err != nil {
 		return err
@@ -39,16 +38,16 @@ func (h *Host) Restore(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	next.start() // before anybody can ask it for its reaper
+	next.start() // before any caller can use its reaper
 	h.live.Store(next)
-	// Nobody waits for what the old one has to say: its data is gone.
+	// Errors of the old instance that only say it is closed do not matter: its data are deleted.
 	if err := old.end(); err != nil && !Classify(err).Gone() {
 		h.opts.Logger.Warn("closing the data that a restore has replaced", "error", err)
 	}
 	return nil
 }
 
-// replace makes a new instance of a snapshot while the catalog of the old one stands still.
+// replace makes a new instance of a snapshot while the catalog of the old one is locked.
 func (h *Host) replace(
 	ctx context.Context, old *Instance, k engine.Snapshotter, name string,
 ) (*Instance, error) {
@@ -64,7 +63,7 @@ func (h *Host) replace(
 	if err != nil {
 		return nil, err
 	}
-	old.highest(scopes) // so that each scope knows its position when the engine has stopped
+	old.highest(scopes) // so that the position of each scope is in memory when the engine has stopped
 	virtual := old.clock.virtual()
 	clock, _ := old.clock.State()
 	var next *Instance
@@ -89,7 +88,7 @@ func (h *Host) replace(
 	return next, nil
 }
 
-// highest is the highest LSN that a client can have seen of any of the scopes, or of one that was dropped.
+// highest returns the highest LSN that a client can have seen of any of the scopes, or of a dropped scope.
 // The caller holds the catalog's lock.
 func (in *Instance) highest(scopes [][]byte) uint64 {
 	high := in.catalog.head.Highest

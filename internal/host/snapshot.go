@@ -11,22 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A snapshot is the data of all tenants at one moment, under a name, kept by the engine with a note: a JSON
-// object with the member "time", and one of each tenant.
+// A snapshot is the data of all tenants at one moment, stored by the engine under a name. Its note is a JSON
+// object with the member "time" and one member of each tenant.
 
 // Snapshot describes one snapshot.
 type Snapshot struct {
 	Name  string
-	Time  time.Time                  // of the server's clock, when it was made
-	Notes map[string]json.RawMessage // the members of its note
-	// Bytes on disk. Files that it shares with the data, or with other snapshots, count in full.
+	Time  time.Time                  // when it was made, by the server's clock
+	Notes map[string]json.RawMessage // the members of the note
+	// Bytes is the size on disk. Files shared with the data or with other snapshots count in full.
 	Bytes int64
 }
 
 const noteTime = "time"
 
-// Snapshot keeps the present state of all data under a name: all that has been acknowledged, and the state of
-// virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
+// Snapshot stores the present state of all data under a name: everything that has been acknowledged, and the
+// state of virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
 // engine.ErrDiskFull.
 func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	if err := h.work.Lock(ctx); err != nil {
@@ -49,7 +49,7 @@ func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	return Snapshot{}, err
 }
 
-// keep makes a snapshot while the catalog stands still.
+// keep makes a snapshot while the catalog is locked.
 func (in *Instance) keep(ctx context.Context, keeper engine.Snapshotter, name string) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (in *Instance) keep(ctx context.Context, keeper engine.Snapshotter, name st
 	return keeper.Snapshot(ctx, name, note)
 }
 
-// note is what a snapshot's note says: the time first, then the tenants in their order.
+// note returns a snapshot's note: the time first, then the tenants' members in their order.
 func (in *Instance) note() ([]byte, error) {
 	b := []byte("{")
 	add := func(member string, value any) error {
@@ -89,7 +89,7 @@ func (in *Instance) note() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Snapshots are all snapshots by name.
+// Snapshots returns all snapshots, sorted by name.
 func (h *Host) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	if err := h.work.Lock(ctx); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func snapshots(ctx context.Context, keeper engine.Snapshotter) ([]Snapshot, erro
 	return list, nil
 }
 
-// DeleteSnapshot frees a snapshot: engine.ErrNoSnapshot where there is none. What was restored from it stays.
+// DeleteSnapshot removes a snapshot, or returns engine.ErrNoSnapshot. Data restored from it stay.
 func (h *Host) DeleteSnapshot(ctx context.Context, name string) error {
 	if err := h.work.Lock(ctx); err != nil {
 		return err
@@ -135,9 +135,9 @@ func (h *Host) DeleteSnapshot(ctx context.Context, name string) error {
 	return keeper.DropSnapshot(ctx, name)
 }
 
-// WithSnapshot opens a private copy of a snapshot, lets the given tenants move into it and runs fn, to read
-// there: the tenants find what they had, and nothing of them is started. The copy ends with the call. Close
-// ends fn's context, and waits for it; the error is then engine.ErrClosed.
+// WithSnapshot opens a private copy of a snapshot with the given tenants and runs fn, which may read from it.
+// No background work is started. The copy is deleted when the call ends. Close ends fn's context and waits
+// for fn; the error is then engine.ErrClosed.
 func (h *Host) WithSnapshot(ctx context.Context, name string, tenants []Tenant,
 	fn func(ctx context.Context, then *Instance) error) error {
 	if err := h.work.Lock(ctx); err != nil {
@@ -164,7 +164,7 @@ func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
 	if err != nil {
 		return err
 	}
-	defer e.Close() // a copy that is thrown away
+	defer e.Close() // the copy is discarded: an error does not matter
 	o := Options{Clock: ttl.NewVirtual(ttl.Real{})}
 	o = o.withDefaults()
 	if _, err := upgrade(ctx, e, o, h.tenants, false); err != nil {
@@ -184,17 +184,17 @@ func (h *Host) keeper() (engine.Snapshotter, error) {
 	return nil, ErrNoSnapshots
 }
 
-// Adopt makes data of its own of data that were copied, such as a snapshot's: incarnations of the two differ
-// from then on. Data of an older format are brought up to date. The engine must be freshly opened; Open, with
-// the same tenants, comes after.
+// Adopt turns copied data, such as a snapshot's, into independent data: it gives them a new incarnation. Data
+// of an older format are upgraded. The engine must be freshly opened; afterwards call Open with the same
+// tenants.
 func Adopt(ctx context.Context, e engine.Engine, tenants ...Tenant) error {
 	_, err := adopt(ctx, e, Options{}.withDefaults(), tenants, head{})
 	return err
 }
 
-// adopt makes the data of an engine that nothing has opened yet a new incarnation, whose catalog hands out no
-// number below that of the old head, and in which no scope of any tenant issues an LSN up to its highest. It
-// brings them up to date first, and returns the format that they had.
+// adopt makes the data of a freshly opened engine a new incarnation. Its catalog issues no number below the
+// next number of the old head, and no scope of any tenant issues an LSN up to the old head's highest. It
+// upgrades the data first and returns the format that they had.
 func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old head) (int, error) {
 	incarnation, err := newIncarnation()
 	if err != nil {
@@ -219,7 +219,7 @@ func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, ol
 		next.Incarnation = incarnation
 		next.Next = max(next.Next, old.Next)
 		next.Highest = max(next.Highest, old.Highest)
-		if old.Next > 0 { // these data take the place of the old
+		if old.Next > 0 { // these data replace the old ones
 			next.Floor = next.Next
 		}
 		if err := SetRecord(t, headKey(), next); err != nil {
@@ -237,7 +237,7 @@ func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, ol
 	return found, err
 }
 
-// scopesOf are the scopes of all tenants in some data, and the catalog's.
+// scopesOf returns the scopes of all tenants in the given data, and the catalog's.
 func scopesOf(r engine.Reader, tenants []Tenant) ([][]byte, error) {
 	scopes := [][]byte{CatalogScope()}
 	for _, t := range tenants {

@@ -14,16 +14,16 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The verbs of an Act that a Step does not have.
+// The verbs that an Act has in addition to those of a Step.
 const (
 	Advance = "advance" // seconds: the clock goes on
-	Back    = "back"    // seconds: the clock is set back, if the store allows it
+	Back    = "back"    // seconds: the clock is set back, if the store permits it
 )
 
-// An Act is what somebody else does in a gap of a step: a Sweep, a List, an Advance, a Back, a Default, a
-// Reindex or a Split. It takes place in the gap of this number, counted from 0, or where it would have to
-// wait there in the first one behind it in which it need not, at the latest when the step is over. An act
-// that changes something waits for those before it.
+// Act is something that happens concurrently, in a gap of a step: a Sweep, a List, an Advance, a Back, a
+// Default, a Reindex or a Split. It runs in the gap with its number, counted from 0. If it would have to wait
+// there, it runs in the first later gap in which it need not wait, or at the latest after the step. An act
+// that changes something waits for the acts before it.
 type Act struct {
 	Gap  int
 	Verb string
@@ -69,9 +69,9 @@ func actsText(acts []Act) string {
 	return strings.Join(words, ",")
 }
 
-// acts are the step's acts, and changes those that change something.
+// acts returns the step's acts, and changes returns those that change something.
 func (s Step) acts() []Act {
-	acts, _ := parseActs(s.Between) // ParseStep has looked
+	acts, _ := parseActs(s.Between) // ParseStep has checked it
 	return acts
 }
 
@@ -84,14 +84,15 @@ func (a Act) seconds() int64 {
 	return n
 }
 
-// mostGaps is about how many gaps a step has, and how many acts it gets.
+// mostGaps is about how many gaps a step has; the other constant is the most acts of a step.
 const (
 	mostGaps = 6
 	mostActs = 4
 )
 
-// drawActs gives a step acts that leave it judgeable: what is made of several requests, each at a moment of
-// its own, meets nothing that changes its answer. It returns by how many seconds the clock goes on.
+// drawActs draws acts for a step whose answer can still be checked: a step of several requests, which run at
+// different moments, gets no act that changes its answer. It returns by how many seconds the acts advance the
+// clock.
 func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	var acts []Act
 	gap := r.IntN(mostGaps)
@@ -127,44 +128,44 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	}
 	slices.SortStableFunc(acts, func(a, b Act) int { return a.Gap - b.Gap })
 	if s.Between = actsText(acts); len(s.changes()) > 0 && (s.Verb == List || s.Verb == Ask) {
-		s.Page = 1000 // in one request
+		s.Page = 1000 // all in one request
 	}
 	return seconds
 }
 
-// interruptible reports whether something may happen in the gaps of a step. Changes of the container are made
-// behind its gate.
+// interruptible reports whether acts may run in the gaps of a step. Changes of the container run while its
+// gate is shut.
 func (s Step) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
 
-// severalRequests reports whether a step may be more than one request to the store, or one that does several
-// things one by one. Items that are found by a query are read one by one as well.
+// severalRequests reports whether a step may be several requests to the store, or one that does several
+// things one by one. Items found by a query are read one by one, too.
 func (s Step) severalRequests() bool {
 	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic ||
 		s.Verb == List && s.EPK != "" ||
 		(s.Verb == List || s.Verb == Open) && s.U != ""
 }
 
-// spans reports whether a step may name ranges, or tell things in their order.
+// spans reports whether the answer of a step may depend on the ranges or on their order.
 func (s Step) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
 
-// An interruption is a step while its acts take place.
+// interruption is the state of a step while its acts run.
 type interruption struct {
 	s        *subject
 	acts     []Act
 	done     []bool
-	answers  []string // of the changes, in their order
+	answers  []string // answers of the acts that change something, in their order
 	waiting  *visit   // a sweep that waits for a scope
-	indexing bool     // a change of the indexing policy has come, and the reindexer is held up
+	indexing bool     // an indexing policy has been changed, and the reindexer is blocked
 	gaps     int
-	over     bool // the step is
+	over     bool // the step is over
 	failed   error
 }
 
-// interrupted does a step while its acts take place.
+// interrupted runs a step and its acts.
 func (s *subject) interrupted(step Step) (string, error) {
 	in := &interruption{s: s, acts: step.acts()}
 	in.done = make([]bool, len(in.acts))
@@ -173,7 +174,7 @@ func (s *subject) interrupted(step Step) (string, error) {
 	got, err := s.between.during(in.gap, func() (string, error) {
 		got, err := s.do(step)
 		if in.waiting != nil {
-			in.resume() // there is nothing left that it could wait for
+			in.resume() // nothing is left that it could wait for
 		}
 		return got, err
 	})
@@ -184,7 +185,7 @@ func (s *subject) interrupted(step Step) (string, error) {
 	return got, errors.Join(err, in.failed)
 }
 
-// gap is one gap of the step.
+// gap runs the acts of one gap of the step.
 func (in *interruption) gap() {
 	if in.waiting != nil {
 		in.resume()
@@ -201,7 +202,7 @@ func (in *interruption) gap() {
 	in.gaps++
 }
 
-// end lets take place what could not before.
+// end runs the acts that could not run before.
 func (in *interruption) end() {
 	in.over = true
 	for i := range in.acts {
@@ -234,7 +235,7 @@ func (in *interruption) changesBefore(i int) bool {
 	return false
 }
 
-// act lets an act take place, which it does unless it would have to wait.
+// act runs an act, unless the act would have to wait.
 func (in *interruption) act(i int) {
 	a := in.acts[i]
 	if !in.over && a.Verb != Advance && (a.Verb == Sweep && in.s.cleared || !in.open()) {
@@ -274,7 +275,7 @@ func (in *interruption) open() bool {
 	return fault.ErrorCode(v.err) != fault.CodeCanceled
 }
 
-// resume lets a sweep go on that waits.
+// resume continues a waiting sweep.
 func (in *interruption) resume() {
 	v := in.waiting
 	if v.resume() {
@@ -286,7 +287,7 @@ func (in *interruption) resume() {
 	}
 }
 
-// act does what an act says. A change that would have to wait is answered with CodeCanceled.
+// act performs an act. A change that would have to wait returns CodeCanceled.
 func (s *subject) act(ctx context.Context, a Act) (string, error) {
 	var err error
 	switch a.Verb {

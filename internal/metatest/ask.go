@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// ask answers a query by looking at every live item of its scope.
+// ask answers a query by evaluating it over all live items of its scope.
 func (w *Twin) ask(s Step) string {
 	tree, err := syntax.Parse(s.Text)
 	if err != nil || !w.config.Lenient && Refused(tree, w.policy) {
@@ -32,7 +32,7 @@ func (w *Twin) ask(s Step) string {
 	return AnswerText(tree, rows)
 }
 
-// decode reads a value that is known to be JSON.
+// decode decodes text that is known to be JSON.
 func decode(text string) any {
 	v, err := naive.Decode([]byte(text))
 	if err != nil {
@@ -41,7 +41,7 @@ func decode(text string) any {
 	return v
 }
 
-// Values are the parameters as package naive takes them.
+// Values returns the parameters in the form of package naive.
 func (q Query) Values() map[string]any {
 	values := map[string]any{}
 	for _, p := range q.Params {
@@ -50,7 +50,7 @@ func (q Query) Values() map[string]any {
 	return values
 }
 
-// Parameters are the parameters as package store takes them.
+// Parameters returns the parameters in the form of package store.
 func (q Query) Parameters() (list []store.Parameter) {
 	for _, p := range q.Params {
 		list = append(list, store.Parameter{Name: p.Name, Value: jsondoc.Of([]byte(p.Value))})
@@ -58,8 +58,8 @@ func (q Query) Parameters() (list []store.Parameter) {
 	return list
 }
 
-// AnswerText writes the rows of a query, without the system properties that a twin cannot know, so that equal
-// answers have equal texts: in order where the order means something.
+// AnswerText formats the rows of a query so that equal answers have equal texts. It omits the system
+// properties that a twin cannot know. It sorts the rows unless their order is significant.
 func AnswerText(q *syntax.Query, rows []any) string {
 	texts := make([]string, len(rows))
 	for i, row := range rows {
@@ -71,8 +71,8 @@ func AnswerText(q *syntax.Query, rows []any) string {
 	return "[" + strings.Join(texts, " ") + "]"
 }
 
-// Ordered reports whether the order of a query's rows means something. That of groups and of distinct values
-// does not, unless ORDER BY says otherwise.
+// Ordered reports whether the order of a query's rows is significant. The order of groups and of distinct
+// values is not, unless the query has ORDER BY.
 func Ordered(q *syntax.Query) bool {
 	return q.OrderBy != nil || !q.Select.Distinct && len(q.GroupBy) == 0 &&
 		!slices.ContainsFunc(q.From, func(src *syntax.Source) bool {
@@ -80,7 +80,7 @@ func Ordered(q *syntax.Query) bool {
 		})
 }
 
-// WithoutSystem leaves out the system properties that are not the same in every container: all but _ts.
+// WithoutSystem removes the system properties that differ between containers: all but _ts.
 func WithoutSystem(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -102,7 +102,7 @@ func WithoutSystem(v any) any {
 	return v
 }
 
-// ask asks the store, page by page.
+// ask runs the query in the store, page by page.
 func (s *subject) ask(step Step) (string, error) {
 	tree, err := syntax.Parse(step.Text)
 	if err != nil {
@@ -139,8 +139,8 @@ func (s *subject) ask(step Step) (string, error) {
 	}
 }
 
-// paged checks the rules of pages. Only one that is the whole answer, made of all documents at once, may be
-// longer than what was asked for.
+// paged checks the size of a page. A page may only be longer than requested if it is the whole answer,
+// computed from all documents at once.
 func paged(page store.QueryPage, r store.QueryRequest, before int) error {
 	switch n := len(page.Rows); {
 	case r.MaxItems > 0 && n > r.MaxItems && (before > 0 || page.Continuation != ""):

@@ -13,18 +13,18 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A batch is one step, so that a history stays a list: its first argument says how its operations hang
-// together, the others are operations as verb:key, or replace:key:id for one that gives the item another id.
-// All documents in it are made of the step's own ttl, u and v.
+// A batch is one step, so that a history stays a list. Its first argument says how its operations are
+// connected. The other arguments are operations as verb:key, or replace:key:id for one that gives the item
+// another id. All documents in it use the step's own ttl, u and v.
 //
 //	at 7 batch atomic create:a@x patch:b@x delete:c@x ttl=5 v=3
 const (
 	Atomic = "atomic" // all or nothing
-	Bulk   = "bulk"   // each for itself
-	Stop   = "stop"   // each for itself, up to the first that fails
+	Bulk   = "bulk"   // each operation by itself
+	Stop   = "stop"   // each operation by itself, up to the first that fails
 )
 
-// operations are the steps that a batch is made of.
+// operations returns the steps of a batch.
 func (s Step) operations() []Step {
 	list := make([]Step, 0, len(s.Args)-1)
 	for _, a := range s.Args[1:] {
@@ -37,7 +37,7 @@ func (s Step) operations() []Step {
 	return list
 }
 
-// refusals are the answers of operations that failed.
+// refusals lists the answers of failed operations.
 var refusals = []string{fault.CodeBadRequest.String(), fault.CodeNotFound.String(),
 	fault.CodeConflict.String(),
 	fault.CodePreconditionFailed.String(), fault.CodePartitionKeyMismatch.String()}
@@ -78,7 +78,7 @@ func (w *Twin) copyItems() []*twinItem {
 	return items
 }
 
-// patch sets those of ttl, u and v that the step has.
+// patch sets the step's ttl, u and v, if they are given.
 func (w *Twin) patch(s Step) string {
 	it := w.find(s.Key())
 	if it == nil {
@@ -112,7 +112,7 @@ func (w *Twin) patch(s Step) string {
 
 type member struct{ name, token string }
 
-// patched are the members that a patch sets.
+// patched returns the members that a patch sets.
 func (s Step) patched() []member {
 	var list []member
 	for _, m := range []member{{"ttl", s.TTL}, {"base", s.baseToken()}, {"u", s.U}, {"v", s.V}} {
@@ -131,7 +131,7 @@ func withMember(body, name, token string) string {
 	return body[:len(body)-1] + `,"` + name + `":` + token + "}"
 }
 
-// patchOf is the patch of a step as a client would send it.
+// patchOf returns the patch of a step as a client would send it.
 func patchOf(s Step) (*store.Patch, error) {
 	var ops []string
 	for _, m := range s.patched() {
@@ -155,7 +155,7 @@ func (s *subject) patch(step Step) (string, error) {
 	return s.wrote("patched", step, it, receipt, string(it.Body()))
 }
 
-// wrote records what a write has stored, and returns its answer. body is what the document must be.
+// wrote records a successful write and returns its answer. body is the document that the store must have.
 func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Receipt,
 	body string) (string, error) {
 	if err := s.learn(step.Document(), it, receipt, body); err != nil {
@@ -166,7 +166,7 @@ func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Rec
 		it.Timestamp()-began), nil
 }
 
-// note keeps the etag of what a step has written. Of an id that was given up nothing is known.
+// note records the etag of a written item. If the step changed the id, the etags of the old id are forgotten.
 func (s *subject) note(step Step, it store.Item) {
 	if step.Document() != step.Key() {
 		delete(s.last, step.Key())
@@ -203,7 +203,7 @@ func (s *subject) batch(step Step) (string, error) {
 	answers := make([]string, len(steps))
 	for i, sub := range steps {
 		r := out.Results[i]
-		receipt.Range, receipt.LSN = "", r.Item.LSN() // where the ranges are now has been looked at
+		receipt.Range, receipt.LSN = "", r.Item.LSN() // the present ranges were checked above
 		if answers[i], err = s.result(sub, r, receipt); err != nil {
 			return "", err
 		}
@@ -211,8 +211,8 @@ func (s *subject) batch(step Step) (string, error) {
 	return strings.Join(answers, "; "), nil
 }
 
-// batched looks at the LSNs of a batch: an atomic one is one transaction, one that goes on after a failure is
-// one in each range.
+// batched checks the LSNs of a batch. An atomic batch is one transaction; a batch that continues after
+// failures is one transaction in each range.
 func (s *subject) batched(how string, steps []Step, out store.BatchResult, receipt store.Receipt) error {
 	written, deleted := map[int][]store.Item{}, false
 	for i, r := range out.Results {
@@ -241,7 +241,7 @@ func (s *subject) batched(how string, steps []Step, out store.BatchResult, recei
 	return nil
 }
 
-// result writes the result of one operation of a batch as the twin does.
+// result formats the result of one operation of a batch as the twin does.
 func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receipt) (string, error) {
 	switch {
 	case r.Err != nil:

@@ -1,7 +1,7 @@
-// Package metatest writes random histories of a container and compares what a store answers with what a plain
-// map would: the store's rules said a second time, as simply as they can be said.
+// Package metatest generates random histories of a container and compares the answers of a store with those
+// of a simple model, which states the store's rules a second time, as simply as possible.
 //
-// A history is text, one step a line, so that what a failing test prints can be read, cut down by hand and
+// A history is text, one step a line, so that the output of a failing test can be read, reduced by hand and
 // kept as a golden timeline:
 //
 //	timeline kind=v2 ranges=1 default=10 unique
@@ -15,51 +15,51 @@
 //
 // The parts, in the order in which data flows:
 //
-//   - Generate draws a history from a seed. Its keys, times to live and unique values come from small sets, so that
-//     steps collide; an etag is named by its role (cur, old), so that a history still means something when a
-//     step is taken out of it.
-//   - Mode.Apply puts the axes into the history: sweeps and reopens become steps, the number of ranges and the indexing
-//     policy that it begins with settings, and what others do while a step is under way its acts (Act).
-//   - Run gives each step to a Subject and to a Twin and compares the two answers, and Shrink cuts a failing
-//     history down.
-//   - Check does all of this for many seeds and all axes.
+//   - Generate draws a history from a seed. Its keys, times to live and unique values come from small sets,
+//     so that steps collide. An etag is named by its role (cur, old), so that a history stays meaningful when
+//     a step is removed.
+//   - Mode.Apply adds the conditions of a mode to the history: sweeps and reopens become steps, the number of
+//     ranges and the initial indexing policy become settings, and concurrent operations become acts (Act).
+//   - Run gives each step to a Subject and to a Twin and compares the two answers, and Shrink reduces a
+//     failing history.
+//   - Check does all of this for many seeds and all modes.
 //
 // # The twin
 //
-// The Twin has no floors, no generations and no index. It lets its clock pass second by second and marks, in
-// every second, the items that the plain rule says are dead; the mark never goes away. That the store, which
-// keeps two numbers instead, gives the same answers is the point of the exercise. Queries it leaves to
-// package naive, over the items that are alive; of the indexing policy it knows only which ORDER BY is
-// refused under it (Refused).
+// The Twin is the model. It has no floors, no generations and no index. Its clock passes second by second,
+// and in every second it marks the items that have expired by the plain rule; a mark is never removed. The
+// store keeps two numbers instead; the test proves that its answers are the same. For queries the Twin uses
+// package naive, over the live items. Of the indexing policy it only models which ORDER BY is refused
+// (Refused).
 //
-// # What comes between
+// # Concurrent operations
 //
-// A step can meet others in its gaps, which are the calls that it makes of the engine:
+// Other operations can run in the gaps of a step, which are its calls of the engine:
 //
 //	at 9 create a@x ttl=5 v=4 between=2:advance:7,2:sweep
 //
-// Gap 2 of a write lies behind its closure and before its commit. There the clock goes on by seven seconds,
-// and the reaper comes. One goroutine runs at a time (between), and who would have to wait comes later: so
-// such a history goes the same way each time, and is cut down like any other. The step takes effect at one
-// moment, before, between or behind what changes meanwhile; the answer must be that of one of those
-// (outcomes), and the history goes on with the twins that would have given it. Each sweep in such a history
-// reports how much it leaves, which is what is alive and nothing else.
+// Gap 2 of a write is after its closure and before its commit. In the example the clock advances there by
+// seven seconds, and then the reaper runs. Only one goroutine runs at a time (between), and an act that would
+// have to wait is postponed. So such a history is deterministic, and can be reduced like any other. The step
+// takes effect at one moment: before, between or after the concurrent changes. Its answer must be the answer
+// of one of these moments (outcomes), and the history continues with the twins that would have given this
+// answer. Each sweep in such a history reports how many items are left: exactly the live ones.
 //
 // # Worlds
 //
-// A World is a smaller kind of history, of times to live alone: leases, ceilings and imports beside the
-// writes, and 25 partitions that share a container, a default and a clock. Its Simulation goes second by
-// second, too, and shares nothing with the Twin.
+// A World is a smaller kind of history, only about times to live: leases, ceilings and imports beside the
+// writes, and 25 partitions that share a container, a default and a clock. Its Simulation advances second by
+// second, too, and shares no code with the Twin.
 //
 // # Queries
 //
-// RandomFields and RandomQuery draw documents and queries from the same few words, so that the one finds the
-// other. They serve tests of queries without histories as well.
+// RandomFields and RandomQuery draw documents and queries from the same few words, so that queries find
+// documents. They are also used by tests of queries without histories.
 //
 // # Names instead of values
 //
-// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they came up (e1,
-// e2, r1), and times by the seconds since the history began. OpenStore, the Subject over package store, keeps
-// what each name stood for and fails where an etag, a rid or an LSN comes to name something else. The rows of
-// a query are shown without them.
+// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they appeared (e1,
+// e2, r1), and gives times in seconds since the history began. OpenStore, the Subject over package store,
+// records what each name stands for and fails if an etag, a rid or an LSN comes to stand for something else.
+// The rows of a query are shown without them.
 package metatest

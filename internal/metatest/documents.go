@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// The words that random documents and random queries are made of: few, so that queries find something. They
-// are JSON tokens without blanks. Among them are neighbours at the length at which terms of an index are cut,
-// strings that are sorted differently by other rules than code points, numbers that a double cannot tell
-// apart, and zeros of both signs.
+// The words of random documents and random queries. They are few, so that queries find documents. They are
+// JSON tokens without blanks: strings with a common prefix as long as an index term is cut at, strings that
+// other collations sort differently from code points, numbers that a double cannot distinguish, and zeros of
+// both signs.
 func numbers() []string {
 	return []string{"0", "1", "2", "3", "1", "2", "1", "2", "2.5", "-1", "-0.0", "1.0", "10", "-7"}
 }
@@ -64,8 +64,8 @@ func arrayOf(n int, elem func() string) string {
 	return "[" + strings.Join(elems, ",") + "]"
 }
 
-// RandomFields draws the members that queries ask for, as a JSON object without blanks. Each may be missing
-// or be of another type than in most documents.
+// RandomFields draws the members that queries refer to, as a JSON object without blanks. Each may be missing
+// or have another type than in most documents.
 //
 //	n  a number          s     a string              tags  an array of scalars
 //	b  a boolean         o     an object, nested     list  an array of objects

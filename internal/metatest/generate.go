@@ -5,9 +5,8 @@ import (
 	"strconv"
 )
 
-// Generate draws a history of n steps. Everything comes from small sets, so that the steps get in each
-// other's way. One history in sixteen is crowded: it begins with more items than a sweep takes at once, or a
-// page holds by itself.
+// Generate draws a history of n steps. All values come from small sets, so that the steps affect each other.
+// One history in sixteen begins with more items than one sweep purges or one page holds.
 func Generate(r *rand.Rand, n int) History {
 	g := generator{r: r, config: Config{Ranges: 1,
 		Kind:    pick(r, V2, V2, V1, Hierarchical),
@@ -32,7 +31,7 @@ func Generate(r *rand.Rand, n int) History {
 	for i := range n {
 		s := g.step(i)
 		h.Steps = append(h.Steps, s)
-		if s.Verb == Reindex { // documents are still being indexed anew
+		if s.Verb == Reindex { // documents may still be being reindexed
 			h.Steps = append(h.Steps, g.query(), g.query())
 		} else if g.chance(4) {
 			h.Steps = append(h.Steps, g.query())
@@ -50,13 +49,13 @@ type generator struct {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// chance is true once in n.
+// chance returns true in one of n cases.
 func (g *generator) chance(n int) bool { return g.r.IntN(n) == 0 }
 
 func (g *generator) step(i int) Step {
 	g.at += 1000 * int64(pick(g.r, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, g.r.IntN(13)))
 	if g.chance(8) {
-		g.at += 500 // a second has a middle
+		g.at += 500 // half a second
 	}
 	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace,
 		Replace, Replace, Delete, Delete, Patch, Patch, Batch, Batch,
@@ -123,7 +122,7 @@ func (g *generator) key() string {
 	return pick(g.r, "a", "a", "b", "c") + "@" + pick(g.r, g.partitions...)
 }
 
-// batch draws a batch, for the most part on items of one partition.
+// batch draws a batch, mostly of items of one partition.
 func (g *generator) batch(s *Step, i int) {
 	g.values(s, i)
 	s.Args = []string{pick(g.r, Atomic, Atomic, Bulk, Bulk, Stop)}
@@ -159,7 +158,7 @@ func (g *generator) document(s *Step, i int) {
 	}
 }
 
-// values draws what most documents hold.
+// values draws the usual members of a document.
 func (g *generator) values(s *Step, i int) {
 	s.V = strconv.Itoa(i) // no two writes have the same content
 	switch g.r.IntN(20) {

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// The kinds of partition key that a container of a history can have.
+// The kinds of partition keys of a history's container.
 const (
 	V2           = "v2"   // one path, hashed by version 2
 	V1           = "v1"   // one path, hashed by version 1
 	Hierarchical = "hier" // two paths
 )
 
-// Config is the container of a history.
+// Config describes the container of a history.
 type Config struct {
 	Kind    string // V2, V1 or Hierarchical
 	Ranges  int    // partition ranges
 	Unique  bool   // "/u" is unique in a partition
-	Policy  string // the indexing policy that it begins with; empty is DefaultPolicy
+	Policy  string // the initial indexing policy; empty is DefaultPolicy
 	Lenient bool   // ORDER BY is answered without an index
-	Default string // the default time to live that it begins with: a JSON token, or off
-	// Between lets the acts of steps take place in the gaps of their operations: see Act.
+	Default string // the initial default time to live: a JSON token, or off
+	// Between makes the acts of steps run in the gaps of their operations: see Act.
 	Between bool
-	// Doors is by how many stores over one engine the steps are answered, in turns; 0 is 1.
+	// Doors is the number of stores over one engine that answer the steps in turn; 0 is 1.
 	Doors int
 }
 
@@ -35,7 +35,7 @@ func (c Config) paths() []string {
 	return []string{"/pk"}
 }
 
-// String writes the configuration as the line above a history.
+// String formats the configuration as the first line of a history.
 func (c Config) String() string {
 	s := fmt.Sprintf("timeline kind=%s ranges=%d default=%s", c.Kind, c.Ranges, c.Default)
 	if c.Unique {
@@ -56,13 +56,13 @@ func (c Config) String() string {
 	return s
 }
 
-// A History is what happened to one container.
+// History is a sequence of operations on one container.
 type History struct {
 	Config Config
 	Steps  []Step
 }
 
-// String writes the history a step a line.
+// String formats the history, one step a line.
 func (h History) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, h.Config)
@@ -72,8 +72,8 @@ func (h History) String() string {
 	return b.String()
 }
 
-// ParseSteps reads lines of steps; blank lines and lines that begin with '#' are left out. The first step
-// without a moment happens at second 0, any other at the moment of the one before.
+// ParseSteps parses lines of steps. It ignores blank lines and lines that begin with '#'. A step without a
+// moment has the moment of the step before it; the first step has second 0.
 func ParseSteps(text string) ([]Step, error) {
 	var steps []Step
 	var now int64
@@ -92,25 +92,25 @@ func ParseSteps(text string) ([]Step, error) {
 	return steps, nil
 }
 
-// How often something happens between the steps of a history.
+// How often a mode adds an operation between the steps of a history.
 const (
 	Never     = "never"
 	Sometimes = "sometimes"
 	Always    = "always" // after every step
 )
 
-// A Mode is one point on the axes that must not change an answer (the ranges change the order of a whole
-// list).
+// Mode is a combination of conditions that must not change an answer (except that the ranges change the order
+// of a whole list).
 type Mode struct {
 	Sweep, Reopen string // Never, Sometimes or Always
-	Split         string // the same; empty is Never
+	Split         string // likewise; empty is Never
 	Ranges        int
-	Policy        string // what the history begins with; empty leaves it as it is
+	Policy        string // the initial policy; empty leaves it unchanged
 	Between       bool   // see Config
 	Doors         int    // see Config
 }
 
-// Modes are all points on the axes that random histories run at.
+// Modes returns all combinations that random histories run with.
 func Modes() (all []Mode) {
 	for _, sweep := range []string{Never, Sometimes, Always} {
 		for _, reopen := range []string{Never, Sometimes} {
@@ -124,10 +124,10 @@ func Modes() (all []Mode) {
 	return all
 }
 
-// Apply puts the mode into the history. Cursors over several ranges are taken out: whether one sees what was
-// inserted behind it into a range that it has left depends on where its pages happened to end. Where ranges
-// are split, so are queries with ORDER BY over several ranges: equal rows come in the order of slots, which
-// is that of ranges only as long as none is split.
+// Apply adds the conditions of the mode to the history. It removes cursors over several ranges: whether a
+// cursor sees an item inserted into a range that it has left depends on where its pages ended. If ranges are
+// split, it also removes queries with ORDER BY over several ranges: equal rows come in the order of slots,
+// which is the order of ranges only until a split.
 func (m Mode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
 	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors
@@ -138,7 +138,7 @@ func (m Mode) Apply(h History, r *rand.Rand) History {
 		out.Config.Default = "off"
 	}
 	splits := m.Split == Sometimes || m.Split == Always || m.Between
-	later := int64(0) // by how much the steps are put off, since the clock goes on in those before them
+	later := int64(0) // by how much later steps are delayed, since acts of earlier steps advance the clock
 	for _, s := range h.Steps {
 		at := s.At
 		s.At += later
@@ -176,8 +176,8 @@ func happens(when string, r *rand.Rand) bool {
 	return when == Always || when == Sometimes && r.IntN(12) == 0
 }
 
-// Shrink takes steps out of a history as long as fails still says that it fails, large pieces first, and then
-// what others do in the gaps of those that are left.
+// Shrink removes steps from a history as long as fails returns true for the rest, large pieces first. Then it
+// removes acts from the remaining steps in the same way.
 func Shrink(h History, fails func(History) bool) History {
 	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
 	for i, s := range h.Steps {

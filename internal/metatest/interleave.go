@@ -9,22 +9,22 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// between is an engine that lets something happen between any two steps of an operation. It counts the gaps
-// of the operation that it interrupts: before a Get, a View and a Settle; before an Update, in it before and
-// after its closure, and when it is committed and nobody has been told. In a gap the acts of the plan take
-// place, each in a goroutine of its own, and the operation goes on when the act is over or has come to where
-// it must wait. So one goroutine runs at a time, and a history goes the same way each time.
+// between is an engine that runs acts between any two engine calls of an operation. It counts the gaps of the
+// interrupted operation: before a Get, a View and a Settle; for an Update before it, before and after its
+// closure, and after the commit but before the result is returned. In a gap the acts of the plan run, each in
+// its own goroutine. The operation continues when the act is over or would have to wait. So only one
+// goroutine runs at a time, and a history is deterministic.
 //
 // The background loops of the store wait with their next call until the interrupted operation is over.
 type between struct {
 	engine.Engine
 	engine.Getter
 
-	gap  func()   // what happens in the next gap; nil while nothing is interrupted
-	held [][]byte // the scopes of the operation's Update that is under way
+	gap  func()   // runs the acts of the next gap; nil while no operation is interrupted
+	held [][]byte // the scopes of the operation's running Update
 
 	mu   sync.Mutex
-	idle chan struct{} // closed while nothing is interrupted; guarded by mu
+	idle chan struct{} // closed while no operation is interrupted; guarded by mu
 }
 
 func newBetween(e engine.Engine, g engine.Getter) *between {
@@ -33,21 +33,21 @@ func newBetween(e engine.Engine, g engine.Getter) *between {
 	return b
 }
 
-// roleKey is the key of the context's value that reports who calls the engine: a role, or the *visit of an
+// roleKey is the key of a context value that identifies the caller of the engine: a role, or the *visit of an
 // act.
 type roleKey struct{}
 
-// A role is who calls the engine. A context without one is that of a background loop.
+// role identifies a caller of the engine. A context without a role is that of a background loop.
 type role int
 
 const (
-	checking  role = iota // the test itself, which nothing interrupts
-	operating             // the operation that is interrupted
+	checking  role = iota // the test's own checks, which are never interrupted
+	operating             // the interrupted operation
 )
 
 func as(ctx context.Context, who any) context.Context { return context.WithValue(ctx, roleKey{}, who) }
 
-// during runs an operation, with gap in each of its gaps.
+// during runs an operation and calls gap in each of its gaps.
 func (b *between) during(gap func(), operation func() (string, error)) (string, error) {
 	b.mu.Lock()
 	b.idle = make(chan struct{})
@@ -62,8 +62,8 @@ func (b *between) during(gap func(), operation func() (string, error)) (string, 
 	return operation()
 }
 
-// arrive is called before a step of whoever has this context. Its error is that a background loop has been
-// ended.
+// arrive is called before each engine call. It returns an error if the caller is a background loop that has
+// been ended.
 func (b *between) arrive(ctx context.Context) error {
 	switch ctx.Value(roleKey{}) {
 	case operating:
@@ -87,7 +87,7 @@ func (b *between) pause() {
 	}
 }
 
-// inner is the context for the engine below: of an act nobody waits there.
+// inner returns the context for the engine below. An act must not wait there.
 func inner(ctx context.Context) context.Context {
 	if ctx.Value(roleKey{}) == nil {
 		return ctx
@@ -154,11 +154,12 @@ func (b *between) holds(scopes [][]byte) bool {
 	})
 }
 
-// A visit is one act on its way. It runs while its caller is in begin or resume, and nobody else does.
+// visit is one running act. It runs only while its caller is in begin or resume; no other goroutine runs
+// then.
 type visit struct {
-	patient bool // it waits for scopes that are held; else its context ends there
+	patient bool // it waits for held scopes; otherwise its context ends instead
 	on      chan struct{}
-	off     chan bool // true: it waits; false: it is over
+	off     chan bool // receives true if it waits, false if it is over
 	err     error
 }
 
@@ -177,13 +178,13 @@ func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v
 	return v, v.resume()
 }
 
-// resume lets it go on, and reports whether it waits again.
+// resume continues the visit, and reports whether it waits again.
 func (v *visit) resume() (waits bool) {
 	v.on <- struct{}{}
 	return <-v.off
 }
 
-// wait steps aside until the visit is resumed.
+// wait suspends the visit until resume.
 func (v *visit) wait(ctx context.Context) error {
 	if !v.patient {
 		<-ctx.Done()
@@ -194,9 +195,9 @@ func (v *visit) wait(ctx context.Context) error {
 	return nil
 }
 
-// unwilling is a context that ends as soon as somebody begins to wait under it, since only who has to wait
-// asks for Done. The store asks for a turn and for its gates in this way: whether an act comes through
-// depends on their state and not on time.
+// unwilling is a context that ends as soon as anybody begins to wait with it: only a caller that has to wait
+// calls Done. The store takes its locks and gates that way. So whether an act succeeds depends on their state
+// and not on time.
 type unwilling struct {
 	context.Context
 	done chan struct{}

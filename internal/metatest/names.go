@@ -6,17 +6,17 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// names are the etags, rids and LSNs that a store has given out, and what each stood for.
+// names records the etags, rids and LSNs that a store has issued, and what each stands for.
 type names struct {
 	etags   map[string]*version
-	rids    map[string]int    // in the order in which they came up, from 1
+	rids    map[string]int    // in the order in which they appeared, from 1
 	lsns    map[string]uint64 // the position of each range
-	several bool              // stores answer
-	// nothing has been written to the range since then that the test knows no LSN of
+	several bool              // several stores answer in turn
+	// exact is true for a range if every write to it since its recorded position had an LSN known to the test
 	exact map[string]bool
 }
 
-// A version is one content of an item: what an etag stands for, for ever.
+// version is one content of an item. An etag stands for one version for ever.
 type version struct {
 	n    int
 	key  Key
@@ -26,7 +26,7 @@ type version struct {
 	body string
 }
 
-// learn takes up what a write has returned.
+// learn records what a write has returned.
 func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
@@ -50,7 +50,7 @@ func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) e
 	return w.moved(receipt, true)
 }
 
-// known returns what the etag of an item stands for, and fails where the item is anything else.
+// known returns the version that the etag of an item stands for, and fails if the item differs from it.
 func (w names) known(it store.Item) (*version, error) {
 	v := w.etags[it.ETag()]
 	if v == nil {
@@ -63,7 +63,8 @@ func (w names) known(it store.Item) (*version, error) {
 	return v, rendered(it)
 }
 
-// together checks that all that a transaction has written has one LSN, which it returns: 0 for nothing.
+// together checks that everything a transaction has written has the same LSN, and returns it (0 if nothing
+// was written).
 func together(items []store.Item) (lsn uint64, err error) {
 	for _, it := range items {
 		if lsn != 0 && it.LSN() != lsn {
@@ -75,8 +76,8 @@ func together(items []store.Item) (lsn uint64, err error) {
 	return lsn, nil
 }
 
-// moved checks that the position of a range never goes back, and that it moves by one with each transaction,
-// however many writes that has.
+// moved checks that the position of a range never goes back, and that it grows by one with each transaction,
+// however many writes the transaction has.
 func (w names) moved(receipt store.Receipt, written bool) error {
 	at := receipt.Range
 	if at == "" {
@@ -88,7 +89,7 @@ func (w names) moved(receipt store.Receipt, written bool) error {
 	}
 	last := w.lsns[at]
 	if w.several && receipt.LSN < last && !written {
-		return nil // a refusal reports what this store knows, and the other has written since
+		return nil // a refusal reports the position of this store; another store has written since
 	}
 	if receipt.LSN < last+step || w.exact[at] && receipt.LSN > last+step {
 		return fmt.Errorf("range %s was at LSN %d, now it is at %d", at, last, receipt.LSN)

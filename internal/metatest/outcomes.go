@@ -9,14 +9,14 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// An outcome is an answer that a store may give to a step, and the twin as it is then.
+// outcome is an answer that a store may give to a step, and the twin's state after it.
 type outcome struct {
 	answer string
 	twin   *Twin
 }
 
-// outcomes are all that a step may lead to: it takes effect at one moment, before, between or behind the
-// changes that somebody else makes meanwhile. Without those there is one.
+// outcomes returns all possible outcomes of a step. The step takes effect at one moment: before, between or
+// after the concurrent changes. Without concurrent changes there is one outcome.
 func (w *Twin) outcomes(s Step) []outcome {
 	changes := s.changes()
 	if len(changes) == 0 {
@@ -43,14 +43,14 @@ func (w *Twin) outcomes(s Step) []outcome {
 	return all
 }
 
-// A way is one of those that a step can go.
+// way is one of the possible orders of a step and its concurrent changes.
 type way struct {
 	twin   *Twin
-	answer string   // of the step, once it has had its moment
+	answer string   // of the step, once it has taken effect
 	acts   []string // the answers of the changes so far
 }
 
-// meet lets a change happen on each way. Whether a clock may be set back is for the store to say.
+// meet applies a change to each way. Whether a clock may be set back is decided by the store.
 func meet(ways []way, a Act) []way {
 	var next []way
 	for _, y := range ways {
@@ -65,7 +65,7 @@ func meet(ways []way, a Act) []way {
 		case Advance:
 			y.twin.pass(y.twin.now + a.seconds())
 		case Back:
-			y.twin.now -= a.seconds() // whoever was dead remains dead
+			y.twin.now -= a.seconds() // expired items stay expired
 		case Default, Reindex:
 			answer = y.twin.do(Step{Verb: a.Verb, Args: []string{a.Arg}})
 		}
@@ -81,13 +81,13 @@ func (w *Twin) clone() *Twin {
 	c.items = w.copyItems()
 	c.cursors = maps.Clone(w.cursors)
 	for name, old := range w.cursors {
-		one := *old // the item that it stands behind is known by its rid, which stays
+		one := *old // the cursor's last item is identified by its rid, which stays the same
 		c.cursors[name] = &one
 	}
 	return &c
 }
 
-// state is all that a twin's answers depend on, as text.
+// state returns everything that a twin's answers depend on, as text.
 func (w *Twin) state() string {
 	var b strings.Builder
 	fmt.Fprint(&b, w.now, w.def, w.policy, w.etags, w.rids)
@@ -104,7 +104,7 @@ func (w *Twin) state() string {
 	return b.String()
 }
 
-// agreeing are the twins that would have given this answer, each state once.
+// agreeing returns the twins that would have given this answer, each state once.
 func agreeing(possible []outcome, got string) (twins []*Twin) {
 	var states []string
 	for _, o := range possible {
@@ -123,7 +123,7 @@ func agreeing(possible []outcome, got string) (twins []*Twin) {
 	return twins
 }
 
-// answers are the outcomes' answers, each once.
+// answers returns the answers of the outcomes, each once.
 func answers(possible []outcome) string {
 	var list []string
 	for _, o := range possible {

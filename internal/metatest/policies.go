@@ -7,11 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// The names of the indexing policies that a container of a history can have.
+// The names of the indexing policies of a history's container.
 const (
 	DefaultPolicy   = "default"   // all paths
-	NoIndex         = "none"      // indexing mode none, which rules out a time to live
-	SomePaths       = "some"      // a few paths of all
+	NoIndex         = "none"      // indexing mode none, which excludes a time to live
+	SomePaths       = "some"      // a few paths only
 	MostPaths       = "most"      // all but a few paths
 	CompositePolicy = "composite" // all paths, and several composite indexes
 )
@@ -21,7 +21,7 @@ func PolicyNames() []string {
 	return []string{DefaultPolicy, NoIndex, SomePaths, MostPaths, CompositePolicy}
 }
 
-// nextPolicy is the policy that a Reindex leads to.
+// nextPolicy returns the policy that a Reindex changes to.
 func nextPolicy(s Step, policy string) string {
 	switch {
 	case len(s.Args) > 0:
@@ -32,7 +32,7 @@ func nextPolicy(s Step, policy string) string {
 	return SomePaths
 }
 
-// PolicyJSON is a policy as clients send it.
+// PolicyJSON returns a policy as clients send it.
 func PolicyJSON(name string) string {
 	switch name {
 	case NoIndex:
@@ -69,7 +69,7 @@ func somePaths() []string {
 
 func excludedPaths() []string { return []string{"/m/*", "/o/*", "/b/?", "/list/[]/v/?"} }
 
-// An OrderKey is one key of ORDER BY, or of a composite index.
+// OrderKey is one key of ORDER BY, or of a composite index.
 type OrderKey struct {
 	Path string // of properties, with dots
 	Desc bool
@@ -82,7 +82,7 @@ func composites() [][]OrderKey {
 	}
 }
 
-// sortable reports whether a policy lets documents be sorted by one path.
+// sortable reports whether a policy permits sorting by one path.
 func sortable(policy, path string) bool {
 	switch policy {
 	case NoIndex:
@@ -96,8 +96,8 @@ func sortable(policy, path string) bool {
 	return true
 }
 
-// Refused reports whether a query cannot be answered under a policy: whether its ORDER BY has no index that
-// it needs.
+// Refused reports whether a query is refused under a policy, because its ORDER BY needs an index that the
+// policy lacks.
 func Refused(q *syntax.Query, policy string) bool {
 	if q.OrderBy == nil {
 		return false

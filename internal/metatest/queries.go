@@ -13,15 +13,15 @@ type Query struct {
 	Params []Param
 }
 
-// A Param is a named value of a query.
+// Param is a parameter of a query.
 type Param struct {
-	Name  string // with its @
+	Name  string // including the @
 	Value string // JSON token
 }
 
-// RandomQuery draws a query about documents with RandomFields. It is one that can be answered, but for an
-// ORDER BY without its index (see Refused), and nothing limits the number of rows whose order means nothing
-// (see Ordered).
+// RandomQuery draws a query about documents with RandomFields. The query can be answered, except for an ORDER
+// BY without its index (see Refused). It limits the number of rows only if their order is significant (see
+// Ordered).
 func RandomQuery(r *rand.Rand) Query {
 	g := queryGen{r: r}
 	var text string
@@ -46,7 +46,7 @@ func RandomQuery(r *rand.Rand) Query {
 	return g.query(text)
 }
 
-// query makes a query of a text. Of the parameters those that were drawn and then not taken are left out.
+// query makes a Query of a text. It omits parameters that were drawn but are not used.
 func (g *queryGen) query(text string) Query {
 	q := Query{Text: text}
 	for _, p := range g.params {
@@ -57,8 +57,8 @@ func (g *queryGen) query(text string) Query {
 	return q
 }
 
-// RandomRows draws a query whose rows have the id of their document and come page by page: without TOP,
-// OFFSET and LIMIT, and without anything that is made of several documents.
+// RandomRows draws a query whose rows have the id of their document and are returned page by page: without
+// TOP, OFFSET and LIMIT, and without rows that combine several documents.
 func RandomRows(r *rand.Rand) Query {
 	g := queryGen{r: r}
 	p := g.path()
@@ -115,7 +115,7 @@ func (g *queryGen) constantFor(path string) string {
 	return g.constant(token)
 }
 
-// constant writes a token into the text, or makes a parameter of it.
+// constant returns a token as text for the query, or makes a parameter of it.
 func (g *queryGen) constant(token string) string {
 	if !g.chance(4) {
 		return token
@@ -152,7 +152,7 @@ func (g *queryGen) condition(depth int) string {
 }
 
 func (g *queryGen) predicate() string {
-	if g.chance(20) { // a long chain about one path or two
+	if g.chance(20) { // a long chain of conditions on one or two paths
 		path, other := g.path(), g.path()
 		var terms []string
 		for range 3 + g.r.IntN(6) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a whole query can look like, each form a method that draws one.
+// The forms of whole queries. Each form is a method that draws one.
 
 // list draws a select list.
 func (g *queryGen) list() string {
@@ -26,7 +26,7 @@ func (g *queryGen) key() string {
 		"c.missing", `c["n"]`, "c.o.z.w") + g.pick("", "", " ASC", " DESC", " DESC")
 }
 
-// cut draws what limits rows, and where it stands: behind SELECT or at the end.
+// cut draws a clause that limits the number of rows, for its place behind SELECT or at the end.
 func (g *queryGen) cut() (top, limit string) {
 	switch g.r.IntN(4) {
 	case 0:
@@ -48,7 +48,8 @@ func (g *queryGen) plain() string {
 	return "SELECT " + top + g.list() + " FROM c" + g.where() + order + limit
 }
 
-// sorted is ORDER BY several keys, mostly those of a composite index, and perhaps with its first paths fixed.
+// sorted is ORDER BY several keys, mostly those of a composite index, and perhaps with equality conditions on
+// its first paths.
 func (g *queryGen) sorted() string {
 	keys := pick(g.r, composites()...)
 	if g.chance(8) {
@@ -61,14 +62,14 @@ func (g *queryGen) sorted() string {
 			where += " AND " + second + g.pick(" = ", " > ", " <= ") + g.constantFor(second)
 		}
 		if g.chance(2) && len(keys) == 2 {
-			keys = keys[1:] // what is left to sort by
+			keys = keys[1:] // the keys that remain to be sorted by
 		}
 	}
 	top, limit := g.cut()
 	return "SELECT " + top + g.list() + " FROM c" + where + g.orderBy(keys) + limit
 }
 
-// orderBy writes keys in their directions, or all in the opposite ones.
+// orderBy writes keys in their directions, or all in the opposite directions.
 func (g *queryGen) orderBy(keys []OrderKey) string {
 	opposite := g.chance(2)
 	var order []string
@@ -136,7 +137,7 @@ func (g *queryGen) aggregates() string {
 	return text
 }
 
-// aggregated is one row made of all.
+// aggregated is a query with one row computed from all documents.
 func (g *queryGen) aggregated() string {
 	list := "VALUE " + g.aggregate()
 	if g.chance(2) {

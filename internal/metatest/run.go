@@ -10,12 +10,12 @@ import (
 
 var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this seed alone, in every mode")
 
-// A Subject is what a history is tried on.
+// Subject is the system under test.
 type Subject interface {
-	// Do answers a step in the words of Twin.Do. An error says that something is wrong whatever the answer:
-	// an etag that names two contents, a body that is not the one written.
+	// Do answers a step in the format of Twin.Do. It returns an error for a contradiction that is wrong
+	// whatever the answer: an etag that stands for two contents, or a body that is not the one written.
 	Do(Step) (string, error)
-	// RangeOf is the position of the partition range that holds a partition.
+	// RangeOf returns the position of the partition range that holds a partition.
 	RangeOf(partition string) int
 	// Close lets the store check itself and closes it.
 	Close() error
@@ -24,11 +24,11 @@ type Subject interface {
 // Opener makes an empty Subject with one container.
 type Opener func(Config) (Subject, error)
 
-// A Mismatch is a step that was answered wrongly.
+// Mismatch is a step that was answered wrongly.
 type Mismatch struct {
 	Step      Step
 	Got, Want string
-	Err       error // where the subject is at odds with itself
+	Err       error // if the subject contradicts itself
 }
 
 func (m *Mismatch) Error() string {
@@ -38,8 +38,8 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("%s\n  got  %s\n  want %s", m.Step, m.Got, m.Want)
 }
 
-// Run tries a history and returns the first step at which the subject and the twin part, or the error of
-// opening or closing.
+// Run runs a history and returns the first step at which the answers of the subject and the twin differ, or
+// the error of opening or closing.
 func Run(h History, open Opener) error {
 	sub, err := open(h.Config)
 	if err != nil {
@@ -53,7 +53,7 @@ func Run(h History, open Opener) error {
 }
 
 func run(h History, sub Subject) error {
-	twins := []*Twin{NewTwin(h.Config, sub.RangeOf)} // all that the answers so far allow
+	twins := []*Twin{NewTwin(h.Config, sub.RangeOf)} // all twins that are consistent with the answers so far
 	for _, s := range h.Steps {
 		var possible []outcome
 		for _, w := range twins {
@@ -67,9 +67,9 @@ func run(h History, sub Subject) error {
 	return nil
 }
 
-// Check runs random histories, each in a few of the modes, which go around, so that all modes and all kinds
-// of container meet, and the kept ones that are of these modes. On a failure it prints the seed and the
-// history, cut down.
+// Check runs random histories. Each runs in a few modes, chosen in turn, so that all modes meet all kinds of
+// container. It also runs the kept seeds of these modes. On a failure it prints the seed and the reduced
+// history.
 func Check(t *testing.T, modes []Mode, open Opener) {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -87,7 +87,7 @@ func Check(t *testing.T, modes []Mode, open Opener) {
 	for i := range uint64(histories) {
 		for k := range modesEach {
 			if checkSeed(t, first+i, modes[(int(i)*modesEach+k)%len(modes)], open); t.Failed() {
-				return // one history says enough
+				return // one failing history suffices
 			}
 		}
 	}
@@ -109,8 +109,8 @@ func random(seed uint64, m Mode) History {
 	return m.Apply(Generate(r, stepsEach), r)
 }
 
-// Trace plays the random history of a seed, and reports what has been answered and where the acts of its
-// steps have taken place: "gap 2 sweep", or "at the end default ok".
+// Trace runs the random history of a seed, and returns its answers and where the acts of its steps have run:
+// "gap 2 sweep", or "at the end default ok".
 func Trace(seed uint64, m Mode, open Opener) (trace []string, err error) {
 	err = Run(random(seed, m), func(c Config) (Subject, error) {
 		opened, err := open(c)
@@ -119,7 +119,7 @@ func Trace(seed uint64, m Mode, open Opener) (trace []string, err error) {
 	return trace, err
 }
 
-// tracing is a subject whose answers are written down, each behind what has happened meanwhile.
+// tracing is a subject that records its answers, each after what has happened meanwhile.
 type tracing struct {
 	Subject
 	trace *[]string

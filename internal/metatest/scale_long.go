@@ -4,29 +4,30 @@ package metatest
 
 import "math/rand/v2"
 
-// How much Check does with -tags long: other histories each time.
+// The amount of work of Check with -tags long: other histories each time.
 const (
 	histories = 1500
 	stepsEach = 150
 	modesEach = 4
 )
 
-// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many
-// queries each.
+// The amount of work of the test of queries alone: sets of documents for each number of ranges, and queries
+// for each set.
 const (
 	QueryDatasets = 3000
 	QueriesEach   = 100
 )
 
-// Crashes is with how many seeds the store is made to crash under work: each has some hundred wrecks.
+// Crashes is the number of seeds with which the store is crashed under load; each makes some hundred crashed
+// states.
 const Crashes = 25
 
-// QueueHistories is how many random histories are played on a queue, with and without sessions each, and
-// QueueMessages how many messages go through one whose memory must not grow with them.
+// QueueHistories is how many random histories run on a queue, with and without sessions each. QueueMessages
+// is how many messages pass through a queue whose memory must not grow with them.
 const (
 	QueueHistories = 100
 	QueueMessages  = 100_000
 )
 
-// defaultSeed is where random tests begin unless the environment says where.
+// defaultSeed returns the first seed of random tests unless the environment sets it.
 func defaultSeed() uint64 { return rand.Uint64() >> 1 }

@@ -2,31 +2,32 @@
 
 package metatest
 
-// How much Check does: as many histories as it takes for each mode to meet several, and always the same ones,
-// so that a change which passed once passes again. CI draws other ones for each run, so that what one run
-// does not come to another one does.
+// The amount of work of Check: enough histories for each mode to meet several, and always the same ones, so
+// that a change which passed once passes again. CI draws other histories in each run, so that over time more
+// cases are covered.
 const (
 	histories = 32
 	stepsEach = 60
 	modesEach = 3
 )
 
-// How much the test of queries alone does: for each number of ranges so many sets of documents, and so many
-// queries each.
+// The amount of work of the test of queries alone: sets of documents for each number of ranges, and queries
+// for each set.
 const (
 	QueryDatasets = 32
 	QueriesEach   = 50
 )
 
-// Crashes is with how many seeds the store is made to crash under work: each has some hundred wrecks.
+// Crashes is the number of seeds with which the store is crashed under load; each makes some hundred crashed
+// states.
 const Crashes = 1
 
-// QueueHistories is how many random histories are played on a queue, with and without sessions each, and
-// QueueMessages how many messages go through one whose memory must not grow with them.
+// QueueHistories is how many random histories run on a queue, with and without sessions each. QueueMessages
+// is how many messages pass through a queue whose memory must not grow with them.
 const (
 	QueueHistories = 3
 	QueueMessages  = 20_000
 )
 
-// defaultSeed is where random tests begin unless the environment says where.
+// defaultSeed returns the first seed of random tests unless the environment sets it.
 func defaultSeed() uint64 { return 1 }

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// SeedVariable is the environment variable that names the seed where random tests begin. CI draws a new one
-// for each run and prints it; the same number plays the same histories again.
+// SeedVariable is the environment variable with the first seed of random tests. CI draws a new one for each
+// run and prints it; the same number runs the same histories again.
 const SeedVariable = "MAYFLY_TEST_SEED"
 
-// FirstSeed is where random tests begin: where the environment says, else where the build does. A variable
-// that is no number is 0.
+// FirstSeed returns the first seed of random tests: from the environment if it is set there, otherwise the
+// build's default. A value that is not a number counts as 0.
 func FirstSeed() uint64 {
 	text, ok := os.LookupEnv(SeedVariable)
 	if !ok || text == "" {
@@ -20,13 +20,13 @@ func FirstSeed() uint64 {
 	return n
 }
 
-// A keptSeed is a history that has failed, and the mode in which it did.
+// keptSeed is the seed of a history that has failed, and the mode in which it failed.
 type keptSeed struct {
 	seed uint64
 	mode Mode
 }
 
-// keptSeeds are played by every Check that has the mode: whoever meets a seed that fails adds it here.
+// keptSeeds are run by every Check with the mode. Add each seed that has failed here.
 func keptSeeds() []keptSeed {
 	return []keptSeed{
 		{23537794335624, Mode{Sweep: Never, Reopen: Never, Ranges: 1, Policy: DefaultPolicy}},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Key names an item: its id, and the name of its partition (see components for what a name stands for).
+// Key names an item: its id, and the name of its partition (see components for the meaning of the name).
 type Key struct{ ID, Partition string }
 
 // HomePartition is the partition of a key that is written without one.
@@ -29,13 +29,13 @@ func parseKey(s string) Key {
 	return Key{id, partition}
 }
 
-// The verbs of a step and what stands behind them.
+// The verbs of a step and their arguments.
 const (
 	Create   = "create"   // key
 	Upsert   = "upsert"   // key
 	Replace  = "replace"  // key; as: the id that the item gets
 	Delete   = "delete"   // key
-	Patch    = "patch"    // key: set ttl, u and v, those that are given
+	Patch    = "patch"    // key: set ttl, u and v, if they are given
 	Batch    = "batch"    // atomic, bulk or stop, and operations as verb:key
 	Read     = "read"     // key
 	ReadMany = "readmany" // keys
@@ -43,50 +43,51 @@ const (
 	Open     = "open"     // name of a cursor: the first page of a scope
 	Next     = "next"     // name of a cursor: its next page
 	Clear    = "clear"    // partition: delete all items in it
-	Ask      = "query"    // a query over a scope, its text behind everything else
+	Ask      = "query"    // a query over a scope; the text of the query comes last
 	Default  = "default"  // off, null or a JSON token: the container's default time to live
 	Path     = "path"     // none, or the property from which times to live count
-	// an indexing policy: replace the container with it; without one, SomePaths or back to DefaultPolicy
+	// an indexing policy: replace the container with it; no argument: switch between SomePaths and
+	// DefaultPolicy
 	Reindex = "reindex"
 	Sweep   = "sweep"  // purge everything that is due
 	Reopen  = "reopen" // close the store and open it again
 	Split   = "split"  // partition: split the range that holds it
 )
 
-// A Step is one operation at one moment.
+// Step is one operation at one moment.
 type Step struct {
 	At   int64    // milliseconds since the history began
 	Verb string   // one of the verbs above
-	Args []string // keys, the name of a cursor, a partition, a default: what the verb says
+	Args []string // the arguments of the verb: keys, the name of a cursor, a partition, a default
 
-	// A document: JSON tokens; empty is absent. A list with U is a query for the items in which "u" is that.
+	// The document: JSON tokens; empty is absent. For a list, U restricts it to items whose "u" is U.
 	TTL, U, V string
 	Base      string // a token, or +n: the second n of the history
 	Extra     string // one more property, name:token
-	Fields    string // more of them: a JSON object
-	Sys       bool   // system properties are sent along, with nonsense in them
-	NoKey     bool   // the partition key is not given
-	As        string // the id in the document of a replace, where it is another one
+	Fields    string // more properties: a JSON object
+	Sys       bool   // system properties with wrong values are sent along
+	NoKey     bool   // the partition key is not sent
+	As        string // the id in the document of a replace, if it differs
 
 	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes),
 	// cur-weak, old (the one before), bogus, *, or empty.
 	IfMatch, IfNoneMatch string
 
-	Query // what Ask asks; SELECT is its first word
+	Query // the query of an Ask; SELECT is its first word
 
 	// The scope of a list or a query; at most one is set. In is a partition, or a prefix of a hierarchical
-	// key ("x/*"); Range is the range that holds this partition; EPK cuts the container in two, which are
-	// listed one after the other.
+	// key ("x/*"). Range is the range that holds this partition. EPK divides the container into two parts,
+	// which are listed one after the other.
 	In, Range, EPK string
-	Page           int // items a page; 0 is the store's own size
+	Page           int // items per page; 0 is the store's default
 
-	Between string // what others do meanwhile: see Act
+	Between string // concurrent operations: see Act
 }
 
-// Key is the first argument of a step about one item.
+// Key returns the first argument of a step about one item.
 func (s Step) Key() Key { return parseKey(s.Args[0]) }
 
-// Document is the key of the document that a step writes.
+// Document returns the key of the document that a step writes.
 func (s Step) Document() Key {
 	k := s.Key()
 	if s.As != "" {
@@ -101,7 +102,7 @@ var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}
 	Reindex: {0,
 		1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
-// options are the fields of a step that are written name=value.
+// options returns the fields of a step that are written as name=value.
 func (s *Step) options() []option {
 	return []option{{"ttl", &s.TTL}, {"base", &s.Base},
 		{"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra},
@@ -115,7 +116,7 @@ type option struct {
 	value *string
 }
 
-// String writes the step as ParseStep reads it.
+// String formats the step for ParseStep.
 func (s Step) String() string {
 	var b strings.Builder
 	b.WriteString("at " + strconv.FormatFloat(float64(s.At)/1000, 'f', -1, 64) + " " + s.Verb)
@@ -145,12 +146,12 @@ func (s Step) String() string {
 	return b.String()
 }
 
-// A SyntaxError says which line is not a step.
+// SyntaxError reports a line that is not a step.
 type SyntaxError struct{ Line, Reason string }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, e.Reason) }
 
-// ParseStep reads "[at SECONDS] verb args... [SELECT ...]". Without "at" the step happens at the moment now
+// ParseStep parses "[at SECONDS] verb args... [SELECT ...]". Without "at" the step has the moment now
 // (milliseconds).
 func ParseStep(line string, now int64) (Step, error) {
 	s := Step{At: now}
@@ -213,9 +214,9 @@ func (s *Step) word(line, w string) error {
 	return nil
 }
 
-// components are the JSON tokens of a partition's key: none is undefined (an empty token), null, true, false
-// and numbers are themselves, anything else is a string. In a hierarchical container the name is cut at its
-// slashes and filled up with undefined; a prefix ("x/*") is not.
+// components returns the JSON tokens of a partition's key. The name none stands for undefined (an empty
+// token); null, true, false and numbers stand for themselves; anything else is a string. In a hierarchical
+// container the name is split at its slashes and padded with undefined; a prefix ("x/*") is not padded.
 func (c Config) components(partition string) []string {
 	parts := []string{partition}
 	if c.Kind == Hierarchical {
@@ -244,7 +245,7 @@ func token(name string) string {
 	return strconv.Quote(name)
 }
 
-// baseToken is the base of a step in JSON.
+// baseToken returns the base of a step as JSON.
 func (s Step) baseToken() string {
 	after, relative := strings.CutPrefix(s.Base, "+")
 	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {
@@ -253,7 +254,7 @@ func (s Step) baseToken() string {
 	return s.Base
 }
 
-// body is the document of a step as it is sent: compact, without system properties.
+// body returns the document of a step as it is sent: compact, without system properties.
 func (c Config) body(s Step) string {
 	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
 	member := func(name, token string) {

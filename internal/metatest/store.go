@@ -16,11 +16,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// began is second 0 of every history.
+// began is the Unix time of second 0 of every history.
 const began = 1_700_000_000
 
 // OpenStore makes the Subject over package store: a database with one container. openEngine is called once,
-// and again by each Reopen after the store has been closed; then it must find the data there.
+// and again by each Reopen after the store has been closed; then it must return an engine with the same data.
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
@@ -36,13 +36,13 @@ func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, err
 	return s, nil
 }
 
-// A door is one of several stores over one engine, and its own view of the container; nil until it is asked.
+// door is one of several stores over one engine, and its handle of the container; nil until it is used.
 type door struct {
 	db *store.DB
 	c  *store.Container
 }
 
-// turn lets the next of several stores answer.
+// turn switches to the next of several stores.
 func (s *subject) turn() error {
 	if len(s.doors) < 2 {
 		return nil
@@ -77,27 +77,27 @@ func (s *subject) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// A subject is a store with one container, and what the test has learned from its answers.
+// subject is a store with one container, and what the test has learned from its answers.
 type subject struct {
 	config     Config
 	openEngine func() (engine.Engine, error)
 	ctx        context.Context
 	clock      *ttl.Virtual
-	db         *store.DB // the one that answers; of several, the first of doors
+	db         *store.DB // the store that answers; of several, the first of doors
 	doors      []door
-	op         context.Context // of the operation that a step is; ctx is that of what looks after it
-	between    *between        // nil: nothing comes between
+	op         context.Context // of the operation of a step; ctx is for the test's own checks
+	between    *between        // nil: no acts run in gaps
 	c          *store.Container
 
 	names
-	last    map[Key][2]string // the etags that the last two writes of a key returned
+	last    map[Key][2]string // the etags returned by the last two writes of a key
 	cursors map[string]*position
-	ranges  map[string]int // where a partition's range stands
+	ranges  map[string]int // position of a partition's range
 	def     string         // the default time to live in force
 	policy  string         // the indexing policy in force
-	path    string         // from which times to live count; empty: the _ts
-	trace   []string       // where acts have taken place: see Trace
-	cleared bool           // a partition was cleared since the last sweep, which has to change the container
+	path    string         // path from which times to live count; empty: _ts
+	trace   []string       // where acts have run: see Trace
+	cleared bool           // a partition was cleared since the last sweep: the sweep must change data
 }
 
 type position struct {
@@ -153,7 +153,7 @@ func (s *subject) create() error {
 	return nil
 }
 
-// spec is the container as a client would send it.
+// spec returns the container's definition as a client would send it.
 func (s *subject) spec(def, policy string) (definition.ContainerSpec, error) {
 	kind := map[string]string{V1: `"kind":"Hash","version":1`, V2: `"kind":"Hash","version":2`,
 		Hierarchical: `"kind":"MultiHash","version":2`}
@@ -190,8 +190,8 @@ func (s *subject) replaceContainer(ctx context.Context, def, policy string) stri
 	return "ok"
 }
 
-// reindex changes the indexing policy. Where histories are to go the same way each time, the documents are
-// indexed anew at once.
+// reindex changes the indexing policy. If histories must be deterministic, the documents are reindexed at
+// once.
 func (s *subject) reindex(policy string) (string, error) {
 	got := s.replaceContainer(s.ctx, s.def, policy)
 	if s.between == nil {
@@ -200,7 +200,7 @@ func (s *subject) reindex(policy string) (string, error) {
 	return got, s.db.IndexNow(s.ctx)
 }
 
-// count makes times to live count from another path.
+// count changes the path from which times to live count.
 func (s *subject) count(path string) (string, error) {
 	was := s.path
 	s.path = path
@@ -214,7 +214,7 @@ func (s *subject) count(path string) (string, error) {
 	return got, s.db.IndexNow(s.ctx)
 }
 
-// purge lets the reaper do all that is to be done.
+// purge makes the reaper do all pending work.
 func (s *subject) purge(ctx context.Context) error {
 	_, err := s.db.SweepNow(ctx)
 	if err == nil {
@@ -223,8 +223,8 @@ func (s *subject) purge(ctx context.Context) error {
 	return err
 }
 
-// sweep purges what is due. Where something comes between the steps it reports what is left, which is what is
-// alive.
+// sweep purges what is due. If acts run in gaps, it returns how many items are left, which must be the live
+// ones.
 func (s *subject) sweep(step Step) (string, error) {
 	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {
 		return "", err
@@ -243,10 +243,10 @@ func (s *subject) reopen() error {
 	return s.find()
 }
 
-// Close lets the store check itself, in the state in which it is and after a sweep, and closes it.
+// Close runs the store's own check, before and after a sweep, and closes the store.
 func (s *subject) Close() error {
 	if s.db == nil {
-		return nil // a reopen has failed, and was reported
+		return nil // a reopen has failed and was reported
 	}
 	return errors.Join(s.check(), s.swept(), s.check(), s.closeAll())
 }
@@ -260,8 +260,7 @@ func (s *subject) check() error {
 	return errors.Join(append(found, err)...)
 }
 
-// swept proves that a sweep takes nothing away that could be seen, and leaves nothing for a second sweep to
-// do.
+// swept checks that a sweep removes nothing visible, and leaves nothing for a second sweep.
 func (s *subject) swept() error {
 	before, err := s.list(Step{})
 	if err != nil {
@@ -287,7 +286,7 @@ func (s *subject) swept() error {
 	return nil
 }
 
-// RangeOf asks the store which range answers for a partition.
+// RangeOf returns the range that the store uses for a partition.
 func (s *subject) RangeOf(partition string) int {
 	if at, ok := s.ranges[partition]; ok {
 		return at

@@ -76,7 +76,7 @@ func (s *subject) do(step Step) (string, error) {
 	return "", &SyntaxError{step.String(), "the verb is not known here"}
 }
 
-// answer is the outcome of an operation in words: done, or the error's code.
+// answer returns the outcome of an operation as text: done, or the error's code.
 func answer(done string, err error) string {
 	if err != nil {
 		return fault.ErrorCode(err).String()
@@ -84,7 +84,7 @@ func answer(done string, err error) string {
 	return done
 }
 
-// condition is the etag that a role stands for (see Step.IfMatch), as a client would send it.
+// condition returns the etag for a role (see Step.IfMatch), as a client would send it.
 func (s *subject) condition(k Key, role string) string {
 	const bogus = `"00000000-0000-0000-0000-0000deadbeef"`
 	etag, form, _ := strings.Cut(role, "-")
@@ -169,7 +169,7 @@ func (s *subject) read(step Step) (string, error) {
 		return "", err
 	}
 	if len(step.changes()) > 0 {
-		// it may have died since
+		// it may have expired since
 	} else if at, err := s.c.ResolveRID(s.ctx, it.RID()); err != nil || at.ID != k.ID ||
 		at.Partition.String() != pk.String() {
 		return "", fmt.Errorf("rid %s leads to %s in %s (%v)", it.RID(), at.ID, at.Partition, err)
@@ -191,7 +191,7 @@ func (s *subject) readMany(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// labels writes items as the twin does.
+// labels formats items as the twin does.
 func (s *subject) labels(items []store.Item) (string, error) {
 	words := make([]string, len(items))
 	for i, it := range items {
@@ -204,7 +204,7 @@ func (s *subject) labels(items []store.Item) (string, error) {
 	return "[" + strings.Join(words, " ") + "]", nil
 }
 
-// scope is the scope of a list.
+// scope returns the scope of a list.
 func (s *subject) scope(step Step) store.Scope {
 	var scope store.Scope
 	if step.In != "" {
@@ -233,7 +233,7 @@ func (s *subject) list(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// listHalves lists the container on both sides of an effective partition key.
+// listHalves lists the parts of the container on both sides of an effective partition key.
 func (s *subject) listHalves(step Step) (string, error) {
 	low, _, err1 := s.drain(step, store.Scope{MaxEPK: step.EPK}, 0, "")
 	high, _, err2 := s.drain(step, store.Scope{MinEPK: step.EPK}, 0, "")
@@ -245,7 +245,7 @@ func (s *subject) listHalves(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// page fetches the next page of a cursor: as many items as it wants, where they exist.
+// page fetches the next page of a cursor: as many items as the cursor wants, if they exist.
 func (s *subject) page(p *position, from string) (string, error) {
 	items, next, err := s.drain(p.scope, s.scope(p.scope), p.scope.Page, from)
 	if err != nil {
@@ -259,9 +259,9 @@ func (s *subject) page(p *position, from string) (string, error) {
 	return text, err
 }
 
-// drain fetches pages of at most step.Page items until there are want items (0: all there are). It checks the
-// rules of pages: none is longer than asked for, one that is full carries a continuation, except with a
-// condition and in one logical partition, and a shorter one without a continuation is the last.
+// drain fetches pages of at most step.Page items until there are want items (0: all items). It checks the
+// rules of pages: no page is longer than requested; a full page has a continuation, except with a condition
+// and in one logical partition; a shorter page without a continuation is the last.
 func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string,
 	err error) {
 	fetch := s.c.List
@@ -305,7 +305,7 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 	}
 }
 
-// itemsOf finds the items that the rows of a SELECT * are, each of which must be its item as a read gives it.
+// itemsOf returns the items of the rows of a SELECT *. Each row must equal its item as a read returns it.
 func (s *subject) itemsOf(rows [][]byte) ([]store.Item, error) {
 	var items []store.Item
 	for _, row := range rows {
@@ -325,7 +325,7 @@ func (s *subject) itemsOf(rows [][]byte) ([]store.Item, error) {
 	return items, nil
 }
 
-// failed reports whether an error is a proper refusal.
+// failed returns an error unless err is one of the expected refusals.
 func (s *subject) failed(err error) error {
 	var typed *fault.Error
 	if !errors.As(err, &typed) {
@@ -337,7 +337,7 @@ func (s *subject) failed(err error) error {
 	return nil
 }
 
-// rendered checks that an item, written out, carries its own system properties and nobody else's.
+// rendered checks that the text of an item has the item's own system properties and no others.
 func rendered(it store.Item) error {
 	text := it.AppendJSON(nil)
 	if !gjson.ValidBytes(text) {

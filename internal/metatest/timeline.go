@@ -12,41 +12,41 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A World is one container whose partitions each live through a timeline of their own, all under the same
-// default, ceiling and clock. Histories are about everything that a store does, a few at a time; a World is
-// about nothing but who is alive in which second, and cheap enough for a hundred thousand timelines.
+// World is one container whose partitions each have their own timeline, under the same default, ceiling and
+// clock. Histories cover everything that a store does, but are few. A World only covers which items are alive
+// in which second, and is cheap enough for a hundred thousand timelines.
 type World struct {
-	Default int64 // that the container begins with: 0 is off, -1 on without a default
+	Default int64 // the initial default: 0 is off, -1 on without a default
 	Events  []Event
 }
 
-// Partitions is how many timelines a random World has.
+// Partitions is the number of timelines of a random World.
 const Partitions = 25
 
-// The verbs of an Event that a Step does not have.
+// The verbs that an Event has in addition to those of a Step.
 const (
 	Import  = "import"  // upsert with a _ts of Seconds ago
 	Hold    = "lease"   // for Seconds
 	Release = "release" // a lease
-	// Count makes times to live count from the property Path, "" is the _ts, under the default TTL.
+	// Count makes times to live count from the property Path ("" is _ts) and sets the default TTL.
 	Count   = "count"
-	Hurry   = "hurry"   // what a Count has left for the background is done; until then it may not be
-	Ceiling = "ceiling" // Seconds is 1 or 0: the default bounds the items' own ttl, or not
-	Pass    = "pass"    // Seconds of the clock
+	Hurry   = "hurry"   // the background work of a Count is completed; without Hurry it may be pending
+	Ceiling = "ceiling" // Seconds is 1 or 0: whether the default limits the items' own ttl
+	Pass    = "pass"    // the clock advances by Seconds
 )
 
-// An Event is one thing that happens in a World: to an item, or, without a partition, to all of it.
+// Event is an operation in a World: on an item, or, without a partition, on the whole World.
 type Event struct {
 	Verb      string
 	Partition string
 	ID        string
-	TTL       int64 // of what is written, 0 for none; with Default the next default
+	TTL       int64 // ttl of the written item, 0 for none; for Default the new default
 	Seconds   int64
-	V         int // what is written says: a number that no other event has
+	V         int // content of the written item: a number that no other event has
 	Path      string
-	Base      string  // what is written has in BasePath: see Base
-	Other     string  // and in OtherPath
-	Batch     []Event // of one partition, all or nothing
+	Base      string  // value of BasePath in the written item: see Base
+	Other     string  // value of OtherPath
+	Batch     []Event // operations in one partition, all or nothing
 }
 
 // The properties from which the times to live of a World can count.
@@ -55,8 +55,8 @@ const (
 	OtherPath = "/o/base"
 )
 
-// Base is a value of an Event in a store whose World began in a second since 1970: +n is the n-th second of
-// the World, anything else a token of JSON, and nothing is no property.
+// Base returns a value of an Event for a store whose World began in a given second since 1970. +n is the n-th
+// second of the World, anything else a JSON token; an empty value means that the property is absent.
 func Base(value string, began int64) string {
 	after, relative := strings.CutPrefix(value, "+")
 	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {
@@ -65,8 +65,8 @@ func Base(value string, began int64) string {
 	return value
 }
 
-// baseSecond is the second of the World that a value names, as the server reads it: the whole second of a
-// number.
+// baseSecond returns the second of the World that a value stands for, as the server reads it: the integer
+// part of a number.
 func baseSecond(value string, began int64) (second int64, ok bool) {
 	n, err := strconv.ParseFloat(Base(value, began), 64)
 	if err != nil {
@@ -75,7 +75,7 @@ func baseSecond(value string, began int64) (second int64, ok bool) {
 	return int64(math.Floor(min(max(n, -1e15), 1e15))) - began, true
 }
 
-// String writes the event for people.
+// String formats the event for error messages.
 func (e Event) String() string {
 	if e.Verb == Batch {
 		parts := make([]string, len(e.Batch))
@@ -102,7 +102,7 @@ func (e Event) String() string {
 	return s
 }
 
-// String writes the world an event a line.
+// String formats the world, one event a line.
 func (w World) String() string {
 	lines := []string{fmt.Sprintf("world default=%d", w.Default)}
 	for _, e := range w.Events {
@@ -111,9 +111,9 @@ func (w World) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// A Simulation is what a container should be after the events of a World. It knows one rule, that of a single
-// second, lets every second pass by itself, and remembers of each item whether its time was over in one of
-// them: what is over stays over.
+// Simulation is the expected state of a container after the events of a World. It applies one rule, for a
+// single second, to every second that passes, and records for each item whether its time was over in one of
+// them. An expired item stays expired.
 type Simulation struct {
 	now     int64 // seconds since the world began
 	began   int64 // seconds since 1970
@@ -123,24 +123,25 @@ type Simulation struct {
 	items   map[Key]*SimItem
 }
 
-// A SimItem is an item of a Simulation.
+// SimItem is an item of a Simulation.
 type SimItem struct {
-	V        int               // of the event that wrote it last
-	TS, TTL  int64             // TTL is its own: 0 none
-	base     map[string]string // by path
+	V        int               // V of the event that wrote it last
+	TS, TTL  int64             // TTL is the item's own: 0 for none
+	base     map[string]string // values by path
 	lease    int64
 	timeOver bool
 }
 
-// NewSimulation returns that of an empty container, in a World that begins in a second since 1970.
+// NewSimulation returns the Simulation of an empty container in a World that begins in a given second since
+// 1970.
 func NewSimulation(def, began int64) *Simulation {
 	return &Simulation{def: def, began: began, items: map[Key]*SimItem{}}
 }
 
-// Now is the second, counted from the beginning.
+// Now returns the present second, counted from the beginning.
 func (s *Simulation) Now() int64 { return s.now }
 
-// Alive is the live item of a key, or nil.
+// Alive returns the live item of a key, or nil.
 func (s *Simulation) Alive(k Key) *SimItem {
 	it := s.items[k]
 	if it == nil || it.timeOver && s.now >= it.lease {
@@ -149,7 +150,7 @@ func (s *Simulation) Alive(k Key) *SimItem {
 	return it
 }
 
-// All are the live items.
+// All returns the live items.
 func (s *Simulation) All() map[Key]SimItem {
 	all := make(map[Key]SimItem, len(s.items))
 	for k := range s.items {
@@ -160,8 +161,8 @@ func (s *Simulation) All() map[Key]SimItem {
 	return all
 }
 
-// judge looks at all items in the present second, under the default in force. One that is dead is forgotten,
-// so that nothing can bring it back.
+// judge checks all items in the present second, under the present default. It deletes expired items, so that
+// nothing can bring them back.
 func (s *Simulation) judge() {
 	for k, it := range s.items {
 		if at, mortal := s.deadline(it); mortal && at <= s.now {
@@ -173,7 +174,8 @@ func (s *Simulation) judge() {
 	}
 }
 
-// deadline is the second in which the time of an item is over by the present rule.
+// deadline returns the second in which an item expires by the present rule; mortal is false if it does not
+// expire.
 func (s *Simulation) deadline(it *SimItem) (at int64, mortal bool) {
 	life := it.TTL
 	if life == 0 {
@@ -186,7 +188,8 @@ func (s *Simulation) deadline(it *SimItem) (at int64, mortal bool) {
 	return from + life, s.def != 0 && life > 0
 }
 
-// Death is the second in which a live item will die if nothing happens any more; false where it will not.
+// Death returns the second in which a live item will expire if nothing else happens; mortal is false if it
+// will not.
 func (s *Simulation) Death(k Key) (at int64, mortal bool) {
 	it := s.Alive(k)
 	if it.timeOver {
@@ -196,7 +199,7 @@ func (s *Simulation) Death(k Key) (at int64, mortal bool) {
 	return max(at, it.lease), mortal
 }
 
-// Do lets an event happen and returns how a store answers it.
+// Do applies an event and returns the store's expected answer.
 func (s *Simulation) Do(e Event) string {
 	switch e.Verb {
 	case Pass:
@@ -271,7 +274,7 @@ func (s *Simulation) write(k Key, old *SimItem, e Event) {
 	s.items[k] = &it
 }
 
-// batch does all or nothing. The answers are those of the operations, up to the one that fails.
+// batch applies all operations or none. The answers are those of the operations, up to the one that fails.
 func (s *Simulation) batch(e Event) string {
 	before := map[Key]SimItem{}
 	for k, it := range s.items {
@@ -292,7 +295,7 @@ func (s *Simulation) batch(e Event) string {
 	return strings.Join(answers, " ")
 }
 
-// Keys are all keys that occur in the events, in order.
+// Keys returns all keys that occur in the events, in order.
 func (w World) Keys() []Key {
 	seen := map[Key]bool{}
 	note := func(e Event) {

@@ -2,7 +2,7 @@
 
 package metatest
 
-// How many random timelines a test of them plays, and how many answers a test of the boundary judges.
+// How many random timelines a test runs, and how many answers a boundary test checks.
 const (
 	Timelines = 100_000
 	Judgments = 12_000_000

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// RandomWorld draws a World of Partitions timelines and about so many rounds. In a round each partition does
-// one thing or none, the default or the ceiling changes now and then, and some seconds pass: mostly one, so
-// that times to live of a few seconds end before, in and behind the second of a change.
+// RandomWorld draws a World of Partitions timelines and about as many rounds as given. In a round each
+// partition has at most one event, the default or the ceiling changes now and then, and some seconds pass:
+// mostly one, so that times to live of a few seconds end before, in and after the second of a change.
 func RandomWorld(r *rand.Rand, rounds int) World {
 	w := World{Default: anyDefault(r)}
 	v, now := 0, int64(0)
 	for range rounds {
 		changes := -1
 		if r.IntN(3) == 0 {
-			changes = r.IntN(Partitions) // behind this partition's event
+			changes = r.IntN(Partitions) // after this partition's event
 		}
 		for p := range Partitions {
 			if r.IntN(2) == 0 {
@@ -38,7 +38,7 @@ func anyDefault(r *rand.Rand) int64 {
 	return pick[int64](r, 0, -1, 1, 2, 3, 5, 8, 30, 2147483647)
 }
 
-// anyLife draws a ttl: mostly none, and mostly short.
+// anyLife draws a ttl: mostly none, otherwise mostly short.
 func anyLife(r *rand.Rand) int64 {
 	return pick[int64](r, 0, 0, 0, 0, -1, 1, 2, 3, 4, 6, 9, 2147483647)
 }
@@ -59,8 +59,8 @@ func randomChange(r *rand.Rand) Event {
 	return Event{Verb: Default, TTL: anyDefault(r)}
 }
 
-// randomBase gives half of what is written something from which its time to live can count: mostly a second
-// about the present one.
+// randomBase gives half of the written items a value from which their time to live counts: mostly a second
+// near the present one.
 func randomBase(r *rand.Rand, e *Event, now int64) {
 	for i := range e.Batch {
 		randomBase(r, &e.Batch[i], now)

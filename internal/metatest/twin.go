@@ -13,15 +13,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A Twin answers the steps of a history as a store must. It states the rules and nothing else: every search
-// is a walk over all items, and time passes a second at a time.
+// Twin is the model that answers the steps of a history as a store must. It implements only the rules: every
+// search is a walk over all items, and time passes a second at a time.
 type Twin struct {
 	config  Config
 	rangeOf func(partition string) int
 	now     int64 // seconds since the history began
-	def     int64 // the default time to live: 0 is off, -1 never
+	def     int64 // the default time to live: 0 is off, -1 no expiry
 	policy  string
-	path    string // from which times to live count; empty: from ts
+	path    string // path from which times to live count; empty: ts
 	items   []*twinItem
 	etags   int
 	rids    int
@@ -34,27 +34,27 @@ type twinItem struct {
 	rid  int // also the order of insertion
 	ts   int64
 	own  int64  // 0 absent, -1 never
-	u    string // JSON token, empty where it is missing
+	u    string // JSON token, empty if it is missing
 	body string
-	dead bool // once and for all
+	dead bool // expired; never reset
 }
 
-// A cursor stands behind the last item that it returned.
+// cursor is positioned behind the last item that it returned.
 type cursor struct {
 	scope Step
 	after *twinItem
 	done  bool
 }
 
-// NewTwin returns the twin of an empty container. rangeOf tells the position of the range that holds a
+// NewTwin returns the twin of an empty container. rangeOf returns the position of the range that holds a
 // partition: lists come range by range.
 func NewTwin(c Config, rangeOf func(partition string) int) *Twin {
 	def, _ := parseDefault(c.Default)
 	return &Twin{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
 }
 
-// expired is the rule for one moment, with the default that is in force in it, for times to live that count
-// from a path.
+// expired applies the expiry rule to one item at one moment, with the default of that moment, for times to
+// live that count from a path.
 func expired(it *twinItem, path string, def, now int64) bool {
 	if it.own == -1 || def == 0 || it.own == 0 && def < 0 {
 		return false
@@ -66,8 +66,8 @@ func expired(it *twinItem, path string, def, now int64) bool {
 	return it.from(path)+life <= now
 }
 
-// from is the second of the history from which the time to live of an item counts: the whole second of the
-// number that its document has in path, and else its last write.
+// from returns the second of the history from which the time to live of an item counts: the integer part of
+// the number that its document has in path, or else its last write.
 func (it *twinItem) from(path string) int64 {
 	if path == "" {
 		return it.ts
@@ -87,8 +87,8 @@ func (it *twinItem) from(path string) int64 {
 	return int64(math.Floor(min(max(n, -1e15), 1e15))) - began
 }
 
-// pass lets the clock reach second to; it never runs backwards. Of a very long time only the last second is
-// looked at: while the default stays as it is, the rule lets nothing live again by itself.
+// pass advances the clock to a second; it never goes back. For a very long time only the last second is
+// checked: while the default stays the same, an expired item cannot become live again by the rule.
 func (w *Twin) pass(to int64) {
 	if to-w.now > 10_000 {
 		w.now = to - 1
@@ -113,7 +113,7 @@ func (w *Twin) Do(s Step) string {
 	return w.do(s)
 }
 
-// do is Do at the moment that the twin's clock shows.
+// do answers a step at the present time of the twin's clock.
 func (w *Twin) do(s Step) string {
 	switch s.Verb {
 	case Create, Upsert, Replace:
@@ -180,7 +180,7 @@ func (w *Twin) find(k Key) *twinItem {
 	return nil
 }
 
-// holds reports whether a precondition names the etag of it, which is there.
+// holds reports whether a precondition matches the etag of an existing item.
 func holds(condition string) bool {
 	return condition == "*" || strings.HasPrefix(condition, "cur")
 }
@@ -189,8 +189,8 @@ func (w *Twin) write(s Step) string {
 	own, ok := parseTTL(s.TTL)
 	it := w.find(s.Key())
 	switch {
-	case !ok && (s.Verb != Replace || it != nil || s.NoKey): // where an item is addressed that is
-		return fault.CodeBadRequest.String() // absent, the document does not matter
+	case !ok && (s.Verb != Replace || it != nil || s.NoKey): // a replace of an absent item
+		return fault.CodeBadRequest.String() // never looks at the document
 	case s.Verb == Replace && it == nil:
 		return fault.CodeNotFound.String()
 	case s.Verb == Create && it != nil:
@@ -223,7 +223,7 @@ func (w *Twin) taken(s Step) bool {
 	})
 }
 
-// unique is a value as unique keys see it: a missing one counts as null.
+// unique returns a value as unique keys compare it: a missing value counts as null.
 func unique(u string) string {
 	if u == "" {
 		return "null"
@@ -280,7 +280,7 @@ func (w *Twin) inScope(s Step) []*twinItem {
 		}
 		in = append(in, it)
 	}
-	if s.EPK == "" { // the two halves are put together again in the order of insertion
+	if s.EPK == "" { // the two halves are merged in the order of insertion
 		slices.SortStableFunc(in,
 			func(a, b *twinItem) int {
 				return cmp.Compare(w.rangeOf(a.key.Partition),
@@ -290,16 +290,16 @@ func (w *Twin) inScope(s Step) []*twinItem {
 	return in
 }
 
-// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full; with a
-// condition and in one logical partition, if an item follows it. With a condition the next page begins at
-// that item.
+// next returns the next page of a cursor: as many items as requested, and " more" if the page is full. With a
+// condition and in one logical partition, " more" is only added if an item follows. With a condition the next
+// page begins at that item.
 func (w *Twin) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {
 		return "no more"
 	}
 	rest := w.inScope(c.scope)
-	if c.after != nil { // a cursor spans one range alone: the rid is the order
+	if c.after != nil { // a cursor spans one range only, so the rid gives the order
 		rest = slices.DeleteFunc(rest, func(it *twinItem) bool { return it.rid <= c.after.rid })
 	}
 	full := len(rest) >= c.scope.Page
@@ -315,7 +315,7 @@ func (w *Twin) next(name string) string {
 	return labels(rest) + " more"
 }
 
-// labels writes items as [key:etag ...].
+// labels formats items as [key:etag ...].
 func labels(items []*twinItem) string {
 	var s []string
 	for _, it := range items {
@@ -324,7 +324,7 @@ func labels(items []*twinItem) string {
 	return "[" + strings.Join(s, " ") + "]"
 }
 
-// pathOf is the path that a Path leads to.
+// pathOf returns the path that a Path step sets.
 func pathOf(s Step) string {
 	if s.Args[0] == "none" {
 		return ""
@@ -332,8 +332,8 @@ func pathOf(s Step) string {
 	return s.Args[0]
 }
 
-// parseTTL reads an item's time to live: absent, -1, or a whole number of seconds up to 2147483647, however
-// the number is written.
+// parseTTL parses an item's time to live: absent, -1, or a whole number of seconds up to 2147483647, in any
+// spelling of the number.
 func parseTTL(token string) (int64, bool) {
 	if token == "" {
 		return 0, true
@@ -349,7 +349,7 @@ func parseTTL(token string) (int64, bool) {
 	return int64(n), true
 }
 
-// parseDefault reads a default time to live: off, null, -1 or a whole number of seconds up to 2147483647.
+// parseDefault parses a default time to live: off, null, -1 or a whole number of seconds up to 2147483647.
 func parseDefault(token string) (int64, bool) {
 	if token == "off" || token == "null" {
 		return 0, true
@@ -358,11 +358,11 @@ func parseDefault(token string) (int64, bool) {
 	return n, err == nil && n >= -1 && n != 0 && n <= 2147483647
 }
 
-// kept is a document as the store tells it: its numbers are in their shortest spelling.
+// kept returns a document as the store returns it: numbers have their shortest spelling.
 func kept(body string) string {
 	text, err := jsondoc.Compact([]byte(body), jsondoc.Limits{})
 	if err != nil {
-		return body // it is refused, and the histories tell
+		return body // the store refuses it, and the answer shows that
 	}
 	return string(text)
 }

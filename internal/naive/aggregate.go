@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// aggregates are functions of all values that an expression has in a group, in the order of the rows.
+// aggregates maps names to functions of all values that an expression has in a group, in the order of the
+// rows.
 var aggregates = sync.OnceValue(func() map[string]func(values []any) any {
 	return map[string]func([]any) any{
 		"COUNT":    func(values []any) any { return float64(len(defined(values))) },
@@ -21,7 +22,7 @@ var aggregates = sync.OnceValue(func() map[string]func(values []any) any {
 	}
 })
 
-// hasAggregate reports whether a select list has an aggregate of its own, not one of a subquery.
+// hasAggregate reports whether a select list has an aggregate, not counting those of subqueries.
 func hasAggregate(sel *syntax.Select) (found bool) {
 	known := aggregates()
 	syntax.Walk(sel, func(n syntax.Node) bool {
@@ -67,7 +68,7 @@ func countIf(values []any) any {
 	return n
 }
 
-// sum is undefined where anything is not a number.
+// sum returns Undefined if any value is not a number.
 func sum(values []any) any {
 	total := 0.0
 	for _, v := range values {
@@ -89,8 +90,8 @@ func average(values []any) any {
 	return total / float64(len(values))
 }
 
-// extreme is the first value in the order of all values, or the last one with a positive sign; undefined
-// where one is an array or an object.
+// extreme returns the first value in the order of all values, or the last one if sign is positive. It returns
+// Undefined if a value is an array or an object.
 func extreme(values []any, sign int) any {
 	var best any = Undefined{}
 	for _, v := range values {

@@ -37,8 +37,8 @@ func (e *evaluator) call(x *syntax.Call, at place) any {
 	return nil
 }
 
-// ofNumber is a function of one number. The five that leave whole numbers as they are, up to the sign, leave
-// an Integer exact.
+// ofNumber applies a function of one number. The five functions that return a whole number unchanged, up to
+// its sign, keep an Integer exact.
 func ofNumber(name string, fn func(float64) float64, v any) any {
 	n, ok := v.(Integer)
 	switch name {
@@ -87,7 +87,7 @@ var mathFunctions = sync.OnceValue(func() map[string]func(float64) float64 {
 	}
 })
 
-// stringTests are functions of two strings with a third argument that says not to mind the case.
+// stringTests are functions of two strings whose third argument makes them ignore case.
 var stringTests = sync.OnceValue(func() map[string]func(s, t string) bool {
 	return map[string]func(s, t string) bool{
 		"STARTSWITH": strings.HasPrefix, "ENDSWITH": strings.HasSuffix, "CONTAINS": strings.Contains,
@@ -138,7 +138,7 @@ var functions = sync.OnceValue(func() map[string]function {
 	}
 })
 
-// ofStrings makes a function that is undefined where an argument is not a string.
+// ofStrings makes a function that returns Undefined if an argument is not a string.
 func ofStrings(fn func([]string) any) func([]any) any {
 	return func(args []any) any {
 		var list []string
@@ -222,8 +222,8 @@ func arraySlice(args []any) any {
 	return append([]any{}, array[int(start):int(end)]...)
 }
 
-// arrayContains looks for a value in an array; where the third argument is true, for an object that has at
-// least the members of the one sought.
+// arrayContains looks for a value in an array. If the third argument is true, it looks for an object that has
+// at least the members of the given one.
 func arrayContains(args []any) any {
 	array, ok := args[0].([]any)
 	partial := false
@@ -256,7 +256,7 @@ func hasMembers(v, want any) bool {
 	return true
 }
 
-// containsEach joins what ARRAY_CONTAINS says of each value by AND or OR.
+// containsEach combines the results of ARRAY_CONTAINS for each value by AND or OR.
 func containsEach(args []any, start any, join func(a, b any) any) any {
 	result := start
 	for _, v := range args[1:] {

@@ -43,7 +43,7 @@ func (e *evaluator) eval(x syntax.Expr, at place) any {
 	return e.predicate(x, at)
 }
 
-// predicate is the second half of eval.
+// predicate continues eval for the remaining kinds of expressions.
 func (e *evaluator) predicate(x syntax.Expr, at place) any {
 	switch x := x.(type) {
 	case *syntax.Between:
@@ -105,7 +105,7 @@ func (e *evaluator) ident(x *syntax.Ident, at place) any {
 	return nil
 }
 
-// member is object.name, object["name"] or array[i].
+// member evaluates object.name, object["name"] or array[i].
 func member(v, key any) any {
 	switch key := key.(type) {
 	case string:
@@ -153,7 +153,7 @@ func (e *evaluator) logical(x *syntax.Logical, at place) any {
 	return result
 }
 
-// and is AND with three truth values; whatever is no boolean counts as undefined.
+// and is AND with three truth values; a value that is not a boolean counts as undefined.
 func and(a, b any) any {
 	switch {
 	case a == any(false) || b == any(false):
@@ -196,7 +196,7 @@ func unary(op syntax.UnaryOp, v any) any {
 	return v
 }
 
-// negative is a number with the other sign. The least integer has no other: it wraps around.
+// negative returns a number with the opposite sign. The least integer wraps around to itself.
 func negative(v any) any {
 	if n, ok := v.(Integer); ok {
 		return -n
@@ -231,8 +231,8 @@ func binary(op syntax.BinaryOp, a, b any) any {
 	return arithmetic(op, x, y)
 }
 
-// exactly calculates with two integers of which one, or the result, is an Integer. It is false where there is
-// none, or where the result is no integer of 64 bits.
+// exactly calculates with two integers if one of them, or the result, is an Integer. It returns false if none
+// is, or if the result is not a 64-bit integer.
 func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	x, y := wholeOf(a), wholeOf(b)
 	if x == nil || y == nil {
@@ -269,7 +269,7 @@ func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	return float64(z.Int64()), large1 || large2
 }
 
-// wholeOf is an integer that is known exactly; nil is none.
+// wholeOf returns the exact integer of a value, or nil if it has none.
 func wholeOf(v any) *big.Int {
 	switch v := v.(type) {
 	case Integer:
@@ -282,7 +282,7 @@ func wholeOf(v any) *big.Int {
 	return nil
 }
 
-// equal is =: undefined where a side is, false between different types.
+// equal is =: undefined if a side is undefined, false between different types.
 func equal(a, b any) any {
 	if isUndefined(a) || isUndefined(b) {
 		return Undefined{}
@@ -290,7 +290,7 @@ func equal(a, b any) any {
 	return equals(a, b)
 }
 
-// equals compares values that are defined. Unlike same it holds NaN for different from itself.
+// equals compares values that are defined. In contrast to same, NaN differs from itself.
 func equals(a, b any) bool {
 	switch a := a.(type) {
 	case []any:
@@ -325,7 +325,7 @@ func equals(a, b any) bool {
 	return ok1 && ok2 && x == y || a == b
 }
 
-// ordered is < <= > >=, which are defined between two primitive values of one type.
+// ordered is < <= > >=. They are defined between two primitive values of the same type.
 func ordered(op syntax.BinaryOp, a, b any) any {
 	if !isPrimitive(a) || rank(a) != rank(b) {
 		return Undefined{}
@@ -376,7 +376,7 @@ func arithmetic(op syntax.BinaryOp, x, y float64) any {
 	}
 }
 
-// int32Of cuts a number to 32 bits, as JavaScript does.
+// int32Of truncates a number to 32 bits, as JavaScript does.
 func int32Of(n float64) int32 {
 	const all = 1 << 32
 	if math.IsNaN(n) || math.IsInf(n, 0) {

@@ -2,7 +2,7 @@ package naive
 
 import "slices"
 
-// like is LIKE: undefined unless both sides are strings and ESCAPE, where there is one, is one character.
+// like is LIKE: undefined unless both sides are strings and ESCAPE, if given, is one character.
 func like(text, pattern, escape any, escaped bool) any {
 	s, ok1 := text.(string)
 	p, ok2 := pattern.(string)
@@ -20,7 +20,7 @@ func like(text, pattern, escape any, escaped bool) any {
 	return matches([]rune(s), []rune(p), esc)
 }
 
-// matches reports whether a pattern fits a whole text.
+// matches reports whether a pattern matches a whole text.
 func matches(s, p []rune, esc rune) bool {
 	if len(p) == 0 {
 		return len(s) == 0
@@ -40,7 +40,7 @@ func matches(s, p []rune, esc rune) bool {
 	return len(s) > 0 && s[0] == p[0] && matches(s[1:], p[1:], esc)
 }
 
-// inSet reports whether a character is one of a set such as abc, a-f or ^a-f.
+// inSet reports whether a character is in a set such as abc, a-f or ^a-f.
 func inSet(c rune, set []rune) bool {
 	if set[0] == '^' && len(set) > 1 {
 		return !inSet(c, set[1:])

@@ -13,8 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Run returns the rows of a query over documents, which stand in the order in which they come without ORDER
-// BY (see the package comment). A parameter that is not given is undefined. The error is an *Error.
+// Run returns the rows of a query over documents. The documents must be in the order in which rows are
+// returned without ORDER BY (see the package comment). A parameter that is not given is undefined. The error
+// is an *Error.
 func Run(q *syntax.Query, params map[string]any, docs []any) (rows []any, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -34,7 +35,7 @@ type evaluator struct {
 	docs   []any
 }
 
-// names in scope, the innermost first.
+// scope holds the names in scope, the innermost first.
 type scope struct {
 	outer *scope
 	name  string
@@ -50,14 +51,14 @@ func (s *scope) find(name string) (any, bool) {
 	return nil, false
 }
 
-// tuple is one row of FROM: the values that it binds, and the number of the document that it comes from.
+// tuple is one row of FROM: the values that it binds, and the number of its document.
 type tuple struct {
 	scope *scope
 	doc   int
 }
 
-// rows answers a query or a subquery: FROM, WHERE, GROUP BY, ORDER BY, SELECT, DISTINCT, OFFSET LIMIT and
-// TOP, in this order.
+// rows answers a query or a subquery. It evaluates FROM, WHERE, GROUP BY, ORDER BY, SELECT, DISTINCT, OFFSET
+// LIMIT and TOP, in this order.
 func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
 	tuples := e.from(q.From, outer)
 	if q.Where != nil {
@@ -105,7 +106,7 @@ func (e *evaluator) from(sources []*syntax.Source, outer *scope) []tuple {
 	return tuples
 }
 
-// elements binds a value of a source or, with IN, each of its elements.
+// elements binds a value of a source; with IN it binds each element of the value.
 func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scope, from int) []tuple {
 	if !src.In {
 		return []tuple{{&scope{outer, name, v}, from}}
@@ -118,8 +119,9 @@ func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scop
 	return list
 }
 
-// source returns the values of a source and the name that they are bound to. The first name of a query that
-// stands alone is the container's, whatever it is; then there is one value a document.
+// source returns the values of a source and the name to which they are bound. In a query that is not a
+// subquery the first name stands for the container, whatever it is; then there is one value for each
+// document.
 func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name string, values []any) {
 	if src.Sub != nil {
 		return src.Alias, e.rows(src.Sub, outer)
@@ -139,7 +141,7 @@ func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name s
 	return name, values
 }
 
-// place is where an expression is evaluated: among the names of a row, and inside a group where the query
+// place is the context in which an expression is evaluated: the names of a row, and the group if the query
 // makes groups.
 type place struct {
 	scope   *scope
@@ -147,7 +149,8 @@ type place struct {
 	group   []tuple
 }
 
-// places returns where the select list is evaluated: at each row, in order, or at each group.
+// places returns the contexts in which the select list is evaluated: one for each row, in order, or for each
+// group.
 func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list []place) {
 	switch {
 	case len(q.GroupBy) > 0:
@@ -168,8 +171,8 @@ func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list 
 	return list
 }
 
-// groups puts rows with the same keys together. What a select list says beside aggregates is the same for all
-// rows of a group, so it is evaluated at the first.
+// groups combines rows with the same keys. Expressions of the select list outside of aggregates are the same
+// for all rows of a group, so they are evaluated for the first row.
 func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []place {
 	var groups []place
 	var known [][]any
@@ -190,8 +193,8 @@ next:
 	return groups
 }
 
-// compareRows is the order of rows by one key: arrays and objects among themselves are ordered by their
-// hashes.
+// compareRows is the order of rows by one key. Arrays are ordered among themselves by their hashes, and so
+// are objects.
 func compareRows(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c
@@ -211,8 +214,8 @@ func hashOf(v any) []byte {
 	return jsondoc.HashOf(jsondoc.Of(text)).AppendTo(nil)
 }
 
-// sort puts rows in order. Equal ones stay in the order of their documents, or come in the opposite one where
-// the first key is DESC; the rows of one document stay as they are.
+// sort sorts rows. Equal rows keep the order of their documents, or get the reverse order if the first key is
+// DESC; the rows of one document keep their order.
 func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	if by.Rank != nil {
 		unknown("ORDER BY RANK")
@@ -234,7 +237,7 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	})
 }
 
-// project evaluates the select list; undefined is no row.
+// project evaluates the select list; an undefined result is no row.
 func (e *evaluator) project(sel *syntax.Select, at place, sources int) any {
 	switch {
 	case sel.Star != nil:
@@ -255,7 +258,7 @@ func (e *evaluator) project(sel *syntax.Select, at place, sources int) any {
 				name = "$" + strconv.Itoa(unnamed)
 			}
 		}
-		delete(row, name) // the last of a name counts
+		delete(row, name) // of equal names the last counts
 		if v := e.eval(item.X, at); !isUndefined(v) {
 			row[name] = v
 		}
@@ -263,8 +266,8 @@ func (e *evaluator) project(sel *syntax.Select, at place, sources int) any {
 	return row
 }
 
-// columnName is the name of a column without an alias: the last property of a path, or the name that is the
-// expression.
+// columnName returns the name of a column without an alias: the last property of a path, or the name that the
+// expression consists of.
 func columnName(x syntax.Expr) string {
 	if _, name, ok := syntax.PropertyOf(x); ok {
 		return name
@@ -285,7 +288,7 @@ func distinct(rows []any) []any {
 	return seen
 }
 
-// count is what TOP, OFFSET or LIMIT counts to.
+// count returns the number of a TOP, OFFSET or LIMIT.
 func (e *evaluator) count(c *syntax.Count) int {
 	var v any
 	if c.Param != "" {
@@ -300,7 +303,7 @@ func (e *evaluator) count(c *syntax.Count) int {
 	return int(n)
 }
 
-// IsUnknown reports whether Run gave up on something that this package does not know.
+// IsUnknown reports whether Run failed because the query uses something that this package does not support.
 func IsUnknown(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Unknown

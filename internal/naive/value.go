@@ -13,17 +13,17 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Undefined is the value of what is not there.
+// Undefined is the value of a missing property.
 type Undefined struct{}
 
-// Integer is a number with more digits than a double keeps for certain: an integer of 64 bits from 2^53 on.
+// Integer is a 64-bit integer, from 2^53 on, that a double may not represent exactly.
 type Integer int64
 
-// maxExact is the end of the integers that a double tells from their neighbours.
+// maxExact is the bound below which a double distinguishes all integers.
 const maxExact = 1 << 53
 
-// Decode reads JSON text into a value. Empty text is Undefined; text that is not JSON is an error of
-// encoding/json, a number beyond all doubles one of strconv.
+// Decode decodes JSON text. Empty text is Undefined. The error is that of encoding/json for invalid text, and
+// of strconv for a number out of the range of doubles.
 func Decode(text []byte) (any, error) {
 	if len(text) == 0 {
 		return Undefined{}, nil
@@ -40,7 +40,7 @@ func Decode(text []byte) (any, error) {
 	return withNumbers(v)
 }
 
-// withNumbers makes a double or an Integer of each number that is still a text.
+// withNumbers replaces each json.Number by a double or an Integer.
 func withNumbers(v any) (any, error) {
 	switch v := v.(type) {
 	case json.Number:
@@ -69,7 +69,7 @@ func withNumbers(v any) (any, error) {
 	return v, nil
 }
 
-// number is a number as a double.
+// number returns a number as a double.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -80,7 +80,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// constant is the value of a literal.
+// constant returns the value of a literal.
 func constant(v jsondoc.Value) any {
 	got, err := Decode(v.Raw())
 	if err != nil {
@@ -89,8 +89,8 @@ func constant(v jsondoc.Value) any {
 	return got
 }
 
-// Text writes a value as JSON with the members of objects in the order of their names and without -0, so that
-// equal values have equal texts. Numbers that JSON has no text for are strings, as Cosmos DB answers them.
+// Text encodes a value as JSON with the members of objects sorted by name and without -0, so that equal
+// values have equal texts. Numbers that JSON cannot express are strings, as in Cosmos DB's answers.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -125,7 +125,7 @@ func Text(v any) string {
 	return "undefined"
 }
 
-// names are the names of an object's members in their order.
+// names returns the names of an object's members, sorted.
 func names(object map[string]any) []string {
 	var list []string
 	for name := range object {
@@ -135,7 +135,7 @@ func names(object map[string]any) []string {
 	return list
 }
 
-// rank is the place of a value's type in the order of all values.
+// rank returns the position of a value's type in the order of all values.
 func rank(v any) int {
 	switch v.(type) {
 	case nil:
@@ -155,8 +155,8 @@ func rank(v any) int {
 }
 
 // Compare is the order of all values: undefined, null, false, true, numbers, strings by code point, arrays,
-// objects. Cosmos DB leaves open how arrays are ordered among themselves, and objects; here arrays are
-// compared element by element, and objects as if they were arrays of their names and values, by name.
+// objects. Cosmos DB does not define the order among arrays and among objects. Here arrays are compared
+// element by element, and objects like arrays of their names and values, sorted by name.
 func Compare(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c
@@ -203,11 +203,11 @@ func asInt(b bool) int {
 	return 0
 }
 
-// same reports whether two values are one: of one type, with the same content. It decides DISTINCT and GROUP
-// BY, where undefined is a value as well and NaN is itself.
+// same reports whether two values have the same type and content. DISTINCT and GROUP BY use it: undefined
+// equals undefined, and NaN equals NaN.
 func same(a, b any) bool { return Compare(a, b) == 0 }
 
 func isUndefined(v any) bool { return v == any(Undefined{}) }
 
-// isPrimitive tells of null, booleans, numbers and strings.
+// isPrimitive reports whether a value is null, a boolean, a number or a string.
 func isPrimitive(v any) bool { return 1 <= rank(v) && rank(v) <= 4 }

@@ -9,31 +9,31 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// A seed can be brought to a server that runs: what defines things in one request, and the documents, which
-// may be many, one after the other as any import. So who reads the files takes it apart, and the server reads
-// the definitions once more: what it says of them has the places that they have in the files.
+// A seed can be sent to a running server: its definitions in one request, and its documents, which may be
+// many, one after the other as in any import. So the client separates the two, and the server parses the
+// definitions again; the places in its errors are those in the client's files.
 
-// Unfinished is a file that a folder has while a store is exported to it: until that is done it is no seed.
+// Unfinished is the name of a file that marks a folder as an unfinished export, which is not a seed.
 const Unfinished = "unfinished-export"
 
-// Source is where the documents of a container are.
+// Source describes where the documents of a container are.
 type Source struct {
 	Database, Container string
-	Lists               []string   // files with a document a line
-	Documents           []Document // those in other files
+	Lists               []string   // files with one document per line
+	Documents           []Document // documents of other files
 }
 
 // Document is a document in a seed.
 type Document struct {
 	Place tree.Place
-	Text  []byte // JSON, with its age
+	Text  []byte // JSON, with the document's age
 }
 
-// Files are the files with definitions that OpenDefinitions has read, by their paths in the seed.
+// Files returns the files with definitions that OpenDefinitions has read, by their paths in the seed.
 func (s *Seed) Files() map[string]string { return s.files }
 
-// Sources are where the documents of a seed are that OpenDefinitions has read, those of containers without
-// any left out. A container that several files have comes several times.
+// Sources returns the sources of documents of a seed read by OpenDefinitions. Containers without documents
+// are omitted. A container defined in several files occurs several times.
 func (s *Seed) Sources() (list []Source) {
 	for _, d := range s.databases {
 		for _, c := range d.containers {
@@ -50,10 +50,10 @@ func (s *Seed) Sources() (list []Source) {
 	return list
 }
 
-// OpenFiles reads the definitions of a seed, which are files by their paths in it: all of them as a folder,
-// where name is ".", or the one of that name. root is what errors put before the names.
+// OpenFiles reads the definitions of a seed from files, given by their paths in it: all files as a folder if
+// name is ".", otherwise the file of that name. root is put before file names in errors.
 func OpenFiles(files map[string]string, name, root string) (*Seed, error) {
-	var packed bytes.Buffer // package zip has what makes a file system of files in memory
+	var packed bytes.Buffer // package zip provides a file system of files in memory
 	z := zip.NewWriter(&packed)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Store})

@@ -10,28 +10,28 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// container is what a store is to have of a container.
+// container is the intended state of a container.
 type container struct {
 	place      tree.Place
 	spec       definition.ContainerSpec
-	given      *tree.Value // the members of the definition that the seed has
+	given      *tree.Value // the members of the definition that the seed sets
 	throughput Throughput
-	ranges     int // of a new one; 0: by its throughput
+	ranges     int // number of ranges of a new container; 0: by its throughput
 	settings   *Settings
 	scripts    []resource
 	documents  []document
-	lists      []string              // files with a document a line, where documents stay where they are
+	lists      []string              // files with one document per line, if documents are not read
 	seen       map[string]tree.Place // documents by partition key and id
 }
 
-// document is what a store is to have of a document.
+// document is the intended state of a document.
 type document struct {
 	place     tree.Place
 	operation store.Operation
-	text      []byte // as the file has it, as JSON
+	text      []byte // JSON text as in the file
 }
 
-// decodeContainer reads a container. What the service adds to one that was read from it is passed over.
+// decodeContainer reads a container. It ignores members that the service adds to a definition.
 func decodeContainer(v *tree.Value, in *Container) error {
 	if v.Kind == tree.Object {
 		v = v.Filter(func(name string) bool { return !strings.HasPrefix(name, "_") })
@@ -43,7 +43,7 @@ func decodeContainer(v *tree.Value, in *Container) error {
 // DecodeTree implements tree.Decoder.
 func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, c) }
 
-// container takes in a container of d; dir is where its file lies.
+// container adds a container of d; dir is the folder of its file.
 func (r *reader) container(d *database, dir string, in *Container) (c *container, err error) {
 	c = &container{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
 		seen: map[string]tree.Place{}}
@@ -96,7 +96,7 @@ func parseSpec(v *tree.Value) (definition.ContainerSpec, error) {
 	return spec, err
 }
 
-// again lets a container be there in several files, as long as its partition key is the same.
+// again accepts a container that is defined in several files, if its partition key is the same in all.
 func (r *reader) again(d *database, c *container) error {
 	name := d.id + "/" + c.spec.ID
 	first := r.seed.known[name]
@@ -111,8 +111,7 @@ func (r *reader) again(d *database, c *container) error {
 	return nil
 }
 
-// lines takes in documents, one a line. They may be many, so a line is looked at closely only where it is
-// wrong.
+// lines adds documents, one per line. There may be many, so only an invalid line is parsed with places.
 func (c *container) lines(file string, data []byte) error {
 	for n := 1; len(data) > 0; n++ {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
@@ -138,7 +137,7 @@ func (c *container) lines(file string, data []byte) error {
 	return nil
 }
 
-// document takes in a document.
+// document adds a document.
 func (c *container) document(v *tree.Value) error {
 	text := v.AppendJSON(nil)
 	body, o, err := store.ParseImport(text)
@@ -152,7 +151,7 @@ func (c *container) document(v *tree.Value) error {
 	return c.add(v.Place, text, body, o)
 }
 
-// add takes in a document; text is the whole of it, its age included.
+// add adds a document; text is the whole document, including its age.
 func (c *container) add(place tree.Place, text, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {

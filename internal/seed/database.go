@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// database is what a store is to have of a database.
+// database is the intended state of a database.
 type database struct {
 	place      tree.Place
 	id         string
 	throughput Throughput
 	containers []*container
 	users      []user
-	keys       []resource // of client-side encryption
+	keys       []resource // keys of client-side encryption
 }
 
 // user is a user with its permissions.
@@ -34,7 +34,7 @@ type resource struct {
 	body  []byte
 }
 
-// database takes in a database; dir is where its file lies.
+// database adds a database; dir is the folder of its file.
 func (r *reader) database(dir string, in *Database) (*database, error) {
 	d := &database{place: in.Self.Place, id: in.ID, throughput: in.Throughput}
 	if err := definition.ValidateID("database", d.id); err != nil {
@@ -98,7 +98,7 @@ func (d *database) user(in *User) (u user, err error) {
 	return u, nil
 }
 
-// words are what the kinds of resources are called in errors.
+// words returns the name of a kind of resource in errors.
 func words(kind store.ResourceKind) string {
 	switch kind {
 	case store.KindUser:
@@ -125,7 +125,7 @@ func newResource(self *tree.Value, kind store.ResourceKind, id string, body map[
 	return r, r.place.Wrap("", err)
 }
 
-// scripts are the scripts of a container whose file lies in dir.
+// scriptsOf returns the scripts of a container whose file is in dir.
 func (r *reader) scriptsOf(dir string, in *Container) (list []resource, err error) {
 	for kind, scripts := range [...][]Script{in.Procedures, in.Functions} {
 		of := [...]store.ResourceKind{store.KindStoredProcedure, store.KindFunction}[kind]
@@ -158,7 +158,7 @@ func (r *reader) scriptsOf(dir string, in *Container) (list []resource, err erro
 	return list, nil
 }
 
-// script is a script whose text is given, or lies in a file.
+// script returns a script whose text is given in the definition or in a file.
 func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
 	more map[string]any) (resource, error) {
 	if (text == "") == (file == "") {

@@ -14,15 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Description is what a server has, but for its documents, as the files of a seed.
+// Description is the state of a server without its documents, as the files of a seed.
 type Description struct {
 	Files   map[string]string // by their paths in the seed
 	Folders []Folder          // one for each container
-	// Left is what is there and no seed can have, each as a line for people.
+	// Left lists what no seed can express, each as a line for users.
 	Left []string
 }
 
-// The files of a description that lie beside folders of databases and of containers.
+// The files of a description beside the folders of databases and of containers.
 const (
 	accountFile  = "account.json"
 	entitiesFile = "queues.json"
@@ -30,14 +30,14 @@ const (
 	databaseFile = "db.json"
 )
 
-// Folder is where the files of a container belong, its documents among them.
+// Folder is the folder for the files of a container, including its documents.
 type Folder struct {
 	Database, Container string
-	Path                string // in the seed
+	Path                string // path in the seed
 }
 
-// Describe describes a server. What is planted of it into another one is described the same, byte for byte:
-// lists are in the order of their names. queues may be nil.
+// Describe describes a server. A server to which the description is planted has the same description, byte
+// for byte: lists are sorted by name. queues may be nil.
 func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Description, error) {
 	d := &describer{Description: Description{Files: map[string]string{}}, db: db,
 		offers: map[string]definition.Throughput{}}
@@ -63,7 +63,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 			return nil, err
 		}
 	}
-	if len(d.Files) == 0 { // a server without anything is one, too
+	if len(d.Files) == 0 { // an empty server has a description, too
 		d.Files[nothingFile] = "{\"databases\": []}\n"
 	}
 	return &d.Description, d.notes(ctx)
@@ -72,7 +72,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 type describer struct {
 	Description
 	db     *store.DB
-	offers map[string]definition.Throughput // by the rid of what has them
+	offers map[string]definition.Throughput // by the rid of the resource
 }
 
 func byID[T any](list []T, id func(T) string) []T {
@@ -98,7 +98,7 @@ func (d *describer) file(path string, content map[string]any) error {
 	return nil
 }
 
-// notes tells of what a server has beside what seeds have.
+// notes lists what a server has and seeds cannot express.
 func (d *describer) notes(ctx context.Context) error {
 	if d.db.VirtualClock() {
 		d.left("the clock, which can be moved and shows %[1]s (`mayfly clock --set %[1]s` moves another one there)",
@@ -136,7 +136,7 @@ func (d *describer) database(in *store.Database, folder string) error {
 	} else if len(users) > 0 {
 		content["users"] = users
 	}
-	// A database without anything has a file, too: else it was none.
+	// A database without containers needs a file, too: otherwise it would not exist.
 	if err := d.file(folder+"/"+databaseFile, content); err != nil {
 		return err
 	}
@@ -152,7 +152,8 @@ func (d *describer) database(in *store.Database, folder string) error {
 	return nil
 }
 
-// container describes a container; named reports that its folder does not say its id.
+// container describes a container. named means that the folder's name is not the id, so the file must contain
+// the id.
 func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
 	spec := c.Info().Spec
 	content := map[string]any{}
@@ -180,7 +181,7 @@ func (d *describer) container(in *store.Database, c *store.Container, path strin
 	return d.file(path+"/container.json", content)
 }
 
-// ranges tells of the partition ranges of a container where they are not those of a new one of its
+// ranges adds the number of partition ranges of a container if it is not that of a new container with its
 // throughput. Documents are listed range by range.
 func (d *describer) ranges(c *store.Container, content map[string]any, t definition.Throughput,
 	where string) {
@@ -197,7 +198,7 @@ func (d *describer) ranges(c *store.Container, content map[string]any, t definit
 	}
 }
 
-// resourceMembers are the members that seeds have of a kind of resources.
+// resourceMembers returns the members that seeds support for a kind of resource.
 func resourceMembers(kind store.ResourceKind) []string {
 	switch kind {
 	case store.KindTrigger:
@@ -212,7 +213,7 @@ func resourceMembers(kind store.ResourceKind) []string {
 	return []string{"id", "body"}
 }
 
-// resources describes scripts and the like. where says for people whose they are.
+// resources describes scripts and similar resources. where names their owner in messages.
 func (d *describer) resources(in store.Resources, kind store.ResourceKind, where string) (
 	list []map[string]any) {
 	for _, r := range byID(in.List(), func(r store.Resource) string { return r.ID }) {
@@ -229,15 +230,15 @@ func (d *describer) resource(r store.Resource, kind store.ResourceKind, where st
 	return out
 }
 
-// membersOf are the members of a resource that seeds have, and the names of those beside them.
+// membersOf returns the members of a resource that seeds support, and the names of the others.
 func membersOf(body []byte, kind store.ResourceKind) (has map[string]any, beside []string) {
 	has = map[string]any{}
 	jsondoc.Of(body).Each(func(name string, v jsondoc.Value) bool {
 		switch {
-		case v.Kind() == jsondoc.Null: // of a member that is optional
+		case v.Kind() == jsondoc.Null: // an optional member without a value
 		case slices.Contains(resourceMembers(kind), name):
 			has[name] = json.RawMessage(v.Raw())
-		case !strings.HasPrefix(name, "_"): // clients send back what the server adds
+		case !strings.HasPrefix(name, "_"): // clients send back the members that the server adds
 			beside = append(beside, name)
 		}
 		return true
@@ -273,8 +274,8 @@ func (d *describer) users(in *store.Database, where string) (list []map[string]a
 	return list, nil
 }
 
-// namedLink is what a permission is for, by names: resource ids are others in another server. ok is false
-// where that cannot be said.
+// namedLink returns the target of a permission by names, since resource ids differ in another server. ok is
+// false if the target has no names.
 func namedLink(in *store.DB, link string) (named string, ok bool) {
 	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
 	if len(parts) != 4 && len(parts) != 6 {
@@ -295,7 +296,7 @@ func namedLink(in *store.DB, link string) (named string, ok bool) {
 	}
 	kind, script := map[string]store.ResourceKind{"sprocs": store.KindStoredProcedure,
 		"triggers": store.KindTrigger, "udfs": store.KindFunction}[strings.ToLower(parts[4])]
-	if !script { // of items a permission alone knows the resource id
+	if !script { // a permission for an item has only the resource id
 		return link, false
 	}
 	r, err := c.Resources(kind).ReadByRID(parts[5])

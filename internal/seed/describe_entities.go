@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// allEntities is more than there can be.
+// allEntities is a limit above any number of entities.
 const allEntities = 1 << 30
 
 // entities describes queues and topics.
@@ -36,7 +36,7 @@ func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
 	return d.file(entitiesFile, content)
 }
 
-// listed describes the entities of a kind; topic is that of subscriptions.
+// listed describes the entities of a kind; topic is the topic of subscriptions.
 func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entity.Kind, topic string) (
 	list []map[string]any, err error) {
 	entities, err := queues.List(ctx, kind, topic, 0, allEntities)
@@ -78,7 +78,7 @@ func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entit
 	return list, nil
 }
 
-// rules describes the rules of a subscription. One that has none takes nothing.
+// rules describes the rules of a subscription. A subscription without rules receives nothing.
 func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string) (list []map[string]any,
 	err error) {
 	rules, err := queues.Rules(ctx, path, 0, allEntities)
@@ -99,7 +99,7 @@ func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string
 	return list, nil
 }
 
-// rule describes a rule; ok is false where it has values of types that seeds do not have.
+// rule describes a rule; ok is false if it has values of types that seeds do not support.
 func (d *describer) rule(r entity.Rule, path string) (out map[string]any, ok bool) {
 	out = map[string]any{"name": r.Name}
 	parameters := func(to map[string]any, member string, list []rule.Parameter) {
@@ -146,8 +146,8 @@ func (d *describer) rule(r entity.Rule, path string) (out map[string]any, ok boo
 	return out, ok
 }
 
-// parameter is a value of a rule as JSON. Numbers with a fraction keep a sign of it, so that they are read as
-// such.
+// parameter returns a value of a rule as JSON. A floating-point number is written with a point or an
+// exponent, so that it is not read as an integer.
 func parameter(v rule.Value) (value any, ok bool) {
 	switch v.Kind {
 	case rule.Boolean:

@@ -7,10 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Differences is the refusal of a seed because of what is there another way. Each is a *tree.Error.
+// Differences is the error of a seed that is refused because existing definitions differ. Each element is a
+// *tree.Error.
 type Differences struct{ List []error }
 
-// maxTold is how many differences an error tells one by one.
+// maxTold is how many differences an error lists.
 const maxTold = 20
 
 func (d *Differences) Error() string {
@@ -27,12 +28,11 @@ func (d *Differences) Error() string {
 	return text
 }
 
-// Unwrap implements what errors.Is and errors.As look for.
+// Unwrap returns the differences, for errors.Is and errors.As.
 func (d *Differences) Unwrap() []error { return d.List }
 
-// Check reports why Plant would refuse the seed beside what is there, to keep that as it is: *Differences, or
-// a
-// *tree.Error. Nothing is written. What only the writing shows it does not know.
+// Check reports why Plant with Keep would refuse the seed: *Differences, or a *tree.Error. Nothing is
+// written. Check cannot find errors that only occur during writing.
 func (s *Seed) Check(ctx context.Context, to Target) error {
 	if to.Queues == nil && s.HasEntities() {
 		return ErrNoQueues
@@ -43,8 +43,8 @@ func (s *Seed) Check(ctx context.Context, to Target) error {
 	return s.differences(ctx, to)
 }
 
-// differences compares what the seed defines with what is there, and writes nothing. What is not there yet is
-// no difference.
+// differences compares the seed's definitions with those of the target, and writes nothing. A missing
+// definition is not a difference.
 func (s *Seed) differences(ctx context.Context, to Target) error {
 	p := &planter{Target: to, looks: true}
 	p.backup(s)

@@ -4,35 +4,35 @@
 //	s, err := seed.Open("seed")                        // a folder, or one file; JSON and YAML
 //	report, err := s.Plant(ctx, seed.Target{DB: db, Queues: queues})
 //
-//	model.go       what a file may have, as structs, of which schema.json is made
-//	policies.go    the same of the policies of a container
-//	read.go        files and folders; which file says what
-//	database.go    from the model to what a store takes, with all checks that need no store
-//	container.go   the same of a container and its documents
+//	model.go       the contents of a file, as structs from which schema.json is generated
+//	policies.go    the same for the policies of a container
+//	read.go        files and folders, and which file defines what
+//	database.go    from the model to what a store accepts, with all checks that need no store
+//	container.go   the same for a container and its documents
 //	entities.go    queues and topics, in the words of package queue/config
-//	plant.go       into a server: what is missing is made, what differs is changed
+//	plant.go       writing to a server: missing things are created, different ones are changed
 //	plant_*.go     containers, scripts and the like, documents
-//	differences.go what of it is there another way, for who wants nothing changed
-//	apart.go       a seed taken apart: its definitions, and where its documents are
-//	describe*.go   the other way: what a server has, as the files of a seed
-//	folders.go     names of folders, of ids
-//	rehearse.go    into a server of its own, in memory
+//	differences.go comparing with a server, without a change
+//	apart.go       a seed in two parts: its definitions, and where its documents are
+//	describe*.go   the opposite direction: the state of a server as the files of a seed
+//	folders.go     names of folders for ids
+//	rehearse.go    planting into a temporary server in memory
 //	schema.go      the JSON Schema of the files
 //
-// # What a seed does to what is there
+// # Effect on existing data
 //
-// A server can be started with the same seed again and again. What a seed defines follows it: throughput,
-// policies and settings, scripts, users, permissions, and entities are brought to what the seed says, member
-// by member; what it does not say of them stays. Where nothing differs nothing is written. Documents are
-// data: those that are there stay, whatever became of them, and those that are not, or not any more, are made
-// anew.
-// What a seed does not name stays. A container cannot be given another partition key.
+// A server can be started with the same seed again and again. Existing definitions are changed to match the
+// seed: throughput, policies and settings, scripts, users, permissions, and entities, member by member. A
+// member that the seed does not contain stays unchanged. If nothing differs, nothing is written. Documents
+// are treated as data: existing documents stay unchanged, and missing ones are created, even if they were
+// deleted or have expired. Objects that the seed does not name stay unchanged. The partition key of a
+// container cannot be changed.
 //
 // # All or nothing
 //
-// Open reads and checks all files before anything is written, and Plant compares the seed with what is there
-// before its first write. What can only be known by doing it, such as the limits of a store, is found out by
-// Rehearse beforehand, or undone by who plants: see Target.Undo.
+// Open reads and checks all files before anything is written, and Plant compares the seed with the server
+// before its first write. Some errors only occur during writing, such as exceeded limits of a store. The
+// caller can find them beforehand with Rehearse, or have them undone: see Target.Undo.
 //
-// All errors that a file is to blame for are *tree.Error: file, line and column.
+// Every error in a file is a *tree.Error, with file, line and column.
 package seed

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// entities takes in the queues and topics of a file. Each is said anew in the words of the emulator's
-// Config.json, with the places that it has, so that there is one reader of entities.
+// entities adds the queues and topics of a file. Each is converted to the form of the emulator's Config.json,
+// with its places kept, so that only one parser of entities is needed.
 func (r *reader) entities(f *File) error {
 	namespace := newObject(tree.Place{})
 	for i := range f.Queues {
@@ -35,7 +35,7 @@ func (r *reader) entities(f *File) error {
 	return err
 }
 
-// object is an object that is being made.
+// object is an object under construction.
 type object struct{ *tree.Value }
 
 func newObject(place tree.Place) object { return object{&tree.Value{Kind: tree.Object, Place: place}} }
@@ -44,7 +44,7 @@ func (o object) set(name string, value *tree.Value, place tree.Place) {
 	o.Members = append(o.Members, tree.Member{Name: name, Place: place, Value: value})
 }
 
-// append puts a value behind those of an array, which is made where it is not there.
+// append appends a value to an array member, which is created if it is missing.
 func (o object) append(name string, value *tree.Value) {
 	if o.Member(name) == nil {
 		o.set(name, &tree.Value{Kind: tree.Array, Place: value.Place}, value.Place)
@@ -55,7 +55,7 @@ func (o object) append(name string, value *tree.Value) {
 
 func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// emulatorEntity returns a queue, a topic or a subscription as the emulator writes it.
+// emulatorEntity converts a queue, a topic or a subscription to the emulator's form.
 func emulatorEntity(v *tree.Value) (*tree.Value, error) {
 	out, properties := newObject(v.Place), newObject(v.Place)
 	for _, m := range v.Members {
@@ -90,7 +90,7 @@ func emulatorEntity(v *tree.Value) (*tree.Value, error) {
 	return out.Value, nil
 }
 
-// ruleOf is a rule as the emulator writes it.
+// ruleOf converts a rule to the emulator's form.
 func ruleOf(v *tree.Value) (*tree.Value, error) {
 	out, properties := newObject(v.Place), newObject(v.Place)
 	kinds := []string{}

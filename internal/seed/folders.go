@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// folderNames makes names of folders out of ids. An id that no folder should be called by on some system is
-// written in another way; the file in the folder has it then.
+// folderNames makes names of folders from ids. If an id is not a valid folder name on every system, the
+// folder gets another name and its file contains the id.
 type folderNames struct{ taken map[string]bool }
 
-// namesBeside makes names of folders that lie beside files of a description.
+// namesBeside returns a folderNames for folders beside files with the given names.
 func namesBeside(files ...string) *folderNames {
 	n := &folderNames{taken: map[string]bool{}}
 	for _, f := range files {
@@ -19,7 +19,7 @@ func namesBeside(files ...string) *folderNames {
 	return n
 }
 
-// maxFolder is how long the name of a folder can be, in bytes.
+// maxFolder is the longest name of a folder, in bytes.
 const maxFolder = 200
 
 func (n *folderNames) of(id string) string {
@@ -47,8 +47,7 @@ func (n *folderNames) of(id string) string {
 	return name
 }
 
-// IsDevice reports whether Windows takes a file of that name for a device, whatever stands behind a dot in
-// it.
+// IsDevice reports whether a name, without its part after a dot, is a device name of Windows.
 func IsDevice(name string) bool {
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
 	switch name {

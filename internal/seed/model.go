@@ -6,32 +6,32 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// File is a seed file, which may have all that there is.
+// File is a seed file with any of the possible contents.
 type File struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	Databases []Database  `json:"databases,omitempty"`
 	Queues    []Queue     `json:"queues,omitempty"`
 	Topics    []Topic     `json:"topics,omitempty"`
-	// ContinuousBackup is that of the account, as long as the server runs.
+	// ContinuousBackup switches continuous backup of the account on or off, as long as the server runs.
 	ContinuousBackup *bool `json:"continuousBackup,omitempty" description:"All versions for 7 days."`
-	// UserConfig is what a Config.json of the Service Bus emulator has. It stands alone in its file.
+	// UserConfig is the content of a Config.json of the Service Bus emulator. It must be alone in its file.
 	UserConfig Anything `json:"UserConfig,omitempty" description:"As in a Config.json of the emulator."`
 	Schema     string   `json:"$schema,omitempty" description:"For editors."`
 }
 
-// Database is a database. In a folder of its own, db.yaml, its id is the folder's name.
+// Database is a database. For a db.yaml in a folder, the id is the folder's name.
 type Database struct {
 	Self       *tree.Value `json:"-" tree:"self"`
 	ID         string      `json:"id,omitempty" description:"In a folder: that of the folder."`
 	Throughput Throughput  `json:"throughput,omitempty" description:"RU/s that its containers share."`
 	Containers []Container `json:"containers,omitempty"`
 	Users      []User      `json:"users,omitempty"`
-	// Keys are those of Cosmos DB's client-side encryption. Containers with such a policy need them.
+	// Keys are keys of Cosmos DB's client-side encryption. Containers with an encryption policy need them.
 	Keys   []EncryptionKey `json:"clientEncryptionKeys,omitempty"`
 	Schema string          `json:"$schema,omitempty" description:"For editors."`
 }
 
-// Container is a container: what Cosmos DB has in its definition, and what there is beside it.
+// Container is a container: Cosmos DB's definition, and Mayfly's additions.
 type Container struct {
 	Self         *tree.Value  `json:"-" tree:"self"`
 	ID           string       `json:"id,omitempty" description:"In a folder: that of the folder."`
@@ -47,7 +47,7 @@ type Container struct {
 	Schema     string     `json:"$schema,omitempty" description:"For editors."`
 }
 
-// own are the members of a container that are no part of its definition.
+// own reports whether a member of a container is not part of its Cosmos DB definition.
 func own(member string) bool {
 	switch member {
 	case "throughput", "ranges", "settings", "storedProcedures", "triggers", "userDefinedFunctions",
@@ -57,7 +57,7 @@ func own(member string) bool {
 	return false
 }
 
-// Settings are Mayfly's own of a container; null puts one back to what it is in a new container.
+// Settings are Mayfly's own settings of a container; null resets one to its default.
 type Settings struct {
 	Self             *tree.Value           `json:"-" tree:"self"`
 	OnExpire         *store.OnExpire       `json:"onExpire,omitempty"`
@@ -68,7 +68,7 @@ type Settings struct {
 	ChangesTo        string                `json:"changesTo,omitempty" description:"A queue or a topic."`
 	Queries          []SavedQuery          `json:"queries,omitempty" description:"Saved ones, for people."`
 
-	saved []definition.SavedQuery // what Queries are for the store
+	saved []definition.SavedQuery // Queries in the store's form
 }
 
 // Script is a stored procedure or a function.
@@ -89,7 +89,7 @@ type Trigger struct {
 	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
 }
 
-// EncryptionKey is a key of client-side encryption, wrapped by one that clients have.
+// EncryptionKey is a key of client-side encryption, wrapped by a key of the clients.
 type EncryptionKey struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	ID        string      `json:"id" required:"true"`
@@ -98,7 +98,7 @@ type EncryptionKey struct {
 	Metadata  Anything    `json:"keyWrapMetadata" required:"true"`
 }
 
-// User is a user with what it may do.
+// User is a user with its permissions.
 type User struct {
 	Self        *tree.Value  `json:"-" tree:"self"`
 	ID          string       `json:"id" required:"true"`
@@ -143,7 +143,7 @@ type Subscription struct {
 	Common
 }
 
-// Receiving is what queues and subscriptions have.
+// Receiving has the members common to queues and subscriptions.
 type Receiving struct {
 	LockDuration           Span   `json:"lockDuration,omitempty"`
 	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty"`
@@ -153,7 +153,7 @@ type Receiving struct {
 	ForwardDeadLettersTo   string `json:"forwardDeadLetteredMessagesTo,omitempty"`
 }
 
-// Sending is what queues and topics have.
+// Sending has the members common to queues and topics.
 type Sending struct {
 	RequiresDuplicateDetection bool  `json:"requiresDuplicateDetection,omitempty"`
 	DuplicateDetectionWindow   Span  `json:"duplicateDetectionHistoryTimeWindow,omitempty"`
@@ -163,12 +163,12 @@ type Sending struct {
 	EnableExpress              bool  `json:"enableExpress,omitempty"`
 	SupportOrdering            bool  `json:"supportOrdering,omitempty"`
 	AnonymousAccessible        bool  `json:"isAnonymousAccessible,omitempty"`
-	// AuthorizationRules is what a client has written, XML. Mayfly keeps it.
+	// AuthorizationRules is XML written by a client. Mayfly only stores it.
 	AuthorizationRules string `json:"authorizationRules,omitempty" description:"XML, as a client wrote it."`
 	Common
 }
 
-// Common is what all entities have.
+// Common has the members common to all entities.
 type Common struct {
 	DefaultTTL       Span   `json:"defaultMessageTimeToLive,omitempty"`
 	AutoDeleteOnIdle Span   `json:"autoDeleteOnIdle,omitempty"`
@@ -177,7 +177,8 @@ type Common struct {
 	UserMetadata     string `json:"userMetadata,omitempty"`
 }
 
-// Rule is a rule of a subscription: a filter in SQL or by correlation, or all or none, and an action.
+// Rule is a rule of a subscription: an SQL filter, a correlation filter, or a filter that matches all or
+// nothing; and an action.
 type Rule struct {
 	Self        *tree.Value  `json:"-" tree:"self"`
 	Name        string       `json:"name" required:"true"`

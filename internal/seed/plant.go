@@ -17,45 +17,45 @@ import (
 // Target is what a seed is planted into.
 type Target struct {
 	DB     *store.DB
-	Queues *queue.Queues // needed where the seed has entities
-	// CheckWebhook reports whether a webhook may lead to a URL; nil: to any.
+	Queues *queue.Queues // required if the seed has entities
+	// CheckWebhook reports whether a webhook may use a URL; nil permits all.
 	CheckWebhook func(ctx context.Context, url string) error
 	Log          *slog.Logger // nil: nothing is logged
-	// Keep keeps what is there another way than the seed says: then nothing is written, and the error is a
+	// Keep keeps existing definitions that differ from the seed: then nothing is written, and the error is a
 	// *Differences.
 	Keep bool
-	// Undo brings back what was there before where the seed cannot be planted to its end. Nothing else may
-	// write meanwhile.
+	// Undo restores the previous state if the seed cannot be planted completely. No other writes may happen
+	// meanwhile.
 	Undo bool
-	// Forward moves the server's clock to the newest document of the seed, where that is ahead and the clock
-	// is a virtual one: the seed comes from a server whose clock was moved.
+	// Forward moves the server's virtual clock to the newest document of the seed, if that is ahead of the
+	// clock: the seed comes from a server whose clock was moved.
 	Forward bool
 }
 
-// undoSnapshot keeps what was there before a seed.
+// undoSnapshot is the snapshot of the state before a seed.
 const undoSnapshot = "before-seed"
 
-// ErrNoQueues means that a seed has queues or topics, and its target can have none.
+// ErrNoQueues means that a seed has queues or topics, and its target does not support them.
 var ErrNoQueues = errors.New("the seed has queues or topics, which are not asked for here")
 
 // Report counts what a seed has changed.
 type Report struct {
-	Made      int // databases, containers, scripts, users, permissions that were not there
-	Changed   int // those that were another way
-	Documents int // that were not there
+	Made      int // created databases, containers, scripts, users, permissions
+	Changed   int // changed ones
+	Documents int // created documents
 }
 
-// planter plants a seed.
+// planter plants one seed.
 type planter struct {
 	Target
 	Report
 	made    map[*container]bool
-	looks   bool // nothing is written: what would be changed is told instead
+	looks   bool // nothing is written: changes are only recorded
 	differs []error
 }
 
-// change reports whether something may be changed that is there another way than the seed says. Who only
-// looks keeps what the format says of it.
+// change reports whether a definition that differs from the seed may be changed. A planter that only looks
+// records the difference, which format describes.
 func (p *planter) change(at tree.Place, format string, args ...any) bool {
 	if p.looks {
 		p.differs = append(p.differs, at.Fail(format, args...))
@@ -65,7 +65,7 @@ func (p *planter) change(at tree.Place, format string, args ...any) bool {
 	return true
 }
 
-// Plant brings the target to what the seed says. Errors that a file is to blame for are *tree.Error.
+// Plant brings the target to the state of the seed. Errors in a file are *tree.Error.
 func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
@@ -105,7 +105,7 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 	return p.Report, errors.Join(err, p.forget(ctx))
 }
 
-// forget deletes the snapshot, which a start that was broken off has left.
+// forget deletes the undo snapshot of an interrupted start.
 func (p *planter) forget(ctx context.Context) error {
 	err := p.DB.DeleteSnapshot(ctx, undoSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
@@ -114,7 +114,7 @@ func (p *planter) forget(ctx context.Context) error {
 	return err
 }
 
-// compare refuses what the seed wants otherwise than it can be, beside what is there. Nothing is written.
+// compare returns an error if the seed conflicts with existing definitions. It writes nothing.
 func (p *planter) compare(ctx context.Context, s *Seed) error {
 	for _, d := range s.databases {
 		in, err := p.DB.Database(d.id)
@@ -146,7 +146,7 @@ func (p *planter) checkWebhooks(ctx context.Context, s *Settings) error {
 	return nil
 }
 
-// merged is the definition of a container that is there, with what the seed says of it.
+// merged returns the definition of an existing container with the seed's members.
 func (c *container) merged(there *store.Container) (definition.ContainerSpec, error) {
 	old := there.Info().Spec
 	if !old.PartitionKey.Equal(&c.spec.PartitionKey) {
@@ -184,8 +184,8 @@ func (c *container) merged(there *store.Container) (definition.ContainerSpec, er
 	return next, nil
 }
 
-// plant writes. Containers go before the settings, which may lead from one to another, and those before the
-// documents, which may expire as they come in.
+// plant writes the seed. Containers come before settings, which may refer to other containers. Settings come
+// before documents, which may expire as soon as they are stored.
 func (p *planter) plant(ctx context.Context, s *Seed) error {
 	if err := p.forward(ctx, s); err != nil {
 		return err
@@ -214,7 +214,8 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 	return nil
 }
 
-// backup brings continuous backup to what the seed says: containers have it from when they are made.
+// backup switches continuous backup as the seed says, first of all, since containers take it over when they
+// are created.
 func (p *planter) backup(s *Seed) {
 	b := s.backup
 	if b == nil || b.on == p.DB.ContinuousBackup() ||
@@ -231,8 +232,8 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// maxForward is how far a clock goes forward for a seed. What lies beyond is nothing that anybody tests,
-// and is refused with its place.
+// maxForward is how far a clock is moved forward for a seed. A document beyond that is refused with its
+// place.
 const maxForward = 50 * 365 * 24 * time.Hour
 
 func (p *planter) forward(ctx context.Context, s *Seed) error {
@@ -248,7 +249,7 @@ func (p *planter) forward(ctx context.Context, s *Seed) error {
 	return err
 }
 
-// newest is the latest _ts that documents of the seed have, in seconds since 1970; 0: none has one.
+// newest returns the latest _ts of the seed's documents, in seconds since 1970, or 0 if none has one.
 func (s *Seed) newest() (ts int64) {
 	for _, d := range s.databases {
 		for _, c := range d.containers {
@@ -260,7 +261,7 @@ func (s *Seed) newest() (ts int64) {
 	return ts
 }
 
-// steps are the parts of planting that bring in definitions, in their order.
+// steps returns the steps of planting that write definitions, in their order.
 func (p *planter) steps() []func(context.Context, *database, *store.Database) error {
 	return []func(context.Context, *database, *store.Database) error{p.keys, p.containers, p.settings,
 		p.scripts, p.users}
@@ -278,7 +279,7 @@ func (p *planter) database(ctx context.Context, d *database) (*store.Database, e
 	return in, p.throughput(ctx, &d.throughput, in.RID(), "the database '"+d.id+"'")
 }
 
-// throughput changes a throughput that is another one.
+// throughput changes a throughput that differs from the seed's.
 func (p *planter) throughput(ctx context.Context, t *Throughput, rid, of string) error {
 	if t.IsZero() {
 		return nil

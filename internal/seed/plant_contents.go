@@ -37,10 +37,10 @@ func (p *planter) containers(ctx context.Context, d *database, in *store.Databas
 	return nil
 }
 
-// word is a container in errors.
+// word returns the name of a container in errors.
 func (c *container) word(d *database) string { return "the container '" + d.id + "/" + c.spec.ID + "'" }
 
-// changeContainer brings the definition of a container to what the seed says.
+// changeContainer changes the definition of a container to the seed's.
 func (p *planter) changeContainer(ctx context.Context, c *container, in *store.Database,
 	there *store.Container) (*store.Container, error) {
 	next, err := c.merged(there)
@@ -55,7 +55,7 @@ func (p *planter) changeContainer(ctx context.Context, c *container, in *store.D
 	return in.ReplaceContainer(ctx, c.spec.ID, next, store.WriteOptions{})
 }
 
-// differing are the members by which two objects differ.
+// differing returns the members in which two objects differ.
 func differing(a, b []byte) string {
 	var names []string
 	add := func(name string, _ jsondoc.Value) bool {
@@ -103,7 +103,7 @@ func (p *planter) settings(ctx context.Context, d *database, in *store.Database)
 	return nil
 }
 
-// overlay sets what the seed names.
+// overlay sets the settings that the seed contains.
 func (s *Settings) overlay(to *store.ContainerSettings) {
 	for _, m := range s.Self.Members {
 		switch m.Name {
@@ -125,7 +125,7 @@ func (s *Settings) overlay(to *store.ContainerSettings) {
 	}
 }
 
-// keys brings in the keys that containers' policies of encryption need.
+// keys creates the keys that containers' encryption policies need.
 func (p *planter) keys(ctx context.Context, d *database, in *store.Database) error {
 	for i := range d.keys {
 		if err := p.resource(ctx, in.Resources(store.KindEncryptionKey), &d.keys[i], d.id); err != nil {
@@ -176,7 +176,7 @@ func (p *planter) users(ctx context.Context, d *database, in *store.Database) er
 	return nil
 }
 
-// resource makes a small resource, or changes what is another way; of is whose it is.
+// resource creates a small resource, or changes one that differs; of names its owner.
 func (p *planter) resource(ctx context.Context, in store.Resources, r *resource, of string) error {
 	there, err := in.Read(r.id)
 	switch {
@@ -196,14 +196,15 @@ func (p *planter) resource(ctx context.Context, in store.Resources, r *resource,
 	return r.place.Wrap("", err)
 }
 
-// described is a resource as a description has it: without what seeds cannot have, and with names in links.
+// described returns a resource as in a description: without members that seeds do not support, and with names
+// in links.
 func (p *planter) described(body []byte, kind store.ResourceKind) []byte {
 	has, _ := membersOf(body, kind)
 	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {
 		has["resource"], _ = namedLink(p.DB, link.Str())
 	}
 	text, err := json.Marshal(has)
-	if err != nil { // of texts of JSON there is none
+	if err != nil { // the text is valid JSON: there is no error
 		return body
 	}
 	return text

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// maxBatchBytes is how much of documents' text goes into the store at once.
+// maxBatchBytes is the size of the documents' text that is stored at once.
 const maxBatchBytes = 1 << 20
 
-// documents makes those that are not there.
+// documents creates the missing documents.
 func (p *planter) documents(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
@@ -62,9 +62,9 @@ func (p *planter) batch(ctx context.Context, c *container, in *store.Container, 
 	return nil
 }
 
-// taken tells a document that is there already from one that cannot be made, since another one has its unique
-// key. In a container that the seed has made that is another one of the seed; else it may be one that a user
-// has written, and a warning is enough.
+// taken handles a document that cannot be created: either it exists already, or another document has its
+// unique key. In a container created by the seed, that other document is the seed's too, which is an error.
+// Otherwise a user may have written it, and a warning is logged.
 func (p *planter) taken(ctx context.Context, c *container, in *store.Container, d *document,
 	conflict error) error {
 	body := d.operation.Body
@@ -80,7 +80,7 @@ func (p *planter) taken(ctx context.Context, c *container, in *store.Container, 
 	return nil
 }
 
-// Counts is how much a seed has.
+// Counts is the number of objects in a seed.
 type Counts struct {
 	Databases  int `json:"databases"`
 	Containers int `json:"containers"`
@@ -88,7 +88,7 @@ type Counts struct {
 	Entities   int `json:"entities"` // queues, topics and subscriptions
 }
 
-// Count counts what is in the seed.
+// Count counts the objects in the seed.
 func (s *Seed) Count() (c Counts) {
 	names := map[string]bool{}
 	for _, d := range s.databases {

@@ -1,7 +1,7 @@
 package seed
 
-// Policies are the members of a container's definition beside its id and its partition key. The store reads
-// them itself; these structs say what there is.
+// Policies are the members of a container's definition besides its id and its partition key. The store parses
+// them itself; these structs describe the possible members.
 type Policies struct {
 	DefaultTTL       *int64               `json:"defaultTtl,omitempty" description:"Seconds; -1: none."`
 	Indexing         *IndexingPolicy      `json:"indexingPolicy,omitempty"`
@@ -18,7 +18,7 @@ type Policies struct {
 	AnalyticalTTL    *int64               `json:"analyticalStorageTtl,omitempty"`
 }
 
-// IndexingPolicy says what is indexed, and how.
+// IndexingPolicy defines what is indexed, and how.
 type IndexingPolicy struct {
 	Mode      string            `json:"indexingMode,omitempty" enum:"consistent,none,lazy"`
 	Automatic *bool             `json:"automatic,omitempty"`
@@ -30,7 +30,7 @@ type IndexingPolicy struct {
 	FullText  []Path            `json:"fullTextIndexes,omitempty"`
 }
 
-// Path is a path in documents.
+// Path is a path of a property.
 type Path struct {
 	Path string `json:"path" required:"true"`
 }
@@ -41,20 +41,20 @@ type IndexedPath struct {
 	Indexes []Anything `json:"indexes,omitempty" description:"Of old; it means nothing."`
 }
 
-// CompositePath is one of a composite index.
+// CompositePath is a path of a composite index.
 type CompositePath struct {
 	Path
 	Order string `json:"order,omitempty" enum:"ascending,descending"`
 }
 
-// SpatialPath is a path with places.
+// SpatialPath is a path of spatial values.
 type SpatialPath struct {
 	Path
 	Types       []SpatialType `json:"types,omitempty"`
 	BoundingBox Anything      `json:"boundingBox,omitempty"`
 }
 
-// SpatialType is a kind of places.
+// SpatialType is a type of spatial value.
 type SpatialType string
 
 // Enum implements jsonschema.Enum.
@@ -73,28 +73,28 @@ type VectorIndex struct {
 	ShardKey      []string `json:"vectorIndexShardKey,omitempty"`
 }
 
-// UniqueKeyPolicy says what is unique in a logical partition.
+// UniqueKeyPolicy defines which values must be unique within a logical partition.
 type UniqueKeyPolicy struct {
 	Keys []UniqueKey `json:"uniqueKeys,omitempty"`
 }
 
-// UniqueKey is one of them.
+// UniqueKey is a unique key.
 type UniqueKey struct {
 	Paths []string `json:"paths" required:"true"`
 }
 
-// ComputedProperty is a property that queries see and documents do not hold.
+// ComputedProperty is a property that is visible to queries but not stored in documents.
 type ComputedProperty struct {
 	Name  string `json:"name" required:"true"`
 	Query string `json:"query" required:"true" description:"SELECT VALUE LOWER(c.name) FROM c"`
 }
 
-// VectorPolicy says where vectors are.
+// VectorPolicy defines the vectors of documents.
 type VectorPolicy struct {
 	Embeddings []VectorEmbedding `json:"vectorEmbeddings,omitempty"`
 }
 
-// VectorEmbedding is where one is.
+// VectorEmbedding defines the path and the type of a vector.
 type VectorEmbedding struct {
 	Path
 	DataType   string `json:"dataType,omitempty" enum:"float32,float16,int8,uint8"`
@@ -102,30 +102,30 @@ type VectorEmbedding struct {
 	Dimensions int64  `json:"dimensions,omitempty"`
 }
 
-// FullTextPolicy says which properties are searched by words.
+// FullTextPolicy defines which properties have full text.
 type FullTextPolicy struct {
 	Language string         `json:"defaultLanguage,omitempty"`
 	Paths    []FullTextPath `json:"fullTextPaths,omitempty"`
 }
 
-// FullTextPath is one of them.
+// FullTextPath is a path of full text.
 type FullTextPath struct {
 	Path
 	Language string `json:"language,omitempty"`
 }
 
-// ChangeFeedPolicy asks for the feed of all versions and deletes.
+// ChangeFeedPolicy switches on the feed of all versions and deletes.
 type ChangeFeedPolicy struct {
 	Retention int64 `json:"retentionDuration,omitempty" description:"Minutes."`
 }
 
-// PreviousImagePolicy says of which changes the version before is shown in the feed of all versions.
+// PreviousImagePolicy defines for which changes the feed of all versions shows the previous version.
 type PreviousImagePolicy struct {
 	Mode     *int64                 `json:"mode,omitempty" minimum:"0" maximum:"3" description:"Of old."`
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
-// PreviousImageFeatures are the features that can have one.
+// PreviousImageFeatures are the kinds of changes with a previous version.
 type PreviousImageFeatures struct {
 	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
 	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
@@ -133,20 +133,20 @@ type PreviousImageFeatures struct {
 	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature is one of them.
+// PreviousImageFeature is one such kind.
 type PreviousImageFeature struct {
 	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes."`
 	Paths []string `json:"includedPaths,omitempty" description:"Kept for clients."`
 }
 
-// ConflictResolution is kept for clients.
+// ConflictResolution is stored for clients and has no effect.
 type ConflictResolution struct {
 	Mode      string `json:"mode,omitempty" enum:"LastWriterWins,Custom"`
 	Path      string `json:"conflictResolutionPath,omitempty"`
 	Procedure string `json:"conflictResolutionProcedure,omitempty"`
 }
 
-// Geospatial is what coordinates mean.
+// Geospatial defines the meaning of coordinates.
 type Geospatial struct {
 	Type string `json:"type,omitempty" enum:"Geography,Geometry"`
 }

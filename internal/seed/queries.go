@@ -22,7 +22,7 @@ type QueryParameter struct {
 	Value Anything `json:"value,omitempty"`
 }
 
-// takeQueries makes the store's values of the queries, and refuses those that cannot be kept.
+// takeQueries converts the queries to the store's type, and rejects invalid ones.
 func (s *Settings) takeQueries() error {
 	if s == nil {
 		return nil
@@ -52,7 +52,8 @@ func (q *SavedQuery) value() definition.SavedQuery {
 	return saved
 }
 
-// overlayQueries saves the seed's queries beside those that people have saved, or none at all.
+// overlayQueries saves the seed's queries in addition to the existing ones. If none is true, it removes the
+// existing ones first.
 func (s *Settings) overlayQueries(none bool, to *store.ContainerSettings) {
 	if none {
 		to.Queries = nil

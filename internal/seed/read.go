@@ -13,30 +13,30 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// Seed is what files say, read and checked.
+// Seed is the content of a seed's files, parsed and checked.
 type Seed struct {
 	databases []*database
 	entities  []*config.Config
-	known     map[string]*container // by database and id: the first of that name
-	apart     bool                  // its documents stay where they are: see OpenDefinitions
-	files     map[string]string     // those with definitions, where apart
-	backup    *backup               // nil: the files do not say
+	known     map[string]*container // by database and id: the first definition
+	apart     bool                  // documents are not read: see OpenDefinitions
+	files     map[string]string     // the files with definitions, if apart
+	backup    *backup               // nil: no file sets it
 }
 
-// backup is whether the account is to have continuous backup.
+// backup says whether the account has continuous backup.
 type backup struct {
 	on    bool
 	place tree.Place
 }
 
-// HasEntities reports whether there are queues or topics in the seed.
+// HasEntities reports whether the seed has queues or topics.
 func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
 
 // Open reads a seed: a file, or a folder.
 func Open(name string) (*Seed, error) { return openPath(name, false) }
 
-// OpenDefinitions reads a seed as Open does, but for its documents: those that lie a line each in files of
-// their own are left there, and Plant passes over all. Files are what it has read, and Sources reports where
+// OpenDefinitions reads a seed like Open, but without its documents: files with one document per line are not
+// read, and Plant skips all documents. Files returns the files with definitions, and Sources returns where
 // the documents are.
 func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
 
@@ -51,10 +51,11 @@ func openPath(name string, apart bool) (*Seed, error) {
 	return open(os.DirFS(filepath.Dir(name)), filepath.Base(name), filepath.Dir(name), apart)
 }
 
-// OpenFS reads a seed from a file system, such as an embed.FS: a file, or a folder; "." is all of it.
+// OpenFS reads a seed from a file system, such as an embed.FS: a file, or a folder; "." is the whole file
+// system.
 func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, "", false) }
 
-// open reads the file or folder of a name; root is what errors put before the names of files.
+// open reads a file or a folder; root is put before file names in errors.
 func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
 	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}, apart: apart,
 		files: map[string]string{}}}
@@ -77,10 +78,10 @@ type reader struct {
 	seed  *Seed
 }
 
-// shown is a file as errors name it.
+// shown returns the name of a file for errors.
 func (r *reader) shown(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
 
-// wrong is an error about a file as a whole.
+// wrong returns an error about a file as a whole.
 func (r *reader) wrong(name string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -93,7 +94,7 @@ func (r *reader) fail(name, format string, args ...any) error {
 	return tree.Place{File: r.shown(name)}.Fail(format, args...)
 }
 
-// definition reads a file that has no documents alone.
+// definition reads a file that does not consist of documents only.
 func (r *reader) definition(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.files, name)
 	if err != nil {
@@ -114,7 +115,7 @@ func (r *reader) parse(name string) (*tree.Value, error) {
 	return tree.Parse(r.shown(name), data)
 }
 
-// list is what lies in a folder, by name; what begins with a dot is not looked at.
+// list returns the files and folders in a folder, sorted by name, without those that begin with a dot.
 func (r *reader) list(name string) (files, folders []string, err error) {
 	entries, err := fs.ReadDir(r.files, name)
 	if err != nil {
@@ -137,13 +138,14 @@ func isValue(name string) bool {
 	return tree.IsYAML(name) || strings.EqualFold(path.Ext(name), ".json")
 }
 
-// isLines reports whether a file has a document a line.
+// isLines reports whether a file has one document per line.
 func isLines(name string) bool {
 	ending := strings.ToLower(path.Ext(name))
 	return ending == ".ndjson" || ending == ".jsonl"
 }
 
-// named finds the one file of a name that is JSON or YAML; "" where there is none.
+// named returns the JSON or YAML file with a base name, or "" if there is none. It fails if there are
+// several.
 func (r *reader) named(dir string, files []string, name string) (found string, err error) {
 	for _, f := range files {
 		if !isValue(f) || strings.TrimSuffix(f, path.Ext(f)) != name {
@@ -157,7 +159,7 @@ func (r *reader) named(dir string, files []string, name string) (found string, e
 	return found, nil
 }
 
-// folder reads a seed's folder: files that may have all, and a folder for each database.
+// folder reads a seed's folder: files with any contents, and a folder for each database.
 func (r *reader) folder(dir string) error {
 	files, folders, err := r.list(dir)
 	if err != nil {
@@ -185,7 +187,7 @@ func (r *reader) folder(dir string) error {
 	return nil
 }
 
-// file reads a file that may have all.
+// file reads a file with any contents.
 func (r *reader) file(name string) error {
 	v, err := r.parse(name)
 	if err != nil {
@@ -222,7 +224,7 @@ func (r *reader) file(name string) error {
 	return nil
 }
 
-// backup reads whether the account has continuous backup. Several files may say so, if they say the same.
+// backup reads whether the account has continuous backup. If several files set it, they must agree.
 func (r *reader) backup(f *File) error {
 	if f.ContinuousBackup == nil {
 		return nil
@@ -235,8 +237,8 @@ func (r *reader) backup(f *File) error {
 	return nil
 }
 
-// databaseFolder reads the folder of a database: db.yaml, and a folder for each container. A folder without
-// any of these is none, and may hold scripts.
+// databaseFolder reads the folder of a database: db.yaml, and a folder for each container. A folder without a
+// definition or documents is not a container and may hold scripts.
 func (r *reader) databaseFolder(dir, id string) error {
 	files, folders, err := r.list(dir)
 	if err != nil {
@@ -290,7 +292,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 	return nil
 }
 
-// isContainer reports whether a folder is a container's. One that has documents must be.
+// isContainer reports whether a folder is a container's. A folder with documents must be one.
 func (r *reader) isContainer(dir string) (bool, error) {
 	files, _, err := r.list(dir)
 	if err != nil {
@@ -348,7 +350,7 @@ func (r *reader) containerFolder(d *database, dir, id string) error {
 	return nil
 }
 
-// scripts are the *.js in a folder below a container's, each named after its file.
+// scripts returns the *.js files in a folder below a container's, each named after its file.
 func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, err error) {
 	files, _, err := r.list(path.Join(dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -362,7 +364,8 @@ func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, e
 	return list, err
 }
 
-// documents reads a file of documents: one, a list of them, several of YAML, or one a line.
+// documents reads a file of documents: one document, a list, several YAML documents, or one document per
+// line.
 func (r *reader) documents(c *container, name string) error {
 	if r.seed.apart && isLines(name) {
 		c.lists = append(c.lists, r.shown(name))

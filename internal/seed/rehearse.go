@@ -10,11 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// rehearsalCache is the block cache of a store that is soon gone, in bytes.
+// rehearsalCache is the size of the block cache of the temporary store, in bytes.
 const rehearsalCache = 8 << 20
 
-// Rehearse plants the seed into a server of its own, in memory and with a clock that can be moved: what can
-// be known without the server that it is for is known then.
+// Rehearse plants the seed into a temporary server, in memory and with a virtual clock. It finds all errors
+// that do not depend on the target server.
 func (s *Seed) Rehearse(ctx context.Context) (err error) {
 	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: rehearsalCache})
 	if err != nil {

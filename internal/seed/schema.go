@@ -9,8 +9,9 @@ import (
 	"github.com/swaggest/jsonschema-go"
 )
 
-// Schema is the JSON Schema of seed files, for editors. The file as a whole is a File; what lies in folders
-// is #/definitions/Database and #/definitions/Container.
+// Schema returns the JSON Schema of seed files, for editors. A whole file is a File; files in folders are
+// #/definitions/Database and
+// #/definitions/Container.
 func Schema() ([]byte, error) {
 	r := jsonschema.Reflector{}
 	s, err := r.Reflect(File{}, jsonschema.RootRef, closed, jsonschema.InterceptProp(required),
@@ -31,7 +32,7 @@ func Schema() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// plain is a type without pointers to it.
+// plain returns a type without its pointers.
 func plain(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -39,7 +40,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// closed says of all objects that they have no other members.
+// closed forbids additional members in all objects.
 var closed = jsonschema.InterceptSchema(func(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	if p.Processed && plain(p.Value.Type()).Kind() == reflect.Struct && len(p.Schema.Properties) > 0 {
 		p.Schema.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
@@ -47,7 +48,7 @@ var closed = jsonschema.InterceptSchema(func(p jsonschema.InterceptSchemaParams)
 	return false, nil
 })
 
-// required names the members that must be there, and lets none be null but what may be put back by it.
+// required lists the mandatory members, and forbids null for members that null does not reset.
 func required(p jsonschema.InterceptPropParams) error {
 	if !p.Processed || p.Name == "" {
 		return nil

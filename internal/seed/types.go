@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Anything is a value of any kind; the zero Anything was not given.
+// Anything is a value of any kind; the zero Anything means that no value was given.
 type Anything struct{ value *tree.Value }
 
 // DecodeTree implements tree.Decoder.
@@ -25,8 +25,8 @@ func (Anything) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
 // InlineJSONSchema implements jsonschema.SchemaInliner.
 func (Anything) InlineJSONSchema() {}
 
-// Throughput is a number of RU/s, or {"maxThroughput": RU/s}, which scales by itself; or {"level": "S1"}, one
-// of Cosmos DB's first levels of performance.
+// Throughput is a number of RU/s; or {"maxThroughput": RU/s} for autoscale; or {"level": "S1"}, one of Cosmos
+// DB's old performance levels.
 type Throughput struct {
 	definition.Throughput
 	place tree.Place
@@ -59,7 +59,7 @@ func (t *Throughput) DecodeTree(v *tree.Value) error {
 	return v.Place.Wrap("", t.Validate())
 }
 
-// form is a throughput as a seed has it.
+// form returns a throughput in the form of a seed.
 func form(t definition.Throughput) any {
 	switch {
 	case t.Level != "":
@@ -70,7 +70,7 @@ func form(t definition.Throughput) any {
 	return t.Manual
 }
 
-// same reports whether a throughput is what there is.
+// same reports whether a throughput equals the existing one.
 func (t *Throughput) same(there definition.Throughput) bool {
 	return t.Manual == there.Manual && t.Autoscale == there.Autoscale && t.Level == there.Level &&
 		(t.Increment == nil || there.Increment != nil && *t.Increment == *there.Increment)
@@ -100,7 +100,7 @@ type keyDefinition struct {
 	System  bool     `json:"systemKey,omitempty"`
 }
 
-// DecodeTree implements tree.Decoder. It brings short forms into the long one.
+// DecodeTree implements tree.Decoder. It converts short forms to the long one.
 func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	k.value = v
 	if v.Kind == tree.Object {
@@ -139,10 +139,10 @@ func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 // InlineJSONSchema implements jsonschema.SchemaInliner.
 func (PartitionKey) InlineJSONSchema() {}
 
-// Span is a time: 90s, 12h, 29d, or as XML Schema writes it: PT1M.
+// Span is a duration: 90s, 12h, 29d, or in XML Schema's form: PT1M.
 type Span struct{ value *tree.Value }
 
-// DecodeTree implements tree.Decoder. It brings all forms into the last one.
+// DecodeTree implements tree.Decoder. It converts all forms to the XML Schema form.
 func (s *Span) DecodeTree(v *tree.Value) error {
 	d, err := entity.ParseAnyDuration(v.Text)
 	if v.Kind != tree.String || err != nil || d <= 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// connection is what clients need to connect to the ports of this server. Where no key is asked for, the
-// keys of Service Bus that were given are not told.
+// connection returns what clients need to connect to the ports of this server. If no key is required, the
+// given Service Bus keys are not included.
 func (s *Server) connection() *laboratory.Connection {
 	c := &laboratory.Connection{Ports: ports(s.o.Listeners), Direct: s.o.HTTP.Direct}
 	if s.o.ServiceBus != nil {
@@ -28,7 +28,7 @@ func (s *Server) connection() *laboratory.Connection {
 	return c
 }
 
-// ports are those of the listeners, each once and in their order.
+// ports returns the port numbers of the listeners, each once and in their order.
 func ports(listeners []net.Listener) []int {
 	list := []int{}
 	for _, ln := range listeners {

@@ -1,11 +1,11 @@
-// Package serve is the whole product as one value: an engine, the store and the queues on it, their HTTP
-// endpoint, Service Bus, webhooks, telemetry and health probes.
+// Package serve runs the whole product: an engine, the store and the queues on it, their HTTP endpoint,
+// Service Bus, webhooks, telemetry and health probes.
 //
-// Options are those of the parts. Open fills in what one part needs of another, such as the store of the HTTP
-// endpoint, and opens the parts in the order in which they need each other:
+// Options contains the options of the parts. Open sets those options that connect the parts, such as the
+// store of the HTTP endpoint, and opens the parts in the order in which they depend on each other:
 //
 //	engine ─► store, queues ─► telemetry ─► seeds ─► webhooks ─► certificate ─► HTTP ─► Service Bus
 //
 // Run serves the listeners until its context ends. Close drains the requests, then closes webhooks and store.
-// Open closes what it has opened when a later part fails, the listeners of its Options among them.
+// If a part cannot be opened, Open closes everything opened before, including the listeners of its Options.
 package serve

@@ -23,63 +23,66 @@ import (
 type Options struct {
 	// Logger is the logger of every part. It must not be nil.
 	Logger *slog.Logger
-	// Engine are the options of the engine, whose Logger Open fills in.
+	// Engine are the options of the engine. Open sets their Logger.
 	Engine pebble.Options
-	// Remote opens an engine to take instead; nil: there is none.
+	// Remote opens the engine to use instead of Engine; nil: Engine is used.
 	Remote func(context.Context) (engine.Engine, error)
-	// Store are the options of the store, whose Logger Open fills in.
+	// Store are the options of the store. Open sets their Logger.
 	Store store.Options
-	// HTTP are the options of the endpoint. Open fills in DB, Queues, Logger and CertPEM, what comes of
-	// Webhooks and Telemetry, and Ready and Faults where they are nil.
+	// HTTP are the options of the endpoint. Open sets DB, Queues, Logger and CertPEM, the fields that depend
+	// on Webhooks and Telemetry, and Ready and Faults if they are nil.
 	HTTP httpapi.Options
 	// Queues adds queues and topics to the store.
 	Queues bool
-	// Listeners are the ports of HTTP, which the server closes.
+	// Listeners are the HTTP ports. The server closes them.
 	Listeners []net.Listener
-	// Seeds are planted in their order before anything is answered.
+	// Seeds are planted in order before any request is answered.
 	Seeds []*seed.Seed
-	// KeepSeeded keeps the state after planting as the snapshot that a reset restores.
+	// KeepSeeded stores the state after planting as the snapshot that a reset restores.
 	KeepSeeded bool
-	// Webhooks are the addresses that webhooks may lead to; nil: none are delivered.
+	// Webhooks restricts the addresses of webhooks; nil: no webhooks are delivered.
 	Webhooks *hook.Allow
-	// Certificate is the certificate of TLS; nil: the ports answer HTTP alone.
+	// Certificate is the TLS certificate; nil: the ports answer HTTP only.
 	Certificate *Certificate
-	// ServiceBus are the ports of Service Bus; nil: there are none. It needs Queues.
+	// ServiceBus contains the Service Bus ports; nil: there are none. It requires Queues.
 	ServiceBus *ServiceBus
-	// Telemetry opens what sends traces and metrics; figures are the store's, for its metrics. It may return
-	// nil. nil: none are sent. It is a function, so that a test server does without the libraries for it.
+	// Telemetry opens the exporter of traces and metrics; figures provides the store's metrics. It may return
+	// nil. If Telemetry is nil, none are exported. It is a function so that a test server need not link the
+	// exporter's libraries.
 	Telemetry func(ctx context.Context, figures prometheus.Gatherer) (Telemetry, error)
-	// Probes answer while the server opens and closes; nil: there are none. The server closes them.
+	// Probes answers health probes while the server opens and closes; nil: there are none. The server closes
+	// it.
 	Probes *probe.Server
-	// ExtraThreads raises GOMAXPROCS by the long work of the store, until Close: for a process of its own.
+	// ExtraThreads raises GOMAXPROCS for the store's long operations, until Close. It is for a process that
+	// only runs the server.
 	ExtraThreads bool
-	// Requests is how much memory the log of requests may have, in bytes; 0: there is none.
+	// Requests is the memory limit of the request log, in bytes; 0: there is no request log.
 	Requests int64
-	// Drain is how long Close waits for requests under way; 0: they are broken off at once.
+	// Drain is how long Close waits for running requests; 0: they are aborted at once.
 	Drain time.Duration
 }
 
-// Telemetry observes what the server does, and sends it to a collector.
+// Telemetry observes the server's operations and sends them to a collector.
 type Telemetry interface {
-	// Request observes a request over HTTP or in direct mode that has been answered.
+	// Request observes an answered request over HTTP or in direct mode.
 	Request(httpapi.Observation)
 	// Message observes an operation on messages over AMQP.
 	Message(bus.Observation)
-	// Close sends what waits to be sent.
+	// Close sends the buffered observations.
 	Close(context.Context) error
 }
 
-// Certificate says where the certificate lies, and for whom it is made.
+// Certificate defines where the certificate is stored and for which names it is made.
 type Certificate struct {
 	Dir   string   // "": in memory
-	Hosts []string // names and addresses beside those of the machine
+	Hosts []string // names and addresses in addition to the machine's own
 }
 
 // ServiceBus are the ports and settings of Service Bus.
 type ServiceBus struct {
-	Listeners []net.Listener // which the server closes
-	Config    *config.Config // entities to have from the start; nil: none
-	Access    access.Options // Open fills in Entities
+	Listeners []net.Listener // closed by the server
+	Config    *config.Config // entities that are created at the start; nil: none
+	Access    access.Options // Open sets Entities
 
-	CrossEntityTransactions bool // lets a transaction concern more than one entity
+	CrossEntityTransactions bool // permits a transaction over more than one entity
 }

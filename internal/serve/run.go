@@ -10,15 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// stopTime is how long all of Close may take: what draining the requests and breaking them off leave of it is
-// the store's, to close on a disk that may be slow. A server is gone in less than 15 seconds, whatever is
-// stuck.
+// stopTime limits the whole Close. The time left after draining and aborting the requests is for closing the
+// store, on a disk that may be slow. So a server ends within 15 seconds, whatever is stuck.
 const stopTime = 14 * time.Second
 
-// telemetryTime is how long a server that closes waits for a collector.
+// telemetryTime is how long Close waits for a collector.
 const telemetryTime = 2 * time.Second
 
-// Run answers until ctx ends or a listener fails, then closes everything.
+// Run serves until ctx ends or a listener fails, then closes everything.
 func (s *Server) Run(ctx context.Context) error {
 	var bus []net.Listener
 	if s.o.ServiceBus != nil {
@@ -54,7 +53,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.drain(), s.probes.Close())
 }
 
-// drain is Close but for the port for probes, which answers to the end.
+// drain is Close without the probe port, which answers to the end.
 func (s *Server) drain() error {
 	var errs []error
 	end, done := context.WithTimeout(context.Background(), stopTime)
@@ -77,7 +76,7 @@ func (s *Server) drain() error {
 	errs = append(errs, closeListeners(s.o.Listeners))
 	var stuck *httpapi.StuckError
 	if errors.As(errors.Join(errs...), &stuck) {
-		return errors.Join(errs...) // the store is in use: the next start recovers it, as after a crash
+		return errors.Join(errs...) // the store is in use: the next start recovers it as after a crash
 	}
 	return errors.Join(append(errs, s.closeStore(end))...)
 }
@@ -92,7 +91,8 @@ func closeListeners(list []net.Listener) error {
 	return errors.Join(errs...)
 }
 
-// closeTelemetry sends what is waiting. A collector that does not take it is no failure of the server.
+// closeTelemetry sends the buffered observations. A collector that does not accept them is not a failure of
+// the server.
 func (s *Server) closeTelemetry() {
 	if s.telemetry == nil {
 		return
@@ -105,8 +105,8 @@ func (s *Server) closeTelemetry() {
 	s.telemetry = nil
 }
 
-// closeStore closes the webhooks and the store. Where that does not end before ctx, the error names what it
-// waits for: the process must end all the same, and takes with it what is left here.
+// closeStore closes the webhooks and the store. If that has not ended before ctx, the error names what it
+// waits for; the process must exit all the same, which ends the goroutine left here.
 func (s *Server) closeStore(ctx context.Context) error {
 	if s.extraThreads > 0 {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - s.extraThreads)
@@ -135,7 +135,7 @@ func (s *Server) closeStore(ctx context.Context) error {
 	return &stuckError{what}
 }
 
-// stuckError reports that the store did not close in time. Nothing that was acknowledged is lost by that.
+// stuckError reports that the store did not close in time. No acknowledged write is lost.
 type stuckError struct{ what string }
 
 func (e *stuckError) Error() string { return "the store does not close: it waits for " + e.what }

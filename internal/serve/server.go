@@ -33,7 +33,7 @@ type Server struct {
 	queues          *queue.Queues   // nil: there are none
 	bus             *front.Server   // nil: there is none
 	hooks           *hook.Deliverer // nil: there are none
-	http            *httpapi.Server // nil until Open has come to it
+	http            *httpapi.Server // nil until Open has opened it
 	telemetry       Telemetry       // nil: none is sent
 	faults          *inject.Rules
 	requests        *requests.Log // nil: there is none
@@ -43,8 +43,8 @@ type Server struct {
 	certificatePath string // "" where the certificate is in memory only
 }
 
-// Open opens the parts of the server. Nothing is answered before Run; a client that connects earlier waits.
-// Open owns the listeners and probes of o in any case: when it fails it closes them.
+// Open opens the parts of the server. No request is answered before Run; a client that connects earlier
+// waits. Open owns the listeners and probes of o: if it fails it closes them.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o, probes: o.Probes, requests: requests.New(o.Requests)}
 	if s.probes == nil {
@@ -117,8 +117,8 @@ func (s *Server) openTelemetry(ctx context.Context) (err error) {
 	return err
 }
 
-// plant makes the entities of Service Bus and plants the seeds. Data that are kept are put back when a seed
-// fails; those in memory end with the start.
+// plant creates the Service Bus entities and plants the seeds. If a seed fails, data on disk are restored to
+// their previous state; data in memory are discarded with the failed start.
 func (s *Server) plant(ctx context.Context) error {
 	if bus := s.o.ServiceBus; bus != nil && bus.Config != nil {
 		if err := bus.Config.Apply(ctx, s.queues); err != nil {
@@ -134,12 +134,12 @@ func (s *Server) plant(ctx context.Context) error {
 			return err
 		}
 	}
-	s.o.Seeds = nil // they hold all documents
+	s.o.Seeds = nil // they hold all documents: free the memory
 	return nil
 }
 
-// keepSeeded keeps the state that a reset restores, in the place of an earlier start's. A start without a
-// seed keeps none: a snapshot that nobody asked for would hold on to files that the data have outgrown.
+// keepSeeded stores the snapshot that a reset restores, in place of that of an earlier start. A start without
+// a seed stores none, since an unused snapshot would keep files that the data no longer need.
 func (s *Server) keepSeeded(ctx context.Context) error {
 	if !s.o.KeepSeeded {
 		return nil
@@ -152,8 +152,8 @@ func (s *Server) keepSeeded(ctx context.Context) error {
 	return err
 }
 
-// openCertificate reads or makes the certificate. It lives beside the data, so that a client that trusts it
-// once trusts it after a restart.
+// openCertificate reads or makes the certificate. It is stored beside the data, so that a client need not
+// trust a new one after a restart.
 func (s *Server) openCertificate() (pem []byte, err error) {
 	if s.o.Certificate == nil {
 		return nil, nil
@@ -192,7 +192,7 @@ func (s *Server) httpOptions(pem []byte) httpapi.Options {
 	return o
 }
 
-// webhooks returns the state of the webhooks for the metrics.
+// webhooks returns the webhooks' metrics.
 func (s *Server) webhooks() []laboratory.WebhookMetrics {
 	var list []laboratory.WebhookMetrics
 	for _, w := range s.hooks.Status() {
@@ -207,7 +207,7 @@ func (s *Server) webhooks() []laboratory.WebhookMetrics {
 	return list
 }
 
-// Ready returns why the store cannot be written and read, all the way down to the disk; nil where it can.
+// Ready returns an error if the store cannot be written and read, down to the disk.
 func (s *Server) Ready(ctx context.Context) error { return s.db.Ready(ctx) }
 
 // DB returns the store.
@@ -219,5 +219,5 @@ func (s *Server) Faults() *inject.Rules { return s.faults }
 // Addr returns the address of the first listener.
 func (s *Server) Addr() net.Addr { return s.o.Listeners[0].Addr() }
 
-// CertificatePath returns the file of the certificate; "" where it is in memory only.
+// CertificatePath returns the file of the certificate, or "" if it is in memory only.
 func (s *Server) CertificatePath() string { return s.certificatePath }

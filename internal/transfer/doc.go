@@ -1,10 +1,10 @@
-// Package transfer has the commands import and export.
+// Package transfer implements the commands import and export.
 //
-// Export writes the documents of a container, or of a whole store in the form of a seed, to files. Import
-// stores such files, and any seed, in a running server. Both are clients over HTTP: they use what a server
-// offers to everybody, and open no data of their own.
+// Export writes the documents of a container to files, or a whole store in the form of a seed. Import stores
+// such files, and any seed, in a running server. Both are HTTP clients: they use the public interface of a
+// server and open no data folder.
 //
-// A transfer that stops can be continued. Export writes FILE.part, and notes in FILE.state how far it has
-// come. Import notes in FILE.imported how many documents have been taken. Notes are replaced by a rename, so
-// that a killed process leaves the old one or the new one.
+// A transfer that stops can be continued. Export writes FILE.part and stores its progress in FILE.state.
+// Import stores in FILE.imported how many documents have been taken. A progress file is replaced by a rename,
+// so a killed process leaves the old file or the new one.
 package transfer

@@ -20,21 +20,22 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// exportPage is how many items an export asks for at once; the server ends a page earlier by its bytes.
+// exportPage is how many items an export requests at once; the server may end a page earlier because of its
+// size.
 const exportPage = "1000"
 
-// exporter is one export command.
+// exporter runs one export command.
 type exporter struct {
 	cli.ServerCall
 	to     string
 	format string
 	resume bool
-	text   []string  // columns of CSV
-	told   io.Writer // what is told of items that an import takes otherwise
-	owners int       // how many of them there were
+	text   []string  // CSV columns whose texts are written unquoted
+	told   io.Writer // output for warnings about items that an import would change
+	owners int       // number of such items
 }
 
-// exported tells of one file, or of the standard output.
+// exported is the result for one file, or for the standard output.
 type exported struct {
 	Database  string `json:"database"`
 	Container string `json:"container"`
@@ -63,7 +64,7 @@ const exportLong = "Write the items of a container of a running server, to the s
 	"that is. An export that has stopped, or was killed, goes on there with --continue: then the\n" +
 	"beginning that counts for what is written once is the first one."
 
-// ExportCommand returns the command export.
+// ExportCommand returns the export command.
 func ExportCommand() *cobra.Command {
 	var e exporter
 	cmd := &cobra.Command{
@@ -113,7 +114,7 @@ func ExportCommand() *cobra.Command {
 	return cmd
 }
 
-// chooseFormat looks at --format, and where that leaves it open at the name of the file.
+// chooseFormat sets the format from --format, or else from the name of the file.
 func (e *exporter) chooseFormat() error {
 	switch e.format {
 	case "ndjson", "json", "csv":
@@ -137,7 +138,7 @@ var errExport = cli.Misuse(
 	"give --db and --container, or --db and a folder --to for all containers, or a folder " +
 		"--to for all databases")
 
-// files exports the container to the file, or each container of the database to one of its own in the folder.
+// files exports the container to the file, or each container of the database to its own file in the folder.
 func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	names, paths := []string{e.Container}, []string{e.to}
 	if e.Database == "" {
@@ -159,7 +160,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			paths = append(paths, filepath.Join(e.to, name+"."+e.format))
 		}
 	}
-	if !e.resume { // what an earlier export has left tells nothing of this one
+	if !e.resume { // the state of an earlier export does not apply
 		for _, path := range paths {
 			if err := forget(path); err != nil {
 				return err
@@ -189,7 +190,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	return cli.PrintResult(out, true, "", map[string]any{"files": all})
 }
 
-// containers are the names of the database's.
+// containers returns the names of the database's containers.
 func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 	page := func() (*http.Request, error) { return e.Call(ctx, http.MethodGet, cli.ContainersPath, nil) }
 	err = cli.EachPage("", page, "DocumentCollections",
@@ -206,8 +207,8 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// items writes what of the container lies behind the state, and moves that on. After each page it calls
-// paged.
+// items writes the items of the container after the state's position, and advances the state. It calls paged
+// after each page.
 func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
 	var line []byte
 	bar := progress.New(e.told, ttl.Real{})
@@ -243,7 +244,7 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 	})
 }
 
-// appendItem appends an item as a line, or as the next element of the array.
+// appendItem appends an item as a line, or as the next element of a JSON array.
 func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byte {
 	switch {
 	case e.format != "json":
@@ -256,11 +257,11 @@ func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byt
 	return appendExported(dst, row)
 }
 
-// tellAge tells of an item with a member that an import takes for its age.
+// tellAge warns about an item with a member that an import would take for the item's age.
 func (e *exporter) tellAge(row json.RawMessage) {
 	own := jsondoc.Of(row).Member("_mayfly")
 	if own.Kind() == jsondoc.Undefined || own.Member("deadLetterReason").Kind() != jsondoc.Undefined {
-		return // an archive has written that, which is a part of the document
+		return // an archive has added the member, and it belongs to the document
 	}
 	switch e.owners++; {
 	case e.owners <= maxComplaints:
@@ -271,7 +272,7 @@ func (e *exporter) tellAge(row json.RawMessage) {
 	}
 }
 
-// appendExported appends what the client wrote of an item, and _ts.
+// appendExported appends the members of an item that the client has written, and _ts.
 func appendExported(dst []byte, row json.RawMessage) []byte {
 	dst = append(dst, '{')
 	first := true

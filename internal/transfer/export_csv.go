@@ -17,21 +17,22 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// The first row of a CSV file has the columns of all documents, which nobody knows before the last one has
-// been seen. So the documents go into a file as JSON lines first: FILE.part, in which an export that was
-// killed goes on; for the standard output a temporary one. That is read twice: for the columns, and for the
-// rows. One document is in memory at a time, beside the columns.
+// The first row of a CSV file has the columns of all documents, which are not known before the last document
+// has been read. So the documents are first written to a file as JSON lines: to FILE.part, which a later run
+// can continue, or to a temporary file if the output is the standard output. That file is read twice: for the
+// columns, and for the rows. Only one document is in memory at a time, besides the columns.
 //
-// A cell is what the import of CSV makes the value of: see rowSource. Texts are written as they are where
-// that is read as a text, and else as JSON. An object is written a member a column (address.city), unless a
-// name of its members has a dot in it, or it has none: then it is one cell of JSON.
+// A cell is written so that the import of CSV reads the same value: see rowSource. A text is written
+// unchanged if it is read back as a text, otherwise as JSON. Each member of an object gets its own column
+// (address.city), unless a member name contains a dot or the object is empty: then the object is one cell of
+// JSON.
 
-// maxColumns is how many columns an export can have.
+// maxColumns is the most columns of an export.
 const maxColumns = 4096
 
-// noCSV is a document that CSV cannot express.
+// noCSV reports a document that CSV cannot express.
 type noCSV struct {
-	Line int // of the documents, from 1
+	Line int // number of the document, from 1
 	Id   string
 	why  string
 }
@@ -41,7 +42,7 @@ func (e *noCSV) Error() string {
 		e.Id, e.why)
 }
 
-// eachCell calls fn for each value of a document that has a cell, by its column.
+// eachCell calls fn for each cell of a document, with the cell's column.
 func eachCell(document jsondoc.Value, fn func(column string, v jsondoc.Value)) {
 	document.Each(func(name string, v jsondoc.Value) bool {
 		cellsBelow(name, v, fn)
@@ -67,11 +68,11 @@ func cellsBelow(column string, v jsondoc.Value, fn func(column string, v jsondoc
 	})
 }
 
-// isColumn reports whether a name can be a part of a column's: what reads CSV takes a dot for the member of a
-// member, and drops a carriage return before a line feed.
+// isColumn reports whether a name can be part of a column name. A CSV reader takes a dot for the separator of
+// nested members, and drops a carriage return before a line feed.
 func isColumn(name string) bool { return !strings.ContainsAny(name, ".\r") }
 
-// cellOf is the text of a value. What an import takes for an id is a text unless it is one of JSON's.
+// cellOf returns the text of a value. An id needs quotes only if an import would otherwise read it as JSON.
 func cellOf(column string, v jsondoc.Value) string {
 	text, ok := plainCell(v)
 	if ok && (!json.Valid([]byte(text)) || column == "id" && text[0] != '"') {
@@ -80,8 +81,8 @@ func cellOf(column string, v jsondoc.Value) string {
 	return string(v.AppendJSON(nil))
 }
 
-// plainCell is a text as it is; ok is false where no cell can have that: it is none, or empty, or what reads
-// CSV changes it, or it may have half a letter.
+// plainCell returns a text unchanged. ok is false if the value cannot be written so: it is not a text, or is
+// empty, or a CSV reader would change it, or it may contain half of a surrogate pair.
 func plainCell(v jsondoc.Value) (text string, ok bool) {
 	if v.Kind() != jsondoc.String {
 		return "", false
@@ -109,7 +110,7 @@ func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v 
 	return lines.Err()
 }
 
-// csvColumns are those of all documents: the id, then the others as they come.
+// csvColumns returns the columns of all documents: the id, then the others in the order in which they occur.
 func csvColumns(ctx context.Context, spool io.ReadSeeker) (names []string, at map[string]int, err error) {
 	names, at = []string{"id"}, map[string]int{"id": 0}
 	err = eachDocument(ctx, spool, func(line int, v jsondoc.Value) (err error) {
@@ -137,8 +138,8 @@ func csvColumns(ctx context.Context, spool io.ReadSeeker) (names []string, at ma
 	return names, at, err
 }
 
-// writeCSV writes the documents of a file of lines as CSV. The columns of text have texts as they are,
-// whatever an import without --text would take them for.
+// writeCSV writes the documents of a file of JSON lines as CSV. Texts in the columns text are written
+// unchanged, even if an import without --text would read them as another value.
 func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []string) error {
 	names, at, err := csvColumns(ctx, spool)
 	if err != nil {
@@ -180,7 +181,7 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 	return w.Error()
 }
 
-// csvToOutput exports the container as CSV to where nothing can be read again.
+// csvToOutput exports the container as CSV to an output that cannot be read again.
 func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
 	spool, err := os.CreateTemp("", "mayfly-export-*.ndjson")
 	if err != nil {
@@ -195,11 +196,11 @@ func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
 	return writeCSV(ctx, spool, out, e.text)
 }
 
-// nameCSV makes the file of the part that has all documents, and removes that.
+// nameCSV makes the CSV file from the part file with all documents, and removes the part file.
 func nameCSV(ctx context.Context, path string, text []string) error {
 	spool, err := os.Open(partOf(path))
 	if errors.Is(err, os.ErrNotExist) {
-		return name(path) // it is done
+		return name(path) // the CSV file is complete
 	}
 	if err != nil {
 		return err
@@ -220,20 +221,20 @@ func nameCSV(ctx context.Context, path string, text []string) error {
 	if err := os.Rename(next.Name(), path); err != nil {
 		return err
 	}
-	if err := spool.Close(); err != nil { // some systems remove no file that is open
+	if err := spool.Close(); err != nil { // some systems cannot remove an open file
 		return err
 	}
 	return os.Remove(partOf(path))
 }
 
-// packer compresses what is written to it, some of it at a time.
+// packer compresses what is written to it, in blocks.
 type packer struct {
 	out    io.Writer
 	packed func([]byte) ([]byte, error)
 	some   bytes.Buffer
 }
 
-// packedBytes is how much is compressed at a time.
+// packedBytes is the size of such a block.
 const packedBytes = 1 << 20
 
 func (p *packer) Write(text []byte) (int, error) {

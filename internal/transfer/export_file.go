@@ -17,25 +17,26 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// An export to a file writes FILE.part, and after each page notes in FILE.state how far that is. Only what is
-// whole gets the file's own name; then the note is removed. So an export that was killed anywhere can go on:
-// what lies in FILE.part behind the note is cut off, and the page after the noted one is asked for.
+// An export to a file writes FILE.part, and after each page stores in FILE.state how long that is. Only a
+// complete file gets its final name; then the state is removed. So a killed export can be continued:
+// everything in FILE.part behind the stored length is cut off, and the page after the stored one is
+// requested.
 
-// exportState is what is noted of an export to a file.
+// exportState is the stored state of an export to a file.
 type exportState struct {
-	Container    string `json:"container"` // its identity
+	Container    string `json:"container"` // the container's identity
 	Format       string `json:"format"`
 	Continuation string `json:"continuation"`
 	Bytes        int64  `json:"bytes"`
 	Items        int    `json:"items"`
-	Done         bool   `json:"done"` // the file is whole; noted while other files of the same export are not
+	Done         bool   `json:"done"` // the file is complete, other files of the export are not
 }
 
 func partOf(path string) string  { return path + ".part" }
 func stateOf(path string) string { return path + ".state" }
-func nextOf(path string) string  { return path + ".new" } // CSV, while it is made of the part
+func nextOf(path string) string  { return path + ".new" } // CSV, while it is made from the part
 
-// readState is the note of an export to a file; the zero one where there is none.
+// readState returns the stored state of an export to a file, or the zero state if there is none.
 func readState(path string) (state exportState, err error) {
 	text, err := os.ReadFile(stateOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,10 +51,10 @@ func readState(path string) (state exportState, err error) {
 	return state, nil
 }
 
-// Write notes the state. A note is there whole or not at all.
+// Write stores the state atomically.
 func (s exportState) Write(path string) error { return writeNote(stateOf(path), s) }
 
-// forget removes what an export to a file has left.
+// forget removes the state and the part file of an export.
 func forget(path string) error {
 	for _, name := range []string{partOf(path), stateOf(path), stateOf(path) + ".new", nextOf(path)} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +64,7 @@ func forget(path string) error {
 	return nil
 }
 
-// unfinished is an export that has stopped, and can go on.
+// unfinished is the error of an export that has stopped and can be continued.
 type unfinished struct {
 	err   error
 	items int
@@ -77,7 +78,8 @@ func (u *unfinished) Error() string {
 
 func (u *unfinished) Unwrap() error { return u.err }
 
-// file exports the container to a file. The note that it is done is left to the caller, who forgets it.
+// file exports the container to a file. It keeps the state of a complete export; the caller removes it with
+// forget.
 func (e *exporter) file(ctx context.Context, path string) (state exportState, err error) {
 	if e.resume {
 		if state, err = readState(path); err != nil {
@@ -114,7 +116,7 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 	return state, e.name(ctx, path)
 }
 
-// name makes the file of the part of which all is noted to be done, if that is not done yet.
+// name makes the final file from a part whose state is done, unless that has happened already.
 func (e *exporter) name(ctx context.Context, path string) error {
 	if e.format != "csv" {
 		return name(path)
@@ -122,13 +124,13 @@ func (e *exporter) name(ctx context.Context, path string) error {
 	err := nameCSV(ctx, path, e.text)
 	var no *noCSV
 	var usage *cli.UsageError
-	if errors.As(err, &no) || errors.As(err, &usage) { // nothing can go on there
+	if errors.As(err, &no) || errors.As(err, &usage) { // the export cannot be continued from there
 		err = errors.Join(err, forget(path))
 	}
 	return err
 }
 
-// name gives the file of which all is noted to be done its own name, if it has not got that yet.
+// name renames a complete part to the final file, unless that has happened already.
 func name(path string) error {
 	err := os.Rename(partOf(path), path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +139,7 @@ func name(path string) error {
 	return err
 }
 
-// openPart opens the part of a file that an export has got to, to go on behind so many bytes.
+// openPart opens the part file of an export to continue after the given number of bytes.
 func openPart(path string, behind int64) (f *os.File, err error) {
 	f, err = os.OpenFile(partOf(path), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -170,12 +172,12 @@ func isAt(f *os.File) bool {
 	return err == nil && os.SameFile(own, named)
 }
 
-// pages writes what is left of the container to f, and notes after each page that it is on disk. Where the
-// file is compressed each page is so by itself: gzip and zstd read one after the other as one.
+// pages writes the rest of the container to f, and stores the state after each page is on disk. In a
+// compressed file each page is compressed on its own: gzip and zstd read concatenated streams as one.
 func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
 	var page bytes.Buffer
 	packer := path
-	if e.format == "csv" { // it is made of lines that are not compressed
+	if e.format == "csv" { // the part file for CSV has uncompressed lines
 		packer = ""
 	}
 	packed, err := packing(packer)
@@ -202,7 +204,7 @@ func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *ex
 	})
 }
 
-// packing is what compresses a page of a file, by its name.
+// packing returns the compressor for the pages of a file, by the file's name.
 func packing(path string) (func(page []byte) ([]byte, error), error) {
 	switch filepath.Ext(path) {
 	case ".gz":

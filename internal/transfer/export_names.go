@@ -8,21 +8,21 @@ import (
 	"github.com/mayflydb/mayfly/internal/seed"
 )
 
-// maxFileName is how long the name of a container's file can be, in bytes, without what is put behind it:
-// file systems take 255.
+// maxFileName is the longest name of a container's file in bytes, without the suffixes: file systems permit
+// 255.
 const maxFileName = 200
 
-// fileNames are the names of files for containers, in their order: the ids as a URL has them. What is
-// longer than a file's name can be is cut off, and of names that differ in small and capital letters alone,
-// which some systems take for one, the later ones have a number behind them, as no URL has it. A name that
-// is a device's on Windows has a % before it, and a dot at an end is escaped.
+// fileNames returns names of files for containers, in order: the ids, escaped as in a URL. Names that are too
+// long are cut off. Of names that differ only in case, which some systems do not distinguish, the later ones
+// get a number that no escaped id can contain. A device name of Windows gets a % before it, and a dot at an
+// end is escaped.
 func fileNames(ids []string) (names []string) {
 	taken := map[string]bool{}
 	for _, id := range ids {
 		name := escapeDots(url.PathEscape(id))
 		if len(name) > maxFileName {
 			name = name[:maxFileName]
-			if at := strings.LastIndexByte(name, '%'); at > len(name)-3 { // not half a letter
+			if at := strings.LastIndexByte(name, '%'); at > len(name)-3 { // do not cut an escape sequence
 				name = name[:at]
 			}
 		}
@@ -39,7 +39,8 @@ func fileNames(ids []string) (names []string) {
 	return names
 }
 
-// escapeDots escapes a dot at either end of a name, which some systems drop, hide, or take for a folder.
+// escapeDots escapes a dot at either end of a name. Some systems drop it, hide the file, or take the name for
+// a folder.
 func escapeDots(name string) string {
 	const dot = "%2E"
 	if name == "." {

@@ -17,17 +17,17 @@ import (
 )
 
 // An export of a whole store is a folder in the form of a seed: a folder for each database, and in it one for
-// each container, with its definition, its scripts and its documents; queues and topics lie beside them. The
-// server says what is in all files but those of the documents. A server that is started with the folder as
-// its --seed has all that again, and so has one that it is imported into.
+// each container, with its definition, its scripts and its documents; queues and topics are beside them. The
+// server provides the content of all files except the documents. A server that is started with the folder as
+// --seed, or that imports it, gets the same state.
 //
-// Until the export has come to its end a file in the folder says that it has not, and nobody takes it for a
+// Until the export is complete, a file in the folder marks it as unfinished, so that it is not used as a
 // seed.
 
-// seedPath is where a server reports what it has, and takes what seeds define.
+// seedPath is the path at which a server describes its state as a seed and accepts definitions of seeds.
 const seedPath = "_mayfly/seed"
 
-// itemsFile is the file of a container's documents.
+// itemsFile is the name of the file with a container's documents.
 const itemsFile = "items.ndjson"
 
 // store exports all databases into the folder.
@@ -76,7 +76,8 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	return cli.PrintResult(out, true, "", map[string]any{"files": all, "left": has.Left})
 }
 
-// open makes the folder, or goes on with one. What lies in it from elsewhere would be a part of the seed.
+// open makes the folder, or continues an export in an existing one. Other files in it would become part of
+// the seed.
 func (e *exporter) open() error {
 	if err := os.MkdirAll(e.to, 0o700); err != nil {
 		return err
@@ -102,8 +103,8 @@ func (e *exporter) open() error {
 	return os.WriteFile(mark, []byte("An export to this folder has not come to its end.\n"), 0o600)
 }
 
-// definitions writes what the server has but for its documents. An export that goes on finds the files of
-// what has gone meanwhile: that cannot be made good.
+// definitions writes the server's definitions, without documents. A continued export fails if objects with
+// files have been deleted meanwhile.
 func (e *exporter) definitions(has laboratory.SeedFiles) error {
 	for name := range has.Files {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {

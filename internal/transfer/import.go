@@ -20,14 +20,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// maxImportLine is the longest line of an import in bytes: a document may be 2 MB, and have blanks and system
+// maxImportLine is the longest line of an import in bytes: a document may be 2 MB, plus blanks and system
 // properties.
 const maxImportLine = 8 << 20
 
-// maxComplaints is how many refused lines an import tells of one by one.
+// maxComplaints is how many refused lines an import reports one by one.
 const maxComplaints = 20
 
-// importer is one import command.
+// importer runs one import command.
 type importer struct {
 	cli.ServerCall
 	create, resume bool
@@ -35,22 +35,23 @@ type importer struct {
 	Format         string
 	text           []string
 
-	Path     string // of the file; empty: it is none that notes can lie beside
-	Name     string // of the input, for messages
+	Path     string // path of the file; empty: it has no place for a state file
+	Name     string // name of the input, for messages
 	Out      io.Writer
 	Errs     io.Writer
 	progress *progress.Bar
 	in       *counted
 
-	Note       importState // of the documents that are settled
+	Note       importState // progress over the documents that are settled
 	complained int
 
-	// there reports whether a document that cannot be created is there already; nil: it is refused.
+	// there reports whether a document that cannot be created exists already; nil: such a document is
+	// refused.
 	there func(ctx context.Context, client *http.Client, document []byte) (presence, error)
-	into  string // identity of the container, where that is asked
+	into  string // identity of the container, if it is checked
 }
 
-// importFailure says that some documents were not taken.
+// importFailure reports that some documents were refused.
 type importFailure struct{ refused, imported int }
 
 func (e *importFailure) Error() string {
@@ -80,7 +81,7 @@ const importLong = "Store the documents of a file in a container of a running se
 	"is there and another one is refused, as is one of another _ts. --replace changes all that to\n" +
 	"what the seed says."
 
-// registerImport adds the flags that an import of documents has.
+// registerImport adds the flags of an import of documents.
 func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	i.Register(flags)
@@ -95,7 +96,7 @@ func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV that are strings, whatever they hold")
 }
 
-// ImportCommand returns the command import.
+// ImportCommand returns the import command.
 func ImportCommand() *cobra.Command {
 	var i importer
 	var replace bool
@@ -131,7 +132,7 @@ func ImportCommand() *cobra.Command {
 	return cmd
 }
 
-// file imports a file, or the standard input for -.
+// file imports a file, or the standard input for "-".
 func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error {
 	size := int64(-1)
 	if path == "-" {
@@ -161,10 +162,10 @@ func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error
 	return i.Run(ctx, piped, size)
 }
 
-// Run imports a stream; size is how many bytes it has, -1 for nobody knows.
+// Run imports a stream; size is its length in bytes, -1 if it is not known.
 func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 	if i.Path != "" {
-		// Where there is no container the documents are refused, too, and that error has their line.
+		// If the container does not exist, the documents are refused too, and that error names their line.
 		var gone *cli.Refusal
 		into, err := patiently(ctx, func() (string, error) { return i.Identity(ctx) })
 		if err != nil && !(errors.As(err, &gone) && gone.Code == http.StatusNotFound) {
@@ -183,7 +184,7 @@ func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 	return i.tell()
 }
 
-// take imports a stream, or what docs has where that is not nil.
+// take imports a stream, or the documents of docs if that is not nil.
 func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
 	i.Note = importState{URL: i.Url, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
 	if err := i.begin(); err != nil {
@@ -204,7 +205,7 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 	return i.documents(ctx, docs)
 }
 
-// tell says what an import that has come to its end has done.
+// tell prints what a finished import has done.
 func (i *importer) tell() error {
 	imported, refused := i.Note.Imported, i.Note.Refused
 	if refused == 0 || i.Json {
@@ -220,7 +221,7 @@ func (i *importer) tell() error {
 	return nil
 }
 
-// begin reads how far an import before this one has come, where this one goes on with it.
+// begin reads the progress of an earlier import, if this one continues it.
 func (i *importer) begin() error {
 	if !i.resume || i.Path == "" {
 		return nil
@@ -234,14 +235,14 @@ func (i *importer) begin() error {
 			"%s is of an import of %d bytes into %s at %s: begin anew without --continue",
 			importStateOf(i.Path), state.Size, state.Container, state.URL))
 	}
-	if i.Note.Identity != state.Identity { // what was taken is gone
+	if i.Note.Identity != state.Identity { // the earlier container has been deleted
 		return nil
 	}
 	i.Note = state
 	return nil
 }
 
-// documents imports what a source has, in requests of some documents each.
+// documents imports the documents of a source, in requests of several documents each.
 func (i *importer) documents(ctx context.Context, docs documentSource) (err error) {
 	w := newImportWindow(ctx, i)
 	defer w.close()
@@ -273,8 +274,8 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	}
 }
 
-// stopped reports how far an import has come that somebody has ended. What the requests under way have met is
-// told where it is something else than that end.
+// stopped reports the progress of an import that was interrupted. It also reports an error that the running
+// requests have met, if that is not just the interruption.
 func (i *importer) stopped(why, met error) error {
 	if met != nil && !errors.Is(met, why) {
 		why = errors.Join(why, met)
@@ -283,13 +284,13 @@ func (i *importer) stopped(why, met error) error {
 		cli.HowMany(i.Note.Imported, "document was", "documents were"), i.onward())
 }
 
-// ended reports how far an import has come that ends at a place, and how it can go on.
+// ended reports the progress of an import that ends at a place, and how to continue it.
 func (i *importer) ended(at tree.Place, why error, onward string) error {
 	return fmt.Errorf("%s: %w (%s imported before%s)", at, why,
 		cli.HowMany(i.Note.Imported, "document was", "documents were"), onward)
 }
 
-// onward says how an import goes on that has taken some of a file, if it can.
+// onward returns how to continue an import that has taken a part of a file, if that is possible.
 func (i *importer) onward() string {
 	if i.Path == "" || i.Note.Imported == 0 {
 		return ""
@@ -297,7 +298,7 @@ func (i *importer) onward() string {
 	return "; --continue goes on there"
 }
 
-// complain tells of a document that was refused. After many it only counts.
+// complain reports a refused document. After maxComplaints it only counts.
 func (i *importer) complain(at tree.Place, why string) {
 	i.Note.Refused++
 	switch i.complained++; {

@@ -22,18 +22,18 @@ import (
 
 // documentSource reads the documents of an import, one after the other.
 type documentSource interface {
-	// Next returns the next document and where it begins; beside an error, where the error is. The place
-	// names no file. At the end the error is io.EOF; a *badDocument does not end the source.
+	// Next returns the next document and the place where it begins, or an error and its place. The place has
+	// no file name. At the end the error is io.EOF; a *badDocument does not end the source.
 	Next() (at tree.Place, body []byte, err error)
 }
 
-// badDocument is one that cannot be read, while those behind it can.
+// badDocument reports a document that cannot be read, while later ones can.
 type badDocument struct{ why string }
 
 func (b *badDocument) Error() string { return b.why }
 
-// syntaxError returns the place and the reason of an error that tree has found; column is where the text that
-// it has read begins in its first line, from 1.
+// syntaxError returns the place and the reason of an error of package tree. column is the column, from 1, at
+// which the parsed text begins in its first line.
 func syntaxError(err error, line, column int) (tree.Place, string) {
 	var wrong *tree.Error
 	if !errors.As(err, &wrong) {
@@ -46,11 +46,12 @@ func syntaxError(err error, line, column int) (tree.Place, string) {
 	return at, wrong.Reason
 }
 
-// ImportFormats are what --format can be.
+// ImportFormats are the values of --format.
 var ImportFormats = []string{"auto", "ndjson", "json", "csv"}
 
-// openDocuments finds out what a stream is: gzip and zstd by their first bytes, CSV by the name of the file,
-// a JSON array by its bracket. Anything else is a JSON value a line. close ends it.
+// openDocuments detects the format of a stream: gzip and zstd by their first bytes, CSV by the name of the
+// file, a JSON array by its bracket. Anything else is one JSON value per line. close releases the
+// decompressor.
 func openDocuments(in io.Reader, name, format string, text []string) (docs documentSource, close func(),
 	err error) {
 	raw := bufio.NewReaderSize(in, 1<<16)
@@ -97,7 +98,7 @@ func openDocuments(in io.Reader, name, format string, text []string) (docs docum
 	return &lineDocuments{lines: lines}, close, nil
 }
 
-// firstByte is the first one that is no blank; 0 where there is none among the first.
+// firstByte returns the first byte that is not a blank, or 0 if there is none in the buffer.
 func firstByte(r *bufio.Reader) byte {
 	for n := 1; n <= 4096; n++ {
 		some, err := r.Peek(n)
@@ -114,14 +115,14 @@ func firstByte(r *bufio.Reader) byte {
 // errTooLong reports a document that is longer than maxImportLine.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
 
-// onePart gives a document, row or element to those who would keep all of one in memory that does not end: a
-// quote that is never closed has the rest of its file behind it.
+// onePart limits how much is read for one document, row or element. Otherwise a reader might keep a whole
+// file in memory: an unclosed quote has the rest of its file behind it.
 type onePart struct {
 	in   io.Reader
 	left int
 }
 
-// begins lets one more be read. Who reads it may read ahead.
+// begins resets the limit for the next part. The reader may read ahead.
 func (p *onePart) begins() { p.left = maxImportLine + 1<<16 }
 
 func (p *onePart) Read(to []byte) (int, error) {
@@ -133,7 +134,7 @@ func (p *onePart) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// lineDocuments are documents a line each.
+// lineDocuments reads one document per line.
 type lineDocuments struct {
 	lines *bufio.Scanner
 	line  int
@@ -161,13 +162,13 @@ func (l *lineDocuments) Next() (tree.Place, []byte, error) {
 	return tree.Place{Line: l.line + 1}, nil, err
 }
 
-// lineStarts notes where lines begin in what is read through it. It keeps those behind the last place that
-// was asked for.
+// lineStarts records where lines begin in the text that is read through it. It keeps only those behind the
+// last requested place.
 type lineStarts struct {
 	in     io.Reader
 	read   int64   // bytes
 	starts []int64 // offsets, at least one
-	first  int     // number of the line that begins at the first of them
+	first  int     // number of the line that begins at starts[0]
 }
 
 func (l *lineStarts) Read(to []byte) (int, error) {
@@ -181,7 +182,7 @@ func (l *lineStarts) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// place is that of an offset, which is not before the one that was asked for last.
+// place returns the place of an offset, which must not be before the last requested one.
 func (l *lineStarts) place(offset int64) tree.Place {
 	passed := 0
 	for passed+1 < len(l.starts) && l.starts[passed+1] <= offset {
@@ -192,7 +193,7 @@ func (l *lineStarts) place(offset int64) tree.Place {
 	return tree.Place{Line: l.first, Column: int(offset-l.starts[0]) + 1}
 }
 
-// arraySource are the elements of a JSON array. No more than one of them is in memory.
+// arraySource reads the elements of a JSON array. Only one of them is in memory at a time.
 type arraySource struct {
 	part    *onePart
 	lines   *lineStarts
@@ -227,7 +228,7 @@ func (a *arraySource) Next() (tree.Place, []byte, error) {
 	return a.place(), nil, err
 }
 
-// end reads the end of the array, and what is behind it.
+// end reads the end of the array, and checks what follows it.
 func (a *arraySource) end() (tree.Place, []byte, error) {
 	if _, err := a.decoder.Token(); err != nil {
 		return a.place(), nil, fmt.Errorf("the array does not end: %w", err)
@@ -238,10 +239,10 @@ func (a *arraySource) end() (tree.Place, []byte, error) {
 	return a.place(), nil, io.EOF
 }
 
-// place is where the decoder has come to.
+// place returns the present place of the decoder.
 func (a *arraySource) place() tree.Place { return a.lines.place(a.decoder.InputOffset()) }
 
-// wrong finds what is wrong with the next element, at which the decoder has stopped.
+// wrong returns the error in the next element, at which the decoder has stopped.
 func (a *arraySource) wrong() (tree.Place, []byte, error) {
 	rest, err := io.ReadAll(a.decoder.Buffered())
 	if err != nil {
@@ -256,13 +257,13 @@ func (a *arraySource) wrong() (tree.Place, []byte, error) {
 	return at, nil, errors.New(why)
 }
 
-// rowSource are the rows of a CSV file whose first row names the members: a.b is a member of a member. A cell
-// that is JSON is that value, unless its column is text or the id; anything else is a string, and an empty
-// cell no member.
+// rowSource reads the rows of a CSV file whose first row names the members: a.b is a member of a member. A
+// cell that is valid JSON is that value, unless its column is the id or in text. Any other cell is a string,
+// and an empty cell is no member.
 type rowSource struct {
 	part    *onePart
 	rows    *csv.Reader
-	text    []string // columns that are strings whatever they hold
+	text    []string // columns whose cells are always strings
 	columns []string
 }
 
@@ -331,19 +332,19 @@ func (s *rowSource) head() (tree.Place, error) {
 	return at, nil
 }
 
-// csvError returns the place and the reason of an error in CSV; nil for any other error.
+// csvError returns the place and the reason of a CSV error, or nil for any other error.
 func csvError(err error) (tree.Place, error) {
 	var wrong *csv.ParseError
 	switch {
 	case !errors.As(err, &wrong):
 		return tree.Place{}, nil
-	case errors.Is(err, csv.ErrFieldCount): // it is about the row
+	case errors.Is(err, csv.ErrFieldCount): // the error concerns the whole row
 		return tree.Place{Line: wrong.StartLine}, wrong.Err
 	}
 	return tree.Place{Line: wrong.Line, Column: wrong.Column}, wrong.Err
 }
 
-// value is what a cell stands for. An id is nothing but a string, so that one of digits needs no --text.
+// value returns the value of a cell. An id is always a string, so that an id of digits needs no --text.
 func (s *rowSource) value(column, cell string) any {
 	isText := slices.Contains(s.text, column) || column == "id" && cell[0] != '"'
 	if !isText && json.Valid([]byte(cell)) {
@@ -368,7 +369,8 @@ func setMember(in map[string]any, path []string, value any) error {
 	return setMember(below, path[1:], value)
 }
 
-// counted counts the bytes that are read, for the progress. Who decompresses may read in another goroutine.
+// counted counts the bytes that are read, for the progress display. A decompressor may read in another
+// goroutine.
 type counted struct {
 	in io.Reader
 	n  atomic.Int64
@@ -380,5 +382,5 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// taken returns what has been read since it was called last.
+// taken returns the number of bytes read since the last call.
 func (c *counted) taken() int { return int(c.n.Swap(0)) }

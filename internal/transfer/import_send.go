@@ -15,62 +15,62 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// An import reads the next documents while the server stores some. One request is under way at a time, unless
-// --parallel allows more, so that the documents are stored, and later exported, in the order of the file.
-// Requests that are under way together may be carried out in any order, so no two of them have a document of
-// the same id: who comes second waits for the first. They are settled in the order of the file, whenever
-// their answers come. So there is always one number that reports how far the import is.
+// An import reads the next documents while the server stores earlier ones. Unless --parallel permits more,
+// only one request is running at a time, so that the documents are stored, and later exported, in the order
+// of the file. Concurrent requests may be executed in any order, so no two of them contain documents with the
+// same id: the later one waits. Requests are settled in the order of the file, whenever their answers arrive.
+// So one number always describes the progress of the import.
 
 // Limits of an import's requests. A document that is larger than importBytes goes alone.
 const (
 	importDocuments = 100
 	importBytes     = 1 << 20
-	importRequests  = 32 // under way at once, at most
+	importRequests  = 32 // most concurrent requests
 )
 
-// A document, or a request, that the server has no room for now is sent again after a while: the one that the
-// server names, or one that doubles from importPatience. After importTries in which nothing was taken the
-// import ends.
+// If the server has no room for a document or a request now, it is sent again after a pause: the one that the
+// server names, or importPatience, doubled each time. After importTries in a row without success the import
+// ends.
 const (
 	importTries    = 12
 	importPatience = 50 * time.Millisecond
 	maxImportWait  = 5 * time.Second
 )
 
-// importLine is a document and where it came from.
+// importLine is a document and its place in the input.
 type importLine struct {
 	at    tree.Place
 	body  json.RawMessage
-	why   string // it cannot be sent for that reason
-	again bool   // an import before this one may have sent it
+	why   string // why it cannot be sent; empty: it can
+	again bool   // an earlier import may have sent it
 }
 
-// importResult is what is read of the result of one document.
+// importResult is the part of a document's result that is read.
 type importResult struct {
 	Status     int    `json:"statusCode"`
 	RetryAfter int64  `json:"retryAfterMilliseconds"`
 	Message    string `json:"message"`
 }
 
-// importRequest is some documents that are sent together.
+// importRequest is a group of documents that are sent together.
 type importRequest struct {
 	lines   []importLine
 	ids     map[string]bool // as JSON
 	bytes   int
 	results []importResult // one for each line
 	err     error
-	done    chan struct{} // closed when the two above are there
+	done    chan struct{} // closed when results and err are set
 }
 
-// importWindow are the requests under way. One goroutine uses it.
+// importWindow holds the running requests. It is used by one goroutine.
 type importWindow struct {
 	i       *importer
-	ctx     context.Context // ends with the first request that fails
+	ctx     context.Context // ends when a request fails
 	cancel  context.CancelFunc
-	next    *importRequest // that is being filled
+	next    *importRequest // the request that is being filled
 	waiting []*importRequest
 	client  *http.Client
-	sent    int // documents, those of imports before this one included
+	sent    int // number of documents, including those of earlier imports
 }
 
 func newImportWindow(ctx context.Context, i *importer) *importWindow {
@@ -87,7 +87,7 @@ func newImportWindow(ctx context.Context, i *importer) *importWindow {
 	}
 }
 
-// close waits for what is under way.
+// close waits for the running requests.
 func (w *importWindow) close() {
 	w.cancel()
 	for _, r := range w.waiting {
@@ -96,9 +96,9 @@ func (w *importWindow) close() {
 	w.client.CloseIdleConnections()
 }
 
-// add imports a document, sooner or later.
+// add adds a document, which is sent with a later request.
 func (w *importWindow) add(l importLine) error {
-	id := jsondoc.Of(l.body).Member("id").Str() // however it is spelled
+	id := jsondoc.Of(l.body).Member("id").Str() // in any spelling
 	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
 		id != "" && r.ids[id]) {
 		if err := w.send(); err != nil {
@@ -116,7 +116,8 @@ func (w *importWindow) add(l importLine) error {
 	return nil
 }
 
-// send sends what has been gathered, as soon as there is room for it and nothing under way has an id of it.
+// send sends the next request, as soon as the window has room and no running request has a document with the
+// same id.
 func (w *importWindow) send() error {
 	r := w.next
 	if r == nil {
@@ -157,7 +158,7 @@ func (r *importRequest) shares(other *importRequest) bool {
 	return false
 }
 
-// flush sends what has been gathered and settles everything.
+// flush sends the next request and settles all requests.
 func (w *importWindow) flush() error {
 	if err := w.send(); err != nil {
 		return err
@@ -174,17 +175,17 @@ func (w *importWindow) settleAll() error {
 	return nil
 }
 
-// fullDisk ends an import: the documents behind one that found no room would find none either.
+// fullDisk ends an import: if the server has no room for a document, it has none for later ones either.
 type fullDisk struct{ reason string }
 
 func (e *fullDisk) Error() string {
 	return fmt.Sprintf("%d %s The import ends here: make room first", cli.InsufficientStorage, e.reason)
 }
 
-// Unwrap returns what a full disk of this machine is, too.
+// Unwrap returns the error of a full local disk.
 func (e *fullDisk) Unwrap() error { return syscall.ENOSPC }
 
-// settle waits for the first of the requests under way and counts what became of its documents.
+// settle waits for the first running request and counts the results of its documents.
 func (w *importWindow) settle() error {
 	r := w.waiting[0]
 	<-r.done
@@ -214,7 +215,7 @@ func (w *importWindow) settle() error {
 	return w.i.keep()
 }
 
-// keep notes how far the import is.
+// keep stores the progress of the import.
 func (i *importer) keep() error {
 	if i.Path == "" {
 		return nil
@@ -222,10 +223,10 @@ func (i *importer) keep() error {
 	return i.Note.Write(i.Path)
 }
 
-// deliver sends the documents of a request until each has a result that stays.
+// deliver sends the documents of a request until each has a final result.
 func (i *importer) deliver(ctx context.Context, client *http.Client, r *importRequest) error {
 	r.results = make([]importResult, len(r.lines))
-	var open []int // those without a result
+	var open []int // documents without a final result
 	for n, l := range r.lines {
 		if l.why == "" {
 			open = append(open, n)
@@ -254,7 +255,7 @@ func (i *importer) deliver(ctx context.Context, client *http.Client, r *importRe
 		if len(left) < len(open) {
 			try, patience = 0, importPatience
 		} else if try >= importTries {
-			break // each has the result that it was refused with
+			break // the last refusal is the result
 		}
 		if open = left; len(open) == 0 {
 			break
@@ -269,12 +270,12 @@ func (i *importer) deliver(ctx context.Context, client *http.Client, r *importRe
 	return nil
 }
 
-// busy reports whether the same may be taken later.
+// busy reports whether a request with this status may succeed later.
 func busy(status int) bool {
 	return status == http.StatusTooManyRequests || status == 449 || status == http.StatusServiceUnavailable
 }
 
-// pause waits, of the time outside.
+// pause waits, by real time.
 func pause(ctx context.Context, d time.Duration) error {
 	waited, stop := ttl.Real{}.After(d)
 	defer stop()

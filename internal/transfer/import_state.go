@@ -8,27 +8,27 @@ import (
 	"os"
 )
 
-// An import of a file notes in FILE.imported how many of its documents have been taken. One that has stopped,
-// or was killed, goes on behind those with --continue. What was taken and not noted is stored once more as it
-// was, so that nothing is lost and nothing is there twice. With --create, one of those whose id exists counts
-// as taken.
+// An import of a file stores in FILE.imported how many of its documents have been taken. With --continue, an
+// import that has stopped or was killed continues behind these. Documents that were taken but not counted yet
+// are stored again unchanged, so nothing is lost or duplicated. With --create, one of these documents counts
+// as taken if its id exists.
 
-// importState is what is noted of an import.
+// importState is the stored progress of an import.
 type importState struct {
 	URL       string `json:"url"`
 	Container string `json:"container"`          // db/container
-	Identity  string `json:"identity,omitempty"` // of the container, where that is asked: see importer.into
-	Size      int64  `json:"size"`               // of the file, in bytes
-	Documents int    `json:"documents"`          // those that were read and answered, refused ones too
-	Sent      int    `json:"sent"`               // those that may have been taken
+	Identity  string `json:"identity,omitempty"` // of the container, if checked: see importer.into
+	Size      int64  `json:"size"`               // size of the file in bytes
+	Documents int    `json:"documents"`          // read and answered, including refused ones
+	Sent      int    `json:"sent"`               // documents that may have been taken
 	Imported  int    `json:"imported"`
-	There     int    `json:"there"` // those that were there already, where that is asked
+	There     int    `json:"there"` // documents that existed already, if that is checked
 	Refused   int    `json:"refused"`
 }
 
 func importStateOf(path string) string { return path + ".imported" }
 
-// readImportState is the note of an import; the zero one where there is none.
+// readImportState returns the stored progress of an import, or the zero state if there is none.
 func readImportState(path string) (state importState, err error) {
 	text, err := os.ReadFile(importStateOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,12 +43,12 @@ func readImportState(path string) (state importState, err error) {
 	return state, err
 }
 
-// Write notes the state, whole or not at all.
+// Write stores the progress atomically.
 func (s importState) Write(path string) error {
 	return writeNote(importStateOf(path), s)
 }
 
-// forgetImport removes the note.
+// forgetImport removes the stored progress.
 func forgetImport(path string) error {
 	err := os.Remove(importStateOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func forgetImport(path string) error {
 	return err
 }
 
-// writeNote writes a note that is there whole or not at all.
+// writeNote writes a state file atomically.
 func writeNote(path string, note any) error {
 	text, err := json.Marshal(note)
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// An import of a seed brings what it defines in first, in one request: the server compares all of it with
-// what it has before it writes anything. Then the documents of each container are imported as those of one
-// file are, by the same code. A document that is there stays: where it is another one, it is told of as
+// An import of a seed first sends its definitions in one request: the server compares all of them with its
+// own before it writes anything. Then the documents of each container are imported like those of one file, by
+// the same code. An existing document stays unchanged; if it differs from the seed's, it is reported as
 // refused.
 
 func isFile(path string) bool {
@@ -30,7 +30,7 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// noSeed is a file that cannot be read as a seed.
+// noSeed reports a file that cannot be read as a seed.
 type noSeed struct{ err error }
 
 func (e *noSeed) Error() string {
@@ -39,30 +39,30 @@ func (e *noSeed) Error() string {
 
 func (e *noSeed) Unwrap() error { return e.err }
 
-// seedImport is one import of a seed.
+// seedImport runs the import of one seed.
 type seedImport struct {
 	importer
 	replace bool
-	path    string // of the seed
+	path    string // path of the seed
 	planted laboratory.Planted
-	total   importState // of all containers
+	total   importState // sum over all containers
 }
 
-// seedPart is the documents of one container that lie in one file.
+// seedPart is the documents of one container in one file.
 type seedPart struct {
 	database, container string
-	file                string // of them
-	note                string // the file beside which it is noted how far the import is
+	file                string // name of the file
+	note                string // file whose .imported file holds the progress
 	documents           []seed.Document
 }
 
-// seedParts are all of them, in their order.
+// seedParts returns all parts in their order.
 func seedParts(s *seed.Seed) (list []seedPart) {
 	for n, from := range s.Sources() {
 		for _, file := range from.Lists {
 			list = append(list, seedPart{from.Database, from.Container, file, file, nil})
 		}
-		begun := len(list) // those with documents of this container
+		begun := len(list) // index of the first part of this container
 		for _, d := range from.Documents {
 			if last := len(list) - 1; last < begun || list[last].file != d.Place.File {
 				note := fmt.Sprintf("%s.%d", d.Place.File, n)
@@ -75,12 +75,12 @@ func seedParts(s *seed.Seed) (list []seedPart) {
 	return list
 }
 
-// isSeed reports whether what is to be imported is a seed: a folder, or a file without a container to go to.
+// isSeed reports whether the input is a seed: a folder, or a file without a target container.
 func (i *importer) isSeed(path string) (bool, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil || path == "-":
-		return false, nil // who opens it tells
+		return false, nil // opening it reports the error
 	case info.IsDir() && i.Database+i.Container != "":
 		return false, cli.Misuse(path + " is a folder: a seed, which names its databases and containers " +
 			"itself: leave out --db and --container")
@@ -110,7 +110,7 @@ func (s *seedImport) Run(ctx context.Context) error {
 		return err
 	}
 	parts := seedParts(read)
-	if !s.resume { // what an earlier import has left tells nothing of this one
+	if !s.resume { // the progress of an earlier import does not apply
 		if err := forgetParts(parts); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func forgetParts(parts []seedPart) error {
 	return nil
 }
 
-// differences is the refusal of a seed by a server that has some of it another way, which has been told.
+// differences is the refusal of a seed by a server whose definitions differ. It has been printed.
 type differences struct{ refusal *cli.Refusal }
 
 func (d *differences) Error() string {
@@ -152,8 +152,8 @@ func (d *differences) Error() string {
 
 func (d *differences) Unwrap() error { return d.refusal }
 
-// plant brings in what the seed defines. First the server only compares. Then it is noted that it has done
-// so: from there on what is there another way is a half of this seed, where a server has died in the middle.
+// plant sends the definitions of the seed. First the server only compares them. Then plant records that the
+// comparison was made: if the server dies in the middle, later differences are its half-written definitions.
 func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
 	question := map[string]any{"files": read.Files(), "root": s.path}
 	if isFile(s.path) {
@@ -179,13 +179,13 @@ func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
 	err = s.ask(ctx, question)
 	var different *differences
 	switch {
-	case err == nil, errors.As(err, &different): // somebody else came between
+	case err == nil, errors.As(err, &different): // another client has changed a definition meanwhile
 		return errors.Join(err, forgetImport(s.definitionsNote()))
 	}
 	return fmt.Errorf("%w; --continue goes on there", err)
 }
 
-// definitionsNote is beside which file it is noted that the server brings in definitions.
+// definitionsNote returns the file whose state records that the server is taking the definitions.
 func (s *seedImport) definitionsNote() string {
 	if isFile(s.path) {
 		return s.path + ".definitions"
@@ -193,7 +193,7 @@ func (s *seedImport) definitionsNote() string {
 	return filepath.Join(s.path, "definitions")
 }
 
-// ask brings the definitions to the server, or asks it whether it would take them.
+// ask sends the definitions to the server, or asks whether it would take them.
 func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 	req, err := s.Call(ctx, http.MethodPost, seedPath, question)
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 	return err
 }
 
-// part imports the documents of a container that lie in one file.
+// part imports the documents of a container from one file.
 func (s *seedImport) part(ctx context.Context, part seedPart) error {
 	one := s.importer
 	one.Database, one.Container, one.Name, one.Path = part.database, part.container, part.file, part.note
@@ -253,7 +253,7 @@ func (i *importer) takePart(ctx context.Context, part seedPart) error {
 	return i.take(ctx, f, info.Size(), nil)
 }
 
-// seedDocuments are documents that have been read already.
+// seedDocuments is a source of documents that have already been read.
 type seedDocuments struct{ left []seed.Document }
 
 func (d *seedDocuments) Next() (tree.Place, []byte, error) {
@@ -265,7 +265,7 @@ func (d *seedDocuments) Next() (tree.Place, []byte, error) {
 	return one.Place, one.Text, nil
 }
 
-// presence is how a server has a document.
+// presence says whether a server has a document.
 type presence int
 
 const (
@@ -274,8 +274,8 @@ const (
 	same
 )
 
-// isThere reports whether the server has a document of the same id: the same one is also of the same age,
-// where its file says how old it is.
+// isThere reports whether the server has a document with the same id. To count as the same, its age must be
+// equal too, if the file has an age.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
 	document []byte) (presence, error) {
 	body, asked, err := store.ParseImport(document)
@@ -306,12 +306,12 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 	have, age, err := store.ParseImport(appendExported(nil, there))
 	if err != nil || !alike(jsondoc.Of(have), jsondoc.Of(body)) ||
 		asked.Timestamp != 0 && asked.Timestamp != age.Timestamp {
-		return another, nil // one with what no import takes is another one, too
+		return another, nil // a document with members that no import accepts differs
 	}
 	return same, nil
 }
 
-// alike is jsondoc.Equal, which compares numbers as doubles, and all digits of integers.
+// alike is jsondoc.Equal, which compares numbers as doubles, and compares all digits of integers as well.
 func alike(a, b jsondoc.Value) bool { return jsondoc.Equal(a, b) && sameIntegers(a, b) }
 
 // sameIntegers compares the integers of two values that are equal otherwise.
@@ -343,13 +343,13 @@ func sameIntegers(a, b jsondoc.Value) bool {
 	return same
 }
 
-// compare counts a document that something is in the way of: most often itself.
+// compare handles a document that conflicts with an existing one, which is usually the same document.
 func (w *importWindow) compare(l importLine, refusal importResult) error {
 	there, err := w.i.there(w.ctx, w.client, l.body)
 	switch {
 	case err != nil:
 		return err
-	case there == absent: // another one has its unique key
+	case there == absent: // the conflict is with another document's unique key
 		w.i.complain(l.at, fmt.Sprintf("%d %s", refusal.Status, refusal.Message))
 	case there == another:
 		w.i.complain(l.at, "the document is there already, and another one")
@@ -361,7 +361,7 @@ func (w *importWindow) compare(l importLine, refusal importResult) error {
 	return nil
 }
 
-// patiently asks again, later, what the server has no room for now.
+// patiently repeats a question later, if the server has no room for it now.
 func patiently[T any](ctx context.Context, question func() (T, error)) (answer T, err error) {
 	wait := importPatience
 	for try := 1; ; try++ {
@@ -380,7 +380,7 @@ func patiently[T any](ctx context.Context, question func() (T, error)) (answer T
 	}
 }
 
-// tell says what the import of a seed has done.
+// tell prints what the import of a seed has done.
 func (s *seedImport) tell() error {
 	t := s.total
 	if t.Refused == 0 || s.Json {
