@@ -222,7 +222,8 @@ func (in *interruption) end() {
 func (in *interruption) index() {
 	if in.indexing {
 		in.indexing = false
-		in.failed = errors.Join(in.failed, in.s.db.IndexNow(in.s.ctx))
+		indexed := in.s.between.alone(func() error { return in.s.db.IndexNow(in.s.ctx) })
+		in.failed = errors.Join(in.failed, indexed)
 	}
 }
 

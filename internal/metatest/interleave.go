@@ -25,10 +25,13 @@ type between struct {
 
 	mu   sync.Mutex
 	idle chan struct{} // closed while no operation is interrupted; guarded by mu
+
+	turned chan struct{} // closed while alone runs; guarded by mu
+	alones int           // calls of alone that run; guarded by mu
 }
 
 func newBetween(e engine.Engine, g engine.Getter) *between {
-	b := &between{Engine: e, Getter: g, idle: make(chan struct{})}
+	b := &between{Engine: e, Getter: g, idle: make(chan struct{}), turned: make(chan struct{})}
 	close(b.idle)
 	return b
 }
@@ -70,15 +73,40 @@ func (b *between) arrive(ctx context.Context) error {
 		b.pause()
 	case nil:
 		b.mu.Lock()
-		idle := b.idle
+		idle, turned := b.idle, b.turned
 		b.mu.Unlock()
 		select {
 		case <-idle:
+			return nil
+		default:
+		}
+		select {
+		case <-idle:
+		case <-turned:
+			return engine.ErrRead // the loop tries again later
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+// alone runs fn, which takes a lock that a background loop may hold. A loop that waits for the end of the
+// operation would hold the lock until then, so its engine call fails instead.
+func (b *between) alone(fn func() error) error {
+	b.mu.Lock()
+	if b.alones++; b.alones == 1 {
+		close(b.turned)
+	}
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.alones--; b.alones == 0 {
+			b.turned = make(chan struct{})
+		}
+	}()
+	return fn()
 }
 
 func (b *between) pause() {

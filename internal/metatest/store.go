@@ -197,7 +197,7 @@ func (s *subject) reindex(policy string) (string, error) {
 	if s.between == nil {
 		return got, nil
 	}
-	return got, s.db.IndexNow(s.ctx)
+	return got, s.between.alone(func() error { return s.db.IndexNow(s.ctx) })
 }
 
 // count changes the path from which times to live count.
@@ -211,7 +211,7 @@ func (s *subject) count(path string) (string, error) {
 	if s.between == nil {
 		return got, nil
 	}
-	return got, s.db.IndexNow(s.ctx)
+	return got, s.between.alone(func() error { return s.db.IndexNow(s.ctx) })
 }
 
 // purge makes the reaper do all pending work.

@@ -35,9 +35,8 @@ func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
 // Open reads a seed: a file, or a folder.
 func Open(name string) (*Seed, error) { return openPath(name, false) }
 
-// OpenDefinitions reads a seed like Open, but without its documents: files with one document per line are not
-// read, and Plant skips all documents. Files returns the files with definitions, and Sources returns where
-// the documents are.
+// OpenDefinitions reads a seed without its documents: files with one document per line are not read, and Plant
+// skips all documents. Files returns the files with definitions, Sources where the documents are.
 func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
 
 func openPath(name string, apart bool) (*Seed, error) {
@@ -144,8 +143,7 @@ func isLines(name string) bool {
 	return ending == ".ndjson" || ending == ".jsonl"
 }
 
-// named returns the JSON or YAML file with a base name, or "" if there is none. It fails if there are
-// several.
+// named returns the JSON or YAML file with a base name, or "" if there is none. Several are an error.
 func (r *reader) named(dir string, files []string, name string) (found string, err error) {
 	for _, f := range files {
 		if !isValue(f) || strings.TrimSuffix(f, path.Ext(f)) != name {
@@ -364,8 +362,7 @@ func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, e
 	return list, err
 }
 
-// documents reads a file of documents: one document, a list, several YAML documents, or one document per
-// line.
+// documents reads a file of documents: one, a list, several in YAML, or one per line.
 func (r *reader) documents(c *container, name string) error {
 	if r.seed.apart && isLines(name) {
 		c.lists = append(c.lists, r.shown(name))

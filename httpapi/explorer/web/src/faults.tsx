@@ -117,9 +117,8 @@ function requestOf(fault: string, when: string, operations: string[], d: Draft) 
 
 // operationsOf are the operations that the server knows, of its own description.
 async function operationsOf(): Promise<string[]> {
-	const text = JSON.stringify(await get(own('openapi.json')))
-	const found = /"operations":(\{[^{}]*"items":\{[^{}]*"enum":(\[[^\]]*\]))/.exec(text)
-	return found ? JSON.parse(found[2]!) : []
+	const { components } = await get(own('openapi.json'))
+	return components.schemas.Operations.items.enum
 }
 
 function NewFault(p: { made: () => void }) {
