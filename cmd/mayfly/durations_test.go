@@ -33,7 +33,7 @@ func TestDays(t *testing.T) {
 		t.Error(out)
 	}
 	b.run(t, "queue", "send", "q", "x", "--ttl", "1d12h")
-	if out, _ := b.run(t, "queue", "explain", "q", "1"); !strings.Contains(out, "36h0m0s") {
+	if out, _ := b.run(t, "queue", "explain", "q", "1"); !strings.Contains(out, "1d 12h") {
 		t.Error(out)
 	}
 }
