@@ -104,6 +104,8 @@ func (ds *dataset) Start() {
 	}
 	ds.reindexer.open(ds)
 	ds.splitter.open(ds)
+	ds.reindexer.Start() // its passes may wake the splitter
+	ds.splitter.Start()
 	ds.door.dataset.Store(ds)
 	ds.door.subscribers.Notify()
 }

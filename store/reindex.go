@@ -50,7 +50,7 @@ type reindexer struct {
 
 func (x *reindexer) open(db *dataset) {
 	x.ds = db
-	x.Start(db.opts.Logger, "indexing documents anew",
+	x.Prepare(db.opts.Logger, "indexing documents anew",
 		func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 

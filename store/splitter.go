@@ -36,7 +36,7 @@ type splitter struct {
 
 func (x *splitter) open(db *dataset) {
 	x.ds = db
-	x.Start(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
+	x.Prepare(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
 }
 
 // FinishSplits splits the partition ranges for all raised throughputs, and returns when there are as many

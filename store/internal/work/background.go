@@ -30,11 +30,15 @@ type Background struct {
 	Turn    sync.Mutex    // held during a pass: one pass at a time
 }
 
-// Start starts the goroutine with a first pass. Close must be called before anything that work needs is
-// closed.
-func (x *Background) Start(log *slog.Logger, what string, work func(context.Context) error) {
+// Prepare sets what the goroutine does. It must be called before any goroutine may call Wake.
+func (x *Background) Prepare(log *slog.Logger, what string, work func(context.Context) error) {
 	x.log, x.what, x.work, x.nudge = log, what, work, make(chan struct{}, 1)
 	x.Life, x.end = context.WithCancel(context.Background())
+}
+
+// Start starts the goroutine with a first pass. Close must be called before anything that work needs is
+// closed.
+func (x *Background) Start() {
 	x.running.Go(x.loop)
 	x.Wake()
 }
