@@ -23,12 +23,11 @@ type txn struct {
 	starts  []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
 	forced  []bool   // the scope's ceiling was raised while this transaction ran
 	batch   *pebble.Batch
-	bytes   int // of keys and values
+	size    engine.TxnSize
 	sets    int
 	deletes int
 	ranges  int
 	relaxed bool
-	large   bool      // the limit is MaxLargeTxnBytes
 	marks   []marking // set by this transaction
 	err     error     // first error of a method that returns none
 
@@ -69,7 +68,7 @@ func (t *txn) end(err error) error {
 }
 
 func (t *txn) commit() error {
-	if err := t.e.space.admit(int64(t.bytes), t.deletes+t.ranges > t.sets); err != nil {
+	if err := t.e.space.admit(int64(t.size.Bytes), t.deletes+t.ranges > t.sets); err != nil {
 		t.rollback()
 		return err
 	}
@@ -229,7 +228,7 @@ func (t *txn) DeleteRange(r engine.Range) {
 }
 
 // Enlarge implements engine.Control.
-func (t *txn) Enlarge() { t.large = true }
+func (t *txn) Enlarge() { t.size.Large = true }
 
 // Relax implements engine.Control.
 func (t *txn) Relax() { t.relaxed = true }
@@ -360,15 +359,8 @@ func (t *txn) set(key, value []byte) { t.fail(t.writeValue(len(value)).Set(key, 
 
 // room counts the n bytes that are about to be written at key. It returns false if they must not be written.
 func (t *txn) room(key []byte, n int) bool {
-	if len(key) == 0 {
-		t.fail(engine.ErrEmptyKey)
-	}
-	most := engine.MaxTxnBytes
-	if t.large {
-		most = engine.MaxLargeTxnBytes
-	}
-	if t.bytes += n; t.bytes > most {
-		t.fail(engine.ErrTooLarge)
+	if err := t.size.Add(key, n); err != nil {
+		t.fail(err)
 	}
 	return t.err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -113,64 +114,58 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	}
 	batch.Queue(lockScopes, ceilings)
 	batch.Queue(getRows, stored)
-	unmade, err := a.take(ctx, batch, skip, keys)
+	unmade, err := a.take(ctx, batch, keys, func(results pgx.BatchResults) error { return began(results, skip) })
 	for err == nil && len(unmade) > 0 {
 		batch = &pgx.Batch{}
 		batch.Queue(makeScopes, unmade)
 		batch.Queue(lockUnmade, unmade)
 		batch.Queue(lockScopes, ceilings)
 		batch.Queue(getRows, stored)
-		unmade, err = a.takeUnmade(ctx, batch, keys)
+		unmade, err = a.take(ctx, batch, keys, a.lockedUnmade)
 	}
 	return err
 }
 
-// take sends a batch: skip statements without rows, then the query that locks the ceilings, then the query
-// for keys. It returns the ceilings that do not exist.
-func (a *attempt) take(
-	ctx context.Context,
-	batch *pgx.Batch,
-	skip int,
-	keys [][]byte,
-) (unmade [][]byte, err error) {
+// take sends a batch that ends with the query that locks the ceilings and the query for keys. first reads the
+// answers to the statements before them. take returns the ceilings that do not exist.
+func (a *attempt) take(ctx context.Context, batch *pgx.Batch, keys [][]byte,
+	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
 	results := a.c.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
-	for range skip {
-		tag, err := results.Exec()
-		if err != nil {
-			return nil, err
-		}
-		if tag.Select() && tag.RowsAffected() == 0 {
-			return nil, errLease
-		}
+	if err := first(results); err != nil {
+		return nil, err
 	}
 	return a.read(results, keys)
 }
 
-// takeUnmade is take for scopes without a ceiling: it locks their rows in the table of new scopes first.
-func (a *attempt) takeUnmade(
-	ctx context.Context,
-	batch *pgx.Batch,
-	keys [][]byte,
-) (unmade [][]byte, err error) {
-	a.e.trip()
-	results := a.c.SendBatch(ctx, batch)
-	defer func() { err = errors.Join(err, results.Close()) }()
+// began reads the answers to the n statements that begin a transaction. errLease: the Engine has no lease.
+func began(results pgx.BatchResults, n int) error {
+	for range n {
+		tag, err := results.Exec()
+		if err != nil {
+			return err
+		}
+		if tag.Select() && tag.RowsAffected() == 0 {
+			return errLease
+		}
+	}
+	return nil
+}
+
+// lockedUnmade reads the answers to the statements that lock scopes without a ceiling.
+func (a *attempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
-		return nil, err
+		return err
 	}
 	locked, err := collect(results.Query())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, s := range a.scopes {
-		s.unmade = false
-		for _, r := range locked {
-			s.unmade = s.unmade || bytes.Equal(r.key, storedKey(s.ceilingKey))
-		}
+		s.unmade = slices.ContainsFunc(locked, func(r row) bool { return bytes.Equal(r.key, storedKey(s.ceilingKey)) })
 	}
-	return a.read(results, keys)
+	return nil
 }
 
 // read reads the ceilings and the keys. It returns the ceilings of the scopes that are not locked yet.
@@ -359,25 +354,31 @@ func (a *attempt) resolve(cause error) error {
 // backoff returns the pause before a retry.
 func backoff(try int) time.Duration { return min(time.Millisecond<<min(try, 10), 500*time.Millisecond) }
 
+// named returns one of the scopes that the transaction has locked; nil for any other.
+func (a *attempt) named(key []byte) *scope {
+	for _, s := range a.scopes {
+		if bytes.Equal(s.key, key) {
+			return s
+		}
+	}
+	return nil
+}
+
 // positions returns the positions of scopes after the transaction.
 func (a *attempt) positions(scopes [][]byte) []engine.Position {
 	list := make([]engine.Position, len(scopes))
 	for i, key := range scopes {
-		for _, s := range a.scopes {
-			if !bytes.Equal(s.key, key) {
-				continue
-			}
-			list[i] = engine.Position{Settled: true}
-			if s.bad == nil {
-				list[i].LSN = s.next - 1
-			}
-			mark, decided := []byte(nil), false
-			if mark, _, decided = a.over.get(s.markKey); !decided {
-				mark, _ = a.s.look(s.markKey)
-			}
-			if mark != nil {
-				list[i].Mark, _ = engine.ParseMark(mark) // 0 if it is invalid; Mark returns the error
-			}
+		s := a.named(key)
+		list[i] = engine.Position{Settled: true}
+		if s.bad == nil {
+			list[i].LSN = s.next - 1
+		}
+		mark, _, decided := a.over.get(s.markKey)
+		if !decided {
+			mark, _ = a.s.look(s.markKey)
+		}
+		if mark != nil {
+			list[i].Mark, _ = engine.ParseMark(mark) // 0 if it is invalid; Mark returns the error
 		}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -173,9 +174,7 @@ func (i *iterator) gather(from []byte) {
 		return true
 	})
 	if i.reverse {
-		for a, b := 0, len(i.wrote)-1; a < b; a, b = a+1, b-1 {
-			i.wrote[a], i.wrote[b] = i.wrote[b], i.wrote[a]
-		}
+		slices.Reverse(i.wrote)
 	}
 }
 

@@ -77,10 +77,8 @@ func (l *lane) withdraw(r *request) bool {
 	return true
 }
 
-// waiting returns the first requests in the queue that may join the leader. It leaves them in the queue.
-func (l *lane) waiting(most int) []*request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// joiningLocked returns the first requests in the queue that may join the leader, most at the most.
+func (l *lane) joiningLocked(most int) []*request {
 	n := 0
 	for n < len(l.queue) && n < most && l.queue[n].joins() {
 		n++
@@ -88,16 +86,19 @@ func (l *lane) waiting(most int) []*request {
 	return slices.Clone(l.queue[:n])
 }
 
+// waiting returns the first requests in the queue that may join the leader. It leaves them in the queue.
+func (l *lane) waiting(most int) []*request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.joiningLocked(most)
+}
+
 // join removes those requests from the queue and returns them.
 func (l *lane) join(most int) []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := 0
-	for n < len(l.queue) && n < most && l.queue[n].joins() {
-		n++
-	}
-	joined := slices.Clone(l.queue[:n])
-	l.queue = slices.Delete(l.queue, 0, n)
+	joined := l.joiningLocked(most)
+	l.queue = slices.Delete(l.queue, 0, len(joined))
 	return joined
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -95,7 +96,7 @@ func (o *Options) config(size int) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-func quote(name string) string { return `"` + name + `"` }
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
 // Open opens a database, and creates the tables in a new one. It fails with ErrURL, ErrUnsafe,
 // engine.ErrUnavailable if no server answers, engine.ErrDenied if the database refuses the user,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 )
@@ -20,9 +19,8 @@ type txn struct {
 	before overlay  // the state to return to on failure
 	starts []uint64 // the next LSNs of the scopes before the function
 	src    *source
-	bytes  int // of keys and values
+	size   engine.TxnSize
 	wrote  bool
-	large  bool
 	err    error // first error of a method that returns none
 }
 
@@ -73,15 +71,8 @@ func (t *txn) fail(err error) {
 
 // room counts the n bytes that are about to be written at key. It returns false if they must not be written.
 func (t *txn) room(key []byte, n int) bool {
-	if len(key) == 0 {
-		t.fail(engine.ErrEmptyKey)
-	}
-	most := engine.MaxTxnBytes
-	if t.large {
-		most = engine.MaxLargeTxnBytes
-	}
-	if t.bytes += n; t.bytes > most {
-		t.fail(engine.ErrTooLarge)
+	if err := t.size.Add(key, n); err != nil {
+		t.fail(err)
 	}
 	return t.err == nil
 }
@@ -112,7 +103,7 @@ func (t *txn) DeleteRange(r engine.Range) {
 	if end != nil && bytes.Compare(start, end) >= 0 {
 		return
 	}
-	if t.bytes += len(start) + len(end); t.err != nil {
+	if t.size.Bytes += len(start) + len(end); t.err != nil {
 		return
 	}
 	t.wrote = true
@@ -131,19 +122,18 @@ func (t *txn) DeleteRange(r engine.Range) {
 }
 
 // Enlarge implements engine.Control.
-func (t *txn) Enlarge() { t.large = true }
+func (t *txn) Enlarge() { t.size.Large = true }
 
 // Relax implements engine.Control. It does nothing: another server must not see a commit that may be lost.
 func (t *txn) Relax() {}
 
 // scope returns one of the scopes that the Update names.
 func (t *txn) scope(key []byte) *scope {
-	i := slices.IndexFunc(t.a.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
-	if i < 0 {
+	s := t.a.named(key)
+	if s == nil {
 		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
-		return nil
 	}
-	return t.a.scopes[i]
+	return s
 }
 
 // NextLSN implements engine.Control.
@@ -169,8 +159,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
 		return
 	}
-	i := slices.IndexFunc(t.a.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
-	if i < 0 {
+	s := t.a.named(key)
+	if s == nil {
 		have, err := engine.Ceiling(t, key)
 		if err != nil {
 			t.fail(err)
@@ -179,7 +169,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 		}
 		return
 	}
-	switch s := t.a.scopes[i]; {
+	switch {
 	case s.bad != nil:
 		t.fail(s.bad)
 	case first <= s.next:
@@ -211,7 +201,3 @@ func (t *txn) Mark(key []byte) uint64 {
 	}
 	return mark
 }
-
-// Positions implements engine.Reader. The positions of the Update's own scopes are those at the start of the
-// transaction.
-func (t *txn) Positions(scopes [][]byte) ([]engine.Position, error) { return t.src.positions(scopes) }

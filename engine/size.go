@@ -1,0 +1,24 @@
+package engine
+
+// TxnSize adds up what a transaction writes, for an engine that must refuse what is too large.
+type TxnSize struct {
+	Bytes int  // of keys and values
+	Large bool // Enlarge has been called
+}
+
+// Add counts n bytes that are about to be written at key. It returns ErrEmptyKey for an empty key and
+// ErrTooLarge if the transaction exceeds its limit.
+func (s *TxnSize) Add(key []byte, n int) error {
+	most := MaxTxnBytes
+	if s.Large {
+		most = MaxLargeTxnBytes
+	}
+	s.Bytes += n
+	switch {
+	case len(key) == 0:
+		return ErrEmptyKey
+	case s.Bytes > most:
+		return ErrTooLarge
+	}
+	return nil
+}
