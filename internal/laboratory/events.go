@@ -164,11 +164,17 @@ const streamText = `For as long as the client listens: "expired" with an event a
 
 // serveEvents answers with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveEvents(ec echo.Context, in *eventsRequest) error {
+	return serveStream(l, ec, in, l.streamEvents, l.events)
+}
+
+// serveStream answers with a stream of server-sent events if the client accepts them, otherwise with a page.
+func serveStream[Request, Page any](l *Laboratory, ec echo.Context, in *Request,
+	stream func(echo.Context, *Request) error, read func(context.Context, *Request) (Page, error)) error {
 	q := ec.Request()
 	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
-		return l.streamEvents(ec, in)
+		return stream(ec, in)
 	}
-	page, err := l.events(q.Context(), in)
+	page, err := read(q.Context(), in)
 	if err != nil {
 		return err
 	}

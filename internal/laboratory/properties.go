@@ -225,11 +225,7 @@ type wholeNumbers []int64
 
 // DecodeMember implements route.Member.
 func (list *wholeNumbers) DecodeMember(name string, v jsondoc.Value) error {
-	err := json.Unmarshal(v.Raw(), (*[]int64)(list))
-	if v.Kind() != jsondoc.Array || err != nil || len(*list) == 0 || len(*list) > maxSelected {
-		return route.BadRequest("'" + name + "' must be an array of 1 to 1000 whole numbers.")
-	}
-	return nil
+	return decodeSelected(name, v, (*[]int64)(list), "whole numbers")
 }
 
 // words is a list of strings.
@@ -237,9 +233,14 @@ type words []string
 
 // DecodeMember implements route.Member.
 func (list *words) DecodeMember(name string, v jsondoc.Value) error {
-	err := json.Unmarshal(v.Raw(), (*[]string)(list))
+	return decodeSelected(name, v, (*[]string)(list), "strings")
+}
+
+// decodeSelected decodes what a request selects into list; kind is what the list must hold, for the error.
+func decodeSelected[T any](name string, v jsondoc.Value, list *[]T, kind string) error {
+	err := json.Unmarshal(v.Raw(), list)
 	if v.Kind() != jsondoc.Array || err != nil || len(*list) == 0 || len(*list) > maxSelected {
-		return route.BadRequest("'" + name + "' must be an array of 1 to 1000 strings.")
+		return route.BadRequest("'" + name + "' must be an array of 1 to 1000 " + kind + ".")
 	}
 	return nil
 }

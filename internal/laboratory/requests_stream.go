@@ -2,14 +2,11 @@ package laboratory
 
 import (
 	"context"
-	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
@@ -19,15 +16,7 @@ const requestStreamText = `For as long as the client listens: "request" with a r
 
 // serveRequests answers with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveRequests(ec echo.Context, in *requestsRequest) error {
-	q := ec.Request()
-	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
-		return l.streamRequests(ec, in)
-	}
-	page, err := l.listRequests(q.Context(), in)
-	if err != nil {
-		return err
-	}
-	return route.Send(l.opt.Wire, ec, http.StatusOK, &page)
+	return serveStream(l, ec, in, l.streamRequests, l.listRequests)
 }
 
 // streamRequests sends server-sent events until the client disconnects or the server shuts down. It holds no
