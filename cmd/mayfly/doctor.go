@@ -47,16 +47,22 @@ var errSick = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
 	var c cli.ServerCall
+	var database string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
 		Args:  cobra.NoArgs,
 		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its\n" +
-			"remedy below where something is wrong. The exit code is 1 where no client gets through.",
+			"remedy below where something is wrong. The exit code is 1 where no client gets through.\n\n" +
+			"With --engine it examines a database that a server is to use, and changes nothing in it.",
 	}
+	cmd.Flags().StringVar(&database, "engine", "", "postgres:// address of a database to examine")
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		if database != "" {
+			return examineDatabase(cmd, database, c.Json)
+		}
 		at, err := cli.ServerAddress(c.Url)
 		if err != nil {
 			return err
@@ -75,10 +81,14 @@ func doctorCommand() *cobra.Command {
 
 func printFindings(out io.Writer, asJSON bool, list []finding) error {
 	var text strings.Builder
+	width := 6
 	for _, f := range list {
-		fmt.Fprintf(&text, "%-5s %-6s %s\n", f.State, f.Check, f.Found)
+		width = max(width, len(f.Check))
+	}
+	for _, f := range list {
+		fmt.Fprintf(&text, "%-5s %-*s %s\n", f.State, width, f.Check, f.Found)
 		if f.Remedy != "" {
-			fmt.Fprintf(&text, "%-12s -> %s\n", "", f.Remedy)
+			fmt.Fprintf(&text, "%-*s -> %s\n", 6+width, "", f.Remedy)
 		}
 	}
 	return cli.PrintResult(out, asJSON, strings.TrimSuffix(text.String(), "\n"),

@@ -129,7 +129,8 @@ func (m *Migration) Copy(ctx context.Context) error {
 	}
 }
 
-// Compare returns how many keys differ, and stops after most. It writes nothing.
+// Compare returns how many keys differ, and stops after most of them. It writes nothing. The first record of the
+// catalog is not compared.
 func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ uint64, err error) {
 	m := &Migration{o: o}
 	for from, more := []byte{}, true; more && differ < most; {
@@ -137,7 +138,7 @@ func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ ui
 		if c, err = m.read(ctx, from); err != nil {
 			return p, differ, err
 		}
-		if err = m.compare(ctx, c); err != nil {
+		if err = m.compare(ctx, c, equivalent); err != nil {
 			return p, differ, err
 		}
 		p.count(c)
