@@ -31,7 +31,7 @@ var (
 	ErrOlderFormat = errors.New("engine: the data folder has an older format")
 	// ErrIncomplete is returned if a migration into this store has not finished.
 	ErrIncomplete = errors.New("engine: a migration into this store has not finished")
-	// ErrMoved is returned for a store that has been migrated to another place, which now has the newest data.
+	// ErrMoved is returned for a store that has been migrated to another place.
 	ErrMoved = errors.New("engine: the store was migrated to another place")
 	// ErrCorrupt is returned if stored bytes are invalid.
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")

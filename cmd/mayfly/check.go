@@ -28,13 +28,13 @@ func checkCommand() *cobra.Command {
 		Short: "Prove that the data folder of a stopped server is consistent",
 		Long: "Prove that the data folder of a stopped server is consistent: that every item can be found through every key\n" +
 			"that leads to it, and that every such key leads to an item. Prints what is wrong; exit code 1 where anything is.\n\n" +
-			"A folder is only read: nothing in it changes, whatever is found. In a database, --engine, what a killed\n" +
-			"server has left half-done is finished, as at the start of a server.",
+			"A folder is only read: nothing in it changes, whatever is found. In a database, --engine,\n" +
+			"what a killed server has left half-done is finished, as at the start of a server.",
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false,
 		"check what would be left if a damaged log of writes were accepted")
-	cmd.Flags().StringVar(&database, "engine", "", "postgres:// address of a database to check instead of a folder")
+	cmd.Flags().StringVar(&database, "engine", "", "postgres:// address of a database to check instead")
 	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = cli.Run(func(cmd *cobra.Command, args []string) error {
 		if (len(args) == 1) == (database != "") {
@@ -53,7 +53,8 @@ func checkCommand() *cobra.Command {
 		c.name = args[0]
 		c.open = func() (engine.Engine, error) {
 			// What a killed process has left half-done is finished in memory only.
-			return pebble.Open(ctx, pebble.Options{Dir: c.name, AcceptDamagedLog: accept, ReadOnly: true, Logger: log})
+			o := pebble.Options{Dir: c.name, AcceptDamagedLog: accept, ReadOnly: true, Logger: log}
+			return pebble.Open(ctx, o)
 		}
 		return withRemedy(c.run(ctx), c.name)
 	})
@@ -143,16 +144,16 @@ func describeFormat(f store.Format) string {
 	return fmt.Sprintf("format %d, which serve brings up to date: format %d", f.Found, f.Current)
 }
 
-// openStore opens the store and its queues. The clock is virtual, so that data that were served with a virtual
-// clock are checked at their own time.
+// openStore opens the store and its queues. The clock is virtual, so that data that were served with a
+// virtual clock are checked at their own time.
 func (c *checking) openStore(ctx context.Context) (*store.DB, *queue.Queues, error) {
 	e, err := c.open()
 	if err != nil {
 		return nil, nil, err
 	}
 	queues := queue.New(queue.Options{Logger: c.log})
-	db, err := store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: c.log, ManualReaper: true},
-		queues.Tenant())
+	o := store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: c.log, ManualReaper: true}
+	db, err := store.Open(ctx, e, o, queues.Tenant())
 	return db, queues, err
 }
 

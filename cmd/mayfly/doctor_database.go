@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // errUnfit is returned if a server cannot use a database.
@@ -17,7 +18,7 @@ func examineDatabase(cmd *cobra.Command, url string, asJSON bool) error {
 	states := map[postgres.Severity]string{postgres.Fine: findingOK, postgres.Warning: findingWarn,
 		postgres.Failure: findingFail}
 	var list []finding
-	for _, f := range postgres.Examine(cmd.Context(), postgres.Options{URL: url}) {
+	for _, f := range postgres.Examine(cmd.Context(), postgres.Options{URL: url}, ttl.Real{}.Now) {
 		list = append(list, finding{f.Check, states[f.Severity], f.Found, f.Remedy})
 	}
 	if err := printFindings(cmd.OutOrStdout(), asJSON, list); err != nil {

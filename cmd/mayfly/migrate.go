@@ -41,18 +41,18 @@ func migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Move a store from a data folder to a database, or back",
 		Args:  cobra.NoArgs,
-		Long: "Move a store from a data folder to a database, or back: documents, messages, definitions and clocks.\n" +
-			"No server may use the source. To move a folder while a server uses it, start the server with\n" +
-			"`mayfly serve --migrate-to postgres://...` instead.\n\n" +
-			"The copy is compared with the source before the store changes over. After that the source is not\n" +
-			"opened any more; --reopen permits it again. An interrupted migration continues when the command is repeated.\n" +
-			"Snapshots and the certificate stay in the folder.",
+		Long: "Move a store from a data folder to a database, or back: documents, messages, definitions and\n" +
+			"clocks. No server may use the source. To move a folder while a server uses it, start the server\n" +
+			"with `mayfly serve --migrate-to postgres://...` instead.\n\n" +
+			"The copy is compared with the source before the store changes over. After that the source is\n" +
+			"not opened any more; --reopen permits it again. An interrupted migration continues when the\n" +
+			"command is repeated. Snapshots and the certificate stay in the folder.",
 	}
 	flags := cmd.Flags()
 	flags.StringVar((*string)(&m.from), "from", "", "data folder or postgres:// address of the source")
-	flags.StringVar((*string)(&m.to), "to", "", "data folder or postgres:// address of the target, which must be empty")
-	flags.BoolVar(&m.compare, "compare", false, "only compare the two, and change nothing; exit code 1 if they differ")
-	flags.BoolVar(&m.again, "reopen", false, "only permit that the source is opened again, without what was written elsewhere since")
+	flags.StringVar((*string)(&m.to), "to", "", "data folder or postgres:// address of the empty target")
+	flags.BoolVar(&m.compare, "compare", false, "only compare the two; exit code 1 if they differ")
+	flags.BoolVar(&m.again, "reopen", false, "only permit that the source is opened again, as it was")
 	cli.RegisterResultJSON(flags, &m.json)
 	cmd.RunE = cli.Run(func(cmd *cobra.Command, _ []string) error {
 		m.out, m.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -84,7 +84,8 @@ func (m *migration) run(ctx context.Context) (err error) {
 		if err := host.Reopen(ctx, o.Source); err != nil {
 			return noStore(err, o.SourceName)
 		}
-		return cli.PrintResult(m.out, m.json, o.SourceName+" can be opened again", map[string]string{"from": o.SourceName})
+		return cli.PrintResult(m.out, m.json, o.SourceName+" can be opened again",
+			map[string]string{"from": o.SourceName})
 	}
 	if o.TargetName, err = m.to.name(); err != nil {
 		return err
@@ -142,8 +143,8 @@ func (m *migration) move(ctx context.Context, o migrate.Options) error {
 		return noStore(err, o.SourceName)
 	}
 	r.Written = x.Written()
-	return cli.PrintResult(m.out, m.json, fmt.Sprintf("%d keys (%d MB) are in %s now; %s is not opened any more",
-		r.Keys, r.Bytes>>20, r.To, r.From), r)
+	text := fmt.Sprintf("%d keys (%d MB) are in %s now; %s is not opened any more", r.Keys, r.Bytes>>20, r.To, r.From)
+	return cli.PrintResult(m.out, m.json, text, r)
 }
 
 // openMigrating opens the engine of the data folder for `serve --migrate-to`.
@@ -167,8 +168,8 @@ func (s *serve) openMigrating(ctx context.Context) (engine.Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, source.Close())
 	}
-	live, err := migrate.Serve(ctx, source, migrate.Options{Target: target, SourceName: from, TargetName: name},
-		ttl.Real{}, s.log)
+	options := migrate.Options{Target: target, SourceName: from, TargetName: name}
+	live, err := migrate.Serve(ctx, source, options, ttl.Real{}, s.log)
 	if err != nil {
 		return nil, errors.Join(noStore(err, from), source.Close(), target.Close())
 	}

@@ -59,7 +59,9 @@ func TestMigrateFolder(t *testing.T) {
 		!strings.Contains(errs, "--migrate-to") {
 		t.Errorf("of a server's folder: exit code %d, %s", code, errs)
 	}
-	for _, args := range [][]string{{"--from", c}, {"--to", c}, {"--from", c, "--to", c}, {"--from", "nowhere", "--to", c}} {
+	for _, args := range [][]string{
+		{"--from", c}, {"--to", c}, {"--from", c, "--to", c}, {"--from", "nowhere", "--to", c},
+	} {
 		if code, _, errs := mayfly(t, append([]string{"migrate"}, args...)...); code != exitUsage {
 			t.Errorf("migrate %v: exit code %d, %s", args, code, errs)
 		}

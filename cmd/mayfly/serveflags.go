@@ -59,8 +59,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"postgres://user:password@host1,host2/database keeps the data in PostgreSQL, by one server at a time;\n"+
 			"the data folder keeps the certificate and temporary files")
 	flags.StringVar(&f.migrateTo, "migrate-to", "",
-		"postgres:// address of an empty database, or empty folder, to which the data folder is copied while the server runs;\n"+
-			"when the server is stopped, the store changes over")
+		"postgres:// address of an empty database, or empty folder, to which the data folder is copied while\n"+
+			"the server runs; when the server is stopped, the store changes over")
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
 		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
 	flags.BoolVar(&f.memory, "memory", false,

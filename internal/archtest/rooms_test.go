@@ -18,7 +18,9 @@ type room struct {
 var rooms = map[string]room{
 	"": { // the module's root: the door for Go programs
 		own: []string{"store", "store/definition", "store/fault", "queue", "queue/entity", "queue/message",
-			"queue/rule", "queue/wire", "index", "internal/jsondoc", "ttl", "engine/pebble"},
+			"queue/rule", "queue/wire", "index", "internal/jsondoc", "ttl", "engine", "engine/pebble",
+			"engine/postgres"},
+		third: []string{"github.com/jackc/pgx/v5"}, // in tests
 	},
 	"internal/jsondoc":            {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
 	"internal/jsondoc/jsonbinary": {own: []string{"internal/jsondoc"}},
@@ -26,6 +28,9 @@ var rooms = map[string]room{
 	"engine":                      {own: []string{"internal/prefix"}},
 	"internal/prefix":             {},
 	"internal/host":               {own: []string{"engine", "ttl"}, tests: []string{"engine/pebble"}},
+	"internal/migrate": {own: []string{"engine", "engine/pebble", "internal/host", "ttl"},
+		third: []string{"golang.org/x/sync", "github.com/cockroachdb/pebble/v2", "github.com/jackc/pgx/v5"},
+		tests: []string{"store", "store/definition", "internal/metatest", "engine/postgres"}},
 	"index": {own: []string{"internal/jsondoc", "internal/prefix"},
 		third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
 	"query":                 {own: []string{"query/...", "internal/jsondoc"}, tests: []string{"index"}},
@@ -312,6 +317,10 @@ var rooms = map[string]room{
 			"engine",
 			"engine/pebble",
 			"engine/postgres",
+			"internal/host",
+			"internal/migrate",
+			"internal/host",
+			"internal/migrate",
 		},
 		tests: []string{"internal/jsondoc"},
 	},

@@ -33,7 +33,7 @@ const (
 	OlderFormat
 	Incomplete // a migration into the store has not finished
 	Moved      // the store was migrated to another place
-	Corrupt // stored bytes are invalid
+	Corrupt    // stored bytes are invalid
 )
 
 // ErrNoSnapshots is returned if the engine does not support snapshots.

@@ -83,8 +83,8 @@ type Migration struct {
 	written atomic.Uint64 // by all passes and CatchUps
 }
 
-// Start reserves the target and, with Watched, begins to watch the source. A migration that was interrupted is
-// started again in the same way.
+// Start reserves the target and, with Watched, begins to watch the source. A migration that was interrupted
+// is started again in the same way.
 func Start(ctx context.Context, o Options) (*Migration, error) {
 	if err := host.CheckSource(ctx, o.Source, o.TargetName); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func (m *Migration) Copy(ctx context.Context) error {
 	}
 }
 
-// Compare returns how many keys differ, and stops after most of them. It writes nothing. The first record of the
-// catalog is not compared.
+// Compare returns how many keys differ, and stops after most of them. It writes nothing. The first record of
+// the catalog is not compared.
 func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ uint64, err error) {
 	m := &Migration{o: o}
 	for from, more := []byte{}, true; more && differ < most; {
