@@ -165,7 +165,8 @@ func (d *document) code(language, text string) {
 	fmt.Fprintf(d, "```%s\n%s\n```\n\n", language, strings.TrimSpace(text))
 }
 
-// text writes a doc comment. A link to another symbol of the page leads to its heading; one to a symbol
+// text writes a doc comment. Code in it is fenced, since not every renderer of Markdown takes indented lines
+// for code. A link to another symbol of the page leads to its heading; one to a symbol
 // that has no heading is plain text.
 func (d *document) text(text string) {
 	p := d.pkg.Printer()
@@ -186,8 +187,13 @@ func (d *document) text(text string) {
 		}
 		return "#" + anchor(title)
 	}
-	if out := p.Markdown(d.pkg.Parser().Parse(text)); len(out) > 0 {
-		d.Write(out)
+	content := d.pkg.Parser().Parse(text)
+	for _, block := range content.Content {
+		if code, is := block.(*comment.Code); is {
+			d.code("go", code.Text)
+			continue
+		}
+		d.Write(p.Markdown(&comment.Doc{Content: []comment.Block{block}, Links: content.Links}))
 		d.WriteString("\n")
 	}
 }
