@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,8 @@ type exporter struct {
 	text   []string  // CSV columns whose texts are written unquoted
 	told   io.Writer // output for warnings about items that an import would change
 	owners int       // number of such items
+	// written is the number of items of the latest container that this command has written.
+	written int
 }
 
 // exported is the result for one file, or for the standard output.
@@ -170,13 +173,15 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	all := []exported{}
 	for i, path := range paths {
 		e.Container = names[i]
+		began := ttl.Real{}.Now()
 		state, err := e.file(ctx, path)
 		if err != nil {
 			return err
 		}
 		all = append(all, exported{e.Database, e.Container, path, state.Items})
 		if !e.Json {
-			fmt.Fprintf(told, "%s of %s in %s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path)
+			fmt.Fprintf(told, "%s of %s in %s%s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path,
+				e.speed(began))
 		}
 	}
 	for _, path := range paths {
@@ -211,10 +216,16 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 // after each page.
 func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
 	var line []byte
+	earlier := state.Items
+	defer func() { e.written = state.Items - earlier }()
 	bar := progress.New(e.told, ttl.Real{})
 	defer bar.Stop()
-	bar.Start("exporting "+e.Database+"/"+e.Container, -1)
-	bar.Step(state.Items)
+	count, err := e.DocumentCount(ctx)
+	if err != nil {
+		return err
+	}
+	bar.StartTask(progress.Task{Name: "exporting " + e.Database + "/" + e.Container, Total: count,
+		Done: int64(state.Items), Unit: "items"})
 	return cli.EachPage(state.Continuation, func() (*http.Request, error) {
 		req, err := e.Call(ctx, http.MethodGet, cli.ItemsPath, nil)
 		if err == nil {
@@ -242,6 +253,11 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 		}
 		return paged()
 	})
+}
+
+// speed describes how long the export of a container took.
+func (e *exporter) speed(began time.Time) string {
+	return progress.Speed(e.written, "items", ttl.Real{}.Now().Sub(began))
 }
 
 // appendItem appends an item as a line, or as the next element of a JSON array.

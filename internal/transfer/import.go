@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,6 +42,8 @@ type importer struct {
 	Errs     io.Writer
 	progress *progress.Bar
 	in       *counted
+	began    time.Time // of this command
+	earlier  int       // documents taken by the import that this one continues
 
 	Note       importState // progress over the documents that are settled
 	complained int
@@ -114,6 +117,7 @@ func ImportCommand() *cobra.Command {
 		"of a seed: change what is there another way, instead of refusing it")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		i.Name, i.Out, i.Errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
+		i.began = ttl.Real{}.Now()
 		if !slices.Contains(ImportFormats, i.Format) {
 			return cli.Misuse("--format is one of " + strings.Join(ImportFormats, ", "))
 		}
@@ -192,7 +196,8 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 	}
 	i.progress = progress.New(i.Errs, ttl.Real{})
 	defer i.progress.Stop()
-	i.progress.Start("importing", int(size))
+	i.earlier = i.Note.Imported + i.Note.There
+	i.progress.StartTask(progress.Task{Name: "importing", Total: size, Bytes: true, Unit: "documents"})
 	i.in = &counted{in: in}
 	if docs == nil {
 		opened, closing, err := openDocuments(i.in, i.Name, i.Format, i.text)
@@ -209,7 +214,8 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 func (i *importer) tell() error {
 	imported, refused := i.Note.Imported, i.Note.Refused
 	if refused == 0 || i.Json {
-		line := cli.HowMany(imported, "document", "documents") + " imported"
+		line := cli.HowMany(imported, "document", "documents") + " imported" +
+			progress.Speed(imported-i.earlier, "documents", ttl.Real{}.Now().Sub(i.began))
 		result := map[string]int{"imported": imported, "refused": refused}
 		if err := cli.PrintResult(i.Out, i.Json, line, result); err != nil {
 			return err

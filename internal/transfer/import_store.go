@@ -15,9 +15,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/progress"
 	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // An import of a seed first sends its definitions in one request: the server compares all of them with its
@@ -227,6 +229,7 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 		}
 	}
 	err = one.takePart(ctx, part)
+	s.earlier += one.earlier
 	s.total.Imported += one.Note.Imported
 	s.total.There += one.Note.There
 	s.total.Refused += one.Note.Refused
@@ -386,7 +389,8 @@ func (s *seedImport) tell() error {
 	if t.Refused == 0 || s.Json {
 		line := fmt.Sprintf("%s imported, %s there; of databases, containers, scripts and "+
 			"users %d made, %d changed", cli.HowMany(t.Imported, "document", "documents"),
-			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed)
+			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed) +
+			progress.Speed(t.Imported+t.There-s.earlier, "documents", ttl.Real{}.Now().Sub(s.began))
 		result := map[string]int{"made": s.planted.Made, "changed": s.planted.Changed, "imported": t.Imported,
 			"there": t.There, "refused": t.Refused}
 		if err := cli.PrintResult(s.Out, s.Json, line, result); err != nil {

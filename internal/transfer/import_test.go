@@ -45,6 +45,22 @@ func TestStoppedImport(t *testing.T) {
 	}
 }
 
+// TestDocumentCount: the export's progress is shown of the documents that the container has.
+func TestDocumentCount(t *testing.T) {
+	m := mayflytest.New(t)
+	m.Container("db/c", "/pk")
+	i := importer{Name: "docs", Out: io.Discard, Errs: io.Discard, Parallel: 1, Format: "ndjson"}
+	i.Url, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
+	in := strings.NewReader(`{"id":"1","pk":"a"}` + "\n" + `{"id":"2","pk":"a"}`)
+	if err := i.Run(t.Context(), in, -1); err != nil {
+		t.Fatal(err)
+	}
+	call := i.ServerCall
+	if n, err := call.DocumentCount(t.Context()); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+}
+
 // cancelsAt is a reader that ends a context when so many bytes have been read.
 type cancelsAt struct {
 	in     io.Reader
