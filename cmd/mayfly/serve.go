@@ -85,7 +85,10 @@ func (s *serve) Open(ctx context.Context) error {
 	}
 	var err error
 	s.server, err = product.Open(ctx, s.options())
-	s.seed = nil // it holds all documents: free the memory
+	s.seed = nil              // it holds all documents: free the memory
+	if s.flags.engine != "" { // the data are in no folder
+		return err
+	}
 	return withRemedy(err, s.flags.data)
 }
 

@@ -238,7 +238,9 @@ func TestRefusals(t *testing.T) {
 	}
 	defer busy.Close()
 	open := t.TempDir()
-	boot(t, "--data", open)
+	running := boot(t, "--data", open)
+	_, port, _ := strings.Cut(running.host, ":")
+	running.host = "127.0.0.1:" + port
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "not a folder")
 
@@ -261,7 +263,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"port in use", "port in use", exitPort, []string{"serve", "--data", fresh, "--port", fmt.Sprint(portOf(busy))}},
 		{"no such address", "cannot listen", exitPort, []string{"serve", "--data", fresh, "--host", "192.0.2.1", "--key", "c2VjcmV0IGtleQ==", "--port", "0"}},
+		{"port of a Mayfly", "a Mayfly server is running on " + running.host + " already (choose another", exitPort,
+			[]string{"serve", "--data", fresh, "--port", port}},
 		{"folder in use", "in use by another process", exitLocked, []string{"serve", "--port", "0", "--data", open}},
+		{"remedy for a folder in use", "stop that process, or choose another folder", exitLocked,
+			[]string{"serve", "--port", "0", "--data", open}},
 		{"check of a folder in use", "in use by another process", exitLocked, []string{"check", open}},
 		{"corrupt folder", "corrupt", exitData, []string{"serve", "--port", "0", "--data", corrupt}},
 		{"newer format", "newer format", exitData, []string{"serve", "--port", "0", "--data", newer}},

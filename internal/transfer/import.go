@@ -214,8 +214,7 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 func (i *importer) tell() error {
 	imported, refused := i.Note.Imported, i.Note.Refused
 	if refused == 0 || i.Json {
-		line := cli.HowMany(imported, "document", "documents") + " imported" +
-			progress.Speed(imported-i.earlier, "documents", ttl.Real{}.Now().Sub(i.began))
+		line := cli.HowMany(imported, "document", "documents") + " imported" + i.speed(imported)
 		result := map[string]int{"imported": imported, "refused": refused}
 		if err := cli.PrintResult(i.Out, i.Json, line, result); err != nil {
 			return err
@@ -225,6 +224,11 @@ func (i *importer) tell() error {
 		return &importFailure{refused, imported}
 	}
 	return nil
+}
+
+// speed describes how long this command took for the documents that it has added to the progress.
+func (i *importer) speed(documents int) string {
+	return progress.Speed(documents-i.earlier, "documents", ttl.Real{}.Now().Sub(i.began))
 }
 
 // begin reads the progress of an earlier import, if this one continues it.

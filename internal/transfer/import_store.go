@@ -15,11 +15,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/laboratory"
-	"github.com/mayflydb/mayfly/internal/progress"
 	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/store"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // An import of a seed first sends its definitions in one request: the server compares all of them with its
@@ -390,7 +388,7 @@ func (s *seedImport) tell() error {
 		line := fmt.Sprintf("%s imported, %s there; of databases, containers, scripts and "+
 			"users %d made, %d changed", cli.HowMany(t.Imported, "document", "documents"),
 			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed) +
-			progress.Speed(t.Imported+t.There-s.earlier, "documents", ttl.Real{}.Now().Sub(s.began))
+			s.speed(t.Imported+t.There)
 		result := map[string]int{"made": s.planted.Made, "changed": s.planted.Changed, "imported": t.Imported,
 			"there": t.There, "refused": t.Refused}
 		if err := cli.PrintResult(s.Out, s.Json, line, result); err != nil {
