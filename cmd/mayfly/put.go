@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,9 +63,24 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrintJSON(cmd.OutOrStdout(), answer)
+		if err := cli.PrintJSON(cmd.OutOrStdout(), answer); err != nil {
+			return err
+		}
+		if definition, err := c.Definition(cmd.Context()); err == nil { // without it the item is stored, too
+			hintMissing(cmd.ErrOrStderr(), definition, document)
+		}
+		return nil
 	})
 	return cmd
+}
+
+// hintMissing warns about a stored document without a value for the partition key. Cosmos DB stores such a
+// document under an undefined value.
+func hintMissing(w io.Writer, definition cli.ContainerAnswer, document json.RawMessage) {
+	if missing := definition.MissingPaths(document); len(missing) > 0 {
+		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under an "+
+			"undefined value\n", strings.Join(missing, " and no "))
+	}
 }
 
 // document reads the document from the argument, a file or the standard input.

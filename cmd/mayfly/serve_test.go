@@ -20,10 +20,19 @@ func TestServe(t *testing.T) {
 	b := boot(t, "--data", dir)
 	for _, want := range []string{"https://" + b.host + "/\n", "http://" + b.host + "/\n", dir,
 		"AccountEndpoint=https://" + b.host + "/;AccountKey=" + httpapi.EmulatorKey + ";DisableServerCertificateValidation=true;\n",
-		`DisableServerCertificateValidation=true;");` + "\n", `").buildClient();` + "\n",
+		".NET         new CosmosClient(connection)\n", "new CosmosClientBuilder().endpoint(endpoint).key(key)\n",
+		setVariable(runtime.GOOS, "MAYFLY_URL", "http://"+b.host) + "\n",
 		"key          " + httpapi.EmulatorKey + "\n", filepath.Join(dir, "tls", "cert.pem")} {
 		if !strings.Contains(b.greet, want) {
 			t.Errorf("the greeting does not say %q:\n%s", want, b.greet)
+		}
+	}
+	if n := strings.Count(b.greet, httpapi.EmulatorKey); n != 2 {
+		t.Errorf("the greeting has the key %d times", n)
+	}
+	for line := range strings.Lines(b.greet) {
+		if len(line) > 81 && !strings.Contains(line, httpapi.EmulatorKey) && !strings.Contains(line, dir) {
+			t.Errorf("a line of %d characters: %s", len(line), line)
 		}
 	}
 	b.must(t, 200, "GET", "/_mayfly/readyz", "")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/tree"
 )
 
 // shellWord is a built-in command of the shell.
@@ -113,7 +114,7 @@ func (s *shell) command(ctx context.Context, args []string) error {
 		top = top.Parent()
 	}
 	if err != nil || top == root || slices.Contains(notInShell, top.Name()) {
-		return cli.Misuse(fmt.Sprintf(`there is no command \%s: \? lists them`, args[0]))
+		return s.unknown(args[0])
 	}
 	inherited := map[string]string{"url": s.Url, "key": s.Key, "db": s.Database, "container": s.Container}
 	for _, name := range []string{"url", "key", "db", "container"} {
@@ -129,6 +130,34 @@ func (s *shell) command(ctx context.Context, args []string) error {
 	err = root.ExecuteContext(ctx)
 	s.names.forget()
 	return err
+}
+
+// foreign maps commands of other databases' shells to the shell's own.
+var foreign = map[string]string{"plan": "explain", "l": "dbs", "c": "use", "dt": "d", "quit": "q", "exit": "q",
+	"h": "?", "help": "?", "x": "table", "set": "param", "del": "delete", "upsert": "put", "insert": "put"}
+
+// unknown returns the error for a command that does not exist, with the command that was probably meant.
+func (s *shell) unknown(name string) error {
+	near, distance := foreign[name], 1+min(2, len(name)/2)
+	if near == "" {
+		var names []string
+		for _, w := range shellWords() {
+			names = append(names, w.name)
+		}
+		for _, cmd := range s.commands() {
+			names = append(names, cmd.Name())
+		}
+		for _, one := range names {
+			if d := tree.Edits(name, one); d < distance && len(one) > 1 {
+				near, distance = one, d
+			}
+		}
+	}
+	hint := `\? lists them`
+	if near != "" {
+		hint = `did you mean \` + near + "?"
+	}
+	return cli.Misuse(fmt.Sprintf(`there is no command \%s: %s`, name, hint))
 }
 
 // given reports whether a flag is in args.
@@ -261,8 +290,11 @@ func (s *shell) put(ctx context.Context, args []string) error {
 	}
 	req.Header.Set("X-Ms-Documentdb-Is-Upsert", "true")
 	cli.SetPartitionKey(req, key)
-	_, err = cli.Ask[json.RawMessage](req)
-	return err
+	if _, err = cli.Ask[json.RawMessage](req); err != nil {
+		return err
+	}
+	hintMissing(s.errs, definition, json.RawMessage(args[0]))
+	return nil
 }
 
 // param sets, unsets or lists parameters.

@@ -168,3 +168,32 @@ func TestShellWords(t *testing.T) {
 		}
 	}
 }
+
+// TestShellSuggests: an unknown command gets the name of the one that was probably meant.
+func TestShellSuggests(t *testing.T) {
+	for name, want := range map[string]string{"plan": `did you mean \explain?`, "quit": `did you mean \q?`,
+		"tabel": `did you mean \table?`, "expiri": `did you mean \expiry?`, "snapshots": `did you mean \snapshot?`,
+		"xyzzy": `\? lists them`, "serve": `\? lists them`, "help": `did you mean \??`} {
+		code, _, errs := shelled(t, `\`+name+"\n")
+		if code != exitUsage || !strings.Contains(errs, `there is no command \`+name+": "+want+"\n") {
+			t.Errorf("%s: %d %s", name, code, errs)
+		}
+	}
+}
+
+// TestPutHints: an item without a value for the partition key is stored with a hint.
+func TestPutHints(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
+	const hint = "hint: the item has no /pk, of which the partition key consists; it was stored under an " +
+		"undefined value\n"
+	for item, want := range map[string]string{`{"id":"1"}`: hint, `{"id":"2","pk":null}`: "", `{"id":"3","pk":"a"}`: ""} {
+		if code, _, errs := mayfly(t, append([]string{"put", item}, at...)...); code != 0 || errs != want {
+			t.Errorf("put %s: %d %q", item, code, errs)
+		}
+		if code, _, errs := shelled(t, `\put `+item+"\n", at...); code != 0 || errs != want {
+			t.Errorf("\\put %s: %d %q", item, code, errs)
+		}
+	}
+}

@@ -118,6 +118,17 @@ func (c *ServerCall) DocumentCount(ctx context.Context) (int64, error) {
 	return 0, nil
 }
 
+// MissingPaths returns the paths of the partition key that a document has no value for.
+func (a *ContainerAnswer) MissingPaths(document json.RawMessage) (missing []string) {
+	for _, text := range a.PartitionKey.Paths {
+		path, err := jsondoc.ParsePath(text)
+		if err == nil && jsondoc.Of(document).Get(path).Kind() == jsondoc.Undefined {
+			missing = append(missing, text)
+		}
+	}
+	return missing
+}
+
 // PartitionKeyOf returns the partition key of a document, by the container's definition.
 func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
 	key := []byte{'['}

@@ -147,7 +147,7 @@ func (p *Bar) line(elapsed time.Duration) string {
 	}
 	if now := p.done - t.Done; now > 0 && p.done < t.Total {
 		left := time.Duration(float64(elapsed) * float64(t.Total-p.done) / float64(now))
-		text += ", " + left.Round(time.Second).String() + " left"
+		text += ", " + ttl.FormatDuration(left.Round(time.Second)) + " left"
 	}
 	return text
 }
@@ -182,11 +182,11 @@ func (p *Bar) Stop() {
 	p.task = Task{}
 }
 
-// Speed describes how long finished work took, and its rate: " (1m2s, 3200 documents/s)". It is empty for
+// Speed describes how long finished work took, and its rate: " (1m 2s, 3200 documents/s)". It is empty for
 // work of less than 3 seconds, whose rate depends on its start.
 func Speed(n int, unit string, took time.Duration) string {
 	if took < minElapsed {
 		return ""
 	}
-	return fmt.Sprintf(" (%v, %.0f %s/s)", took.Round(time.Second), float64(n)/took.Seconds(), unit)
+	return fmt.Sprintf(" (%s, %.0f %s/s)", ttl.FormatDuration(took.Round(time.Second)), float64(n)/took.Seconds(), unit)
 }

@@ -28,7 +28,7 @@ func TestLines(t *testing.T) {
 		want         string
 	}{
 		{Task{Name: "filling", Total: 400}, 5, 0,
-			"filling: 50 of 400 (12 %), 1m10s left|filling: 100 of 400 (25 %), 1m0s left|" +
+			"filling: 50 of 400 (12 %), 1m 10s left|filling: 100 of 400 (25 %), 1m left|" +
 				"filling: 150 of 400 (37 %), 50s left|filling: 200 of 400 (50 %), 40s left|"},
 		{Task{Name: "filling", Total: -1}, 5, 0, "filling: 50|filling: 100|filling: 150|filling: 200|"},
 		{Task{Name: "importing", Total: 40e6, Bytes: true, Unit: "documents"}, 1e6, 2500,
@@ -91,7 +91,7 @@ func TestTerminal(t *testing.T) {
 
 // TestSpeed checks that only work of some length has a rate.
 func TestSpeed(t *testing.T) {
-	if got := Speed(200000, "documents", 62*time.Second); got != " (1m2s, 3226 documents/s)" {
+	if got := Speed(200000, "documents", 62*time.Second); got != " (1m 2s, 3226 documents/s)" {
 		t.Error(got)
 	}
 	if got := Speed(200, "documents", 2*time.Second); got != "" {

@@ -228,9 +228,7 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 	}
 	err = one.takePart(ctx, part)
 	s.earlier += one.earlier
-	s.total.Imported += one.Note.Imported
-	s.total.There += one.Note.There
-	s.total.Refused += one.Note.Refused
+	s.total.add(one.Note)
 	return err
 }
 
