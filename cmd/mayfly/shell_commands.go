@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/internal/tree"
 )
 
 // shellWord is a built-in command of the shell.
@@ -138,20 +137,18 @@ var foreign = map[string]string{"plan": "explain", "l": "dbs", "c": "use", "dt":
 
 // unknown returns the error for a command that does not exist, with the command that was probably meant.
 func (s *shell) unknown(name string) error {
-	near, distance := foreign[name], 1+min(2, len(name)/2)
+	near := foreign[name]
 	if near == "" {
 		var names []string
 		for _, w := range shellWords() {
-			names = append(names, w.name)
+			if len(w.name) > 1 {
+				names = append(names, w.name)
+			}
 		}
 		for _, cmd := range s.commands() {
 			names = append(names, cmd.Name())
 		}
-		for _, one := range names {
-			if d := tree.Edits(name, one); d < distance && len(one) > 1 {
-				near, distance = one, d
-			}
-		}
+		near = cli.Nearest(name, names)
 	}
 	hint := `\? lists them`
 	if near != "" {
