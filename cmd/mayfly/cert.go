@@ -59,7 +59,7 @@ func certShowCommand() *cobra.Command {
 		}
 		text := fmt.Sprintf("subject    %s\nsigns for  %s\nvalid      %s to %s\nsha256     %s",
 			f.Subject, signsFor, f.NotBefore.Format(time.RFC3339), f.NotAfter.Format(time.RFC3339), f.SHA256)
-		return cli.PrintResult(cmd.OutOrStdout(), c.Json, text, f)
+		return cli.PrintResult(cmd.OutOrStdout(), c.JSON, text, f)
 	})
 	return cmd
 }
@@ -83,7 +83,7 @@ func certExportCommand() *cobra.Command {
 		case to != "":
 			return os.WriteFile(to, text, 0o644) //nolint:gosec // a certificate is not secret
 		}
-		return cli.PrintResult(cmd.OutOrStdout(), c.Json, strings.TrimSuffix(string(text), "\n"),
+		return cli.PrintResult(cmd.OutOrStdout(), c.JSON, strings.TrimSuffix(string(text), "\n"),
 			map[string]string{"pem": string(text)})
 	})
 	return cmd
@@ -93,7 +93,7 @@ var errNoPEM = errors.New("the server's answer is not a certificate as PEM text"
 
 // fetchCertificate fetches the certificate that clients have to trust.
 func fetchCertificate(ctx context.Context, c *cli.ServerCall) ([]byte, *x509.Certificate, error) {
-	at, err := cli.ServerAddress(c.Url)
+	at, err := cli.ServerAddress(c.URL)
 	if err != nil {
 		return nil, nil, err
 	}

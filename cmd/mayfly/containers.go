@@ -119,7 +119,7 @@ func containersDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container with all that it holds",
 		Args: cobra.ExactArgs(1)}
 	c.RegisterDatabase(cmd.Flags())
-	cli.RegisterResultJSON(cmd.Flags(), &c.Json)
+	cli.RegisterResultJSON(cmd.Flags(), &c.JSON)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.Container = args[0]

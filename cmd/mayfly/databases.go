@@ -60,7 +60,7 @@ func databasesDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a database with all that it holds",
 		Args: cobra.ExactArgs(1)}
 	c.RegisterServer(cmd.Flags())
-	cli.RegisterResultJSON(cmd.Flags(), &c.Json)
+	cli.RegisterResultJSON(cmd.Flags(), &c.JSON)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.Database = args[0]

@@ -57,12 +57,12 @@ func doctorCommand() *cobra.Command {
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
-		at, err := cli.ServerAddress(c.Url)
+		at, err := cli.ServerAddress(c.URL)
 		if err != nil {
 			return err
 		}
 		list := newDoctor(&c, at).examine(cmd.Context())
-		if err := printFindings(cmd.OutOrStdout(), c.Json, list); err != nil {
+		if err := printFindings(cmd.OutOrStdout(), c.JSON, list); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
@@ -183,7 +183,7 @@ func (d *doctor) untrusting() *tls.Config {
 // checkHost checks whether a Mayfly server answers under the given name, and compares its clock.
 func (d *doctor) checkHost(ctx context.Context) finding {
 	const check = "host"
-	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.Url, "/")+"/_mayfly/livez", nil)
+	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.URL, "/")+"/_mayfly/livez", nil)
 	if err != nil {
 		return finding{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
 	}

@@ -43,10 +43,10 @@ func queryCommand() *cobra.Command {
 	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
 	flags.StringArrayVar(&c.params, "param", nil,
 		"a parameter of the query, NAME=VALUE; the value is JSON, or else text; repeat as needed")
-	flags.BoolVar(&c.Json, "json", false, "print a JSON array")
+	flags.BoolVar(&c.JSON, "json", false, "print a JSON array")
 	flags.BoolVar(&c.lines, "ndjson", false, "print a JSON value a line")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
-		if c.Json && c.lines {
+		if c.JSON && c.lines {
 			return cli.Misuse("--json and --ndjson are two forms: give one of them")
 		}
 		for _, p := range c.params {
@@ -89,7 +89,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	switch {
 	case c.lines:
 		w = &lineWriter{out: out}
-	case c.Json:
+	case c.JSON:
 		w = &arrayWriter{out: out}
 	}
 	_, err := c.pages(ctx, text, "", 0, func(rows []json.RawMessage, a cli.Answered) (bool, error) {

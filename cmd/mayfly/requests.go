@@ -152,7 +152,7 @@ func (c *requestsCall) followAll(cmd *cobra.Command) error {
 
 // printNew prints new requests: with --json one object per line.
 func (c *requestsCall) printNew(t *requestTable, list []laboratory.Request) error {
-	if !c.Json {
+	if !c.JSON {
 		return t.print(list)
 	}
 	for i := range list {
@@ -197,7 +197,7 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 		return &cli.StrangeAnswer{URL: req.URL, Err: err}
 	}
 	n := len(archive.Log.Entries)
-	return cli.PrintResult(cmd.OutOrStdout(), c.Json, "wrote "+cli.HowMany(n, "request",
+	return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "wrote "+cli.HowMany(n, "request",
 		"requests")+" to "+c.har,
 		map[string]any{"file": c.har, "requests": n})
 }

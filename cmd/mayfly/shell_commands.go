@@ -115,7 +115,7 @@ func (s *shell) command(ctx context.Context, args []string) error {
 	if err != nil || top == root || slices.Contains(notInShell, top.Name()) {
 		return s.unknown(args[0])
 	}
-	inherited := map[string]string{"url": s.Url, "key": s.Key, "db": s.Database, "container": s.Container}
+	inherited := map[string]string{"url": s.URL, "key": s.Key, "db": s.Database, "container": s.Container}
 	for _, name := range []string{"url", "key", "db", "container"} {
 		ours := name == "url" || name == "key" || !slices.Contains(ofTheServer, top.Name())
 		if cmd.Flags().Lookup(name) != nil && inherited[name] != "" && ours && !given(args, name) {

@@ -40,7 +40,7 @@ func TestShellFillsPages(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := shell{out: &out, errs: &out, person: true}
-	s.Url, s.Key, s.Database, s.Container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
+	s.URL, s.Key, s.Database, s.Container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
 	if err := s.query(t.Context(), "SELECT c.id FROM c"); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestShellCompletes(t *testing.T) {
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","price":{"net":1,"gross tax":2}}`,
 		"x-ms-documentdb-partitionkey", `["a"]`)
 	var s shell
-	s.Url, s.Key = "http://"+b.host, ""
+	s.URL, s.Key = "http://"+b.host, ""
 	s.Key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 	s.Database, s.Container = "db", "c"
 	for line, want := range map[string]string{

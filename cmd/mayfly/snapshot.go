@@ -150,7 +150,7 @@ func snapshotDeleteCommand() *cobra.Command {
 		if _, err = cli.Ask[struct{}](req); err != nil {
 			return err
 		}
-		return cli.PrintResult(cmd.OutOrStdout(), c.Json, "deleted snapshot "+args[0],
+		return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "deleted snapshot "+args[0],
 			map[string]string{"deleted": args[0]})
 	})
 }
@@ -170,7 +170,7 @@ func snapshotForkCommand() *cobra.Command {
 			if err := forkFolder(cmd.Context(), data, args[0], to); err != nil {
 				return err
 			}
-			return cli.PrintResult(cmd.OutOrStdout(), c.Json, "made "+to+" of snapshot "+args[0],
+			return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "made "+to+" of snapshot "+args[0],
 				map[string]string{"made": to})
 		case to != "" || data != "" || as == "" || c.Database == "":
 			return cli.Misuse("give --db and --as, or --data and --to")

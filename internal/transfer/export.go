@@ -89,7 +89,7 @@ func ExportCommand() *cobra.Command {
 		"columns of CSV whose texts are written as they are; an import with the same --text takes them")
 	flags.BoolVar(&e.resume, "continue", false,
 		"go on with an export to the same --to that has not come to its end")
-	flags.BoolVar(&e.Json, "json", false, "with --to: print what the files hold as JSON, for programs")
+	flags.BoolVar(&e.JSON, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		e.told = cmd.ErrOrStderr()
 		if err := e.chooseFormat(); err != nil {
@@ -179,7 +179,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 		all = append(all, exported{e.Database, e.Container, path, state.Items})
-		if !e.Json {
+		if !e.JSON {
 			fmt.Fprintf(told, "%s of %s in %s%s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path,
 				e.speed(began))
 		}
@@ -189,7 +189,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 	}
-	if !e.Json {
+	if !e.JSON {
 		return nil
 	}
 	return cli.PrintResult(out, true, "", map[string]any{"files": all})

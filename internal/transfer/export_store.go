@@ -56,7 +56,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.Json {
+		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.JSON {
 			fmt.Fprintf(told, "%s of %s/%s in %s%s\n", cli.HowMany(state.Items, "item", "items"), f.Database,
 				f.Container, path, e.speed(began))
 		}
@@ -72,7 +72,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	for _, left := range has.Left {
 		fmt.Fprintln(told, "not in the export:", left)
 	}
-	if !e.Json {
+	if !e.JSON {
 		return nil
 	}
 	return cli.PrintResult(out, true, "", map[string]any{"files": all, "left": has.Left})

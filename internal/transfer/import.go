@@ -88,7 +88,7 @@ const importLong = "Store the documents of a file in a container of a running se
 func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	i.Register(flags)
-	cli.RegisterResultJSON(flags, &i.Json)
+	cli.RegisterResultJSON(flags, &i.JSON)
 	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
 	flags.BoolVar(&i.resume, "continue", false,
 		"go on with an import of the same file that has not come to its end")
@@ -190,7 +190,7 @@ func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 
 // take imports a stream, or the documents of docs if that is not nil.
 func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
-	i.Note = importState{URL: i.Url, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
+	i.Note = importState{URL: i.URL, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
 	if err := i.begin(); err != nil {
 		return err
 	}
@@ -213,10 +213,10 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 // tell prints what a finished import has done.
 func (i *importer) tell() error {
 	imported, refused := i.Note.Imported, i.Note.Refused
-	if refused == 0 || i.Json {
+	if refused == 0 || i.JSON {
 		line := cli.HowMany(imported, "document", "documents") + " imported" + i.speed(imported)
 		result := map[string]int{"imported": imported, "refused": refused}
-		if err := cli.PrintResult(i.Out, i.Json, line, result); err != nil {
+		if err := cli.PrintResult(i.Out, i.JSON, line, result); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func TestStoppedImport(t *testing.T) {
 		3 * importDocuments * 20, cancel}
 	i := importer{Name: "docs", Path: filepath.Join(t.TempDir(), "docs"), Out: io.Discard, Errs: io.Discard,
 		Parallel: 1}
-	i.Url, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
+	i.URL, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
 	i.Format = "ndjson"
 	err := i.Run(ctx, in, 4*importDocuments*20)
 	if !errors.Is(err, context.Canceled) {
@@ -50,7 +50,7 @@ func TestDocumentCount(t *testing.T) {
 	m := mayflytest.New(t)
 	m.Container("db/c", "/pk")
 	i := importer{Name: "docs", Out: io.Discard, Errs: io.Discard, Parallel: 1, Format: "ndjson"}
-	i.Url, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
+	i.URL, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
 	in := strings.NewReader(`{"id":"1","pk":"a"}` + "\n" + `{"id":"2","pk":"a"}`)
 	if err := i.Run(t.Context(), in, -1); err != nil {
 		t.Fatal(err)
