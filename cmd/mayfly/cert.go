@@ -30,7 +30,7 @@ type certFacts struct {
 func certCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cert",
-		Short: "Show or export the certificate of a running server, and tell how to trust it",
+		Short: "Show or export the certificate of a server, and explain how to trust it",
 		Long: "Show or export the certificate of a running server, and tell how to trust it.\n\n" +
 			"It is asked for without a certificate to verify: over a network, compare its fingerprint\n" +
 			"with that of the file that `mayfly serve` names.",
@@ -42,7 +42,7 @@ func certShowCommand() *cobra.Command {
 	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Whose the certificate is, what it signs for, how long it is valid, its fingerprint",
+		Short: "Show the subject, names, validity and fingerprint of the certificate",
 		Args:  cobra.NoArgs,
 	}
 	c.RegisterURL(cmd.Flags())
@@ -73,7 +73,7 @@ func certExportCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	c.RegisterURL(cmd.Flags())
-	cmd.Flags().StringVar(&to, "to", "", "file to write, instead of stdout; one that is there is replaced")
+	cmd.Flags().StringVar(&to, "to", "", "file to write instead of the standard output; an existing file is replaced")
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		text, _, err := fetchCertificate(cmd.Context(), &c)

@@ -51,8 +51,8 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
 		Args:  cobra.NoArgs,
-		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its\n" +
-			"remedy below where something is wrong. The exit code is 1 where no client gets through.",
+		Long: "Find out why a client cannot connect to the server at --url. Each check prints a line, with a remedy\n" +
+			"if it fails. The exit code is 1 if no client can connect.",
 	}
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())

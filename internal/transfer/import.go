@@ -61,15 +61,25 @@ func (e *importFailure) Error() string {
 	return fmt.Sprintf("%s, %d imported", cli.HowMany(e.refused, "document was refused", "documents were refused"), e.imported)
 }
 
-const importLong = "Store the documents of a file in a container of a running server, or of the\n" +
-	"standard input for -; or, without --db and --container, all that a seed has: a folder\n" +
-	"that an export of everything has written, or any other seed.\n\n" +
-	"A file has a JSON value a line, is one JSON array, or CSV; it may be compressed by gzip or zstd.\n" +
-	"What it is, its name and its first bytes tell. The first row of CSV names the members: a.b is a\n" +
-	"member of a member. A cell that is JSON is that value; others are strings, and ids and what is\n" +
-	"in the columns --text in any case. An empty cell is no member.\n\n" +
-	"A document is as old as its _ts says, which exported documents have, or as its member _mayfly,\n" +
-	"which goes before and is not stored: " +
+const importLong = "Read the documents of a file, or of the standard input for -, into a container; or, without --db and\n" +
+	"--container, a whole seed: a folder that an export of everything has written, or any other seed.\n\n" +
+	"A file has one JSON value per line, or is one JSON array or CSV; it may be compressed by gzip or\n" +
+	"zstd. The format is detected from the file name and the first bytes. The first row of CSV names the\n" +
+	"members: a.b is the member b of the object a. A cell with JSON is that value; other cells are\n" +
+	"strings, and so are ids and the columns --text in any case. An empty cell is no member.\n\n" +
+	"The age of a document is that of its _ts, which exported documents have, or of its member _mayfly,\n" +
+	"which has precedence and is not stored: {\"timestamp\": 1700000000}, {\"age\": \"29d\"} or\n" +
+	"{\"expiresIn\": \"5m\"}. A document with neither is new.\n\n" +
+	"A document replaces the one with its id, unless --create is given. A document that has already\n" +
+	"expired is stored but never returned; the reaper removes it. Documents are stored in their order.\n" +
+	"A refused document is reported and does not stop the others. If the server is busy, documents are\n" +
+	"sent again later; if its disk is full, the import ends.\n\n" +
+	"FILE.imported stores the progress. An import that was stopped or killed resumes with --continue;\n" +
+	"no document is lost or stored twice.\n\n" +
+	"A seed creates what does not exist: databases, containers with policies and settings, scripts,\n" +
+	"users, queues and topics, then documents. If the server has a different definition, nothing is\n" +
+	"written, and each difference is reported with file and line. A document that exists with different\n" +
+	"content or _ts is refused. With --replace, everything is changed to the content of the seed." +
 	`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
 	".\nWithout either it is new.\n\n" +
 	"A document whose id exists replaces it, unless --create is given. One that has expired on\n" +
@@ -89,14 +99,14 @@ func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	i.Register(flags)
 	cli.RegisterResultJSON(flags, &i.JSON)
-	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
+	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing it")
 	flags.BoolVar(&i.resume, "continue", false,
 		"go on with an import of the same file that has not come to its end")
 	flags.IntVar(&i.Parallel, "parallel", 1,
 		"requests of up to 100 documents under way at once, up to 32; with more than one, feeds and\n"+
 			"exports have the documents in another order than the file")
 	flags.StringVar(&i.Format, "format", "auto", "auto, ndjson, json (an array) or csv")
-	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV that are strings, whatever they hold")
+	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV whose cells are always strings")
 }
 
 // ImportCommand returns the import command.
@@ -105,7 +115,7 @@ func ImportCommand() *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use:   "import PATH",
-		Short: "Store the documents of a file, or all that a seed has, in a running server, with their age",
+		Short: "Read documents from a file, or a seed, into a server",
 		Args:  cobra.ExactArgs(1),
 		Long:  importLong,
 		Example: "  mayfly import carts.ndjson.zst --db shop --container carts\n" +
