@@ -25,11 +25,12 @@ func checkCommand() *cobra.Command {
 	var database string
 	cmd := &cobra.Command{
 		Use:   "check [DIR]",
-		Short: "Prove that the data folder of a stopped server is consistent",
-		Long: "Prove that the data folder of a stopped server is consistent: that every item can be found through every key\n" +
-			"that leads to it, and that every such key leads to an item. Prints what is wrong; exit code 1 where anything is.\n\n" +
-			"A folder is only read: nothing in it changes, whatever is found. In a database, --engine,\n" +
-			"what a killed server has left half-done is finished, as at the start of a server.",
+		Short: "Check the consistency of the data folder of a stopped server, or of a database",
+		Long: "Check the consistency of the data folder of a stopped server: each item must be reachable\n" +
+			"through all keys that lead to it, and each such key must lead to an item. The command prints all\n" +
+			"violations; its exit code is 1 if there are any.\n\n" +
+			"A folder is only read and never changed. In a database, --engine, the command finishes what a\n" +
+			"killed server has left half-done, like the start of a server.",
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false,

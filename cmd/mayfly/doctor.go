@@ -52,23 +52,23 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
 		Args:  cobra.NoArgs,
-		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its\n" +
-			"remedy below where something is wrong. The exit code is 1 where no client gets through.\n\n" +
-			"With --engine it examines a database that a server is to use, and changes nothing in it.",
+		Long: "Find out why a client cannot connect to the server at --url. Each check prints a line, with a remedy\n" +
+			"if it fails. The exit code is 1 if no client can connect.\n\n" +
+			"With --engine, the command examines a database for a server, and changes nothing in it.",
 	}
 	cmd.Flags().StringVar(&database, "engine", "", "postgres:// address of a database to examine")
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		if database != "" {
-			return examineDatabase(cmd, database, c.Json)
+			return examineDatabase(cmd, database, c.JSON)
 		}
-		at, err := cli.ServerAddress(c.Url)
+		at, err := cli.ServerAddress(c.URL)
 		if err != nil {
 			return err
 		}
 		list := newDoctor(&c, at).examine(cmd.Context())
-		if err := printFindings(cmd.OutOrStdout(), c.Json, list); err != nil {
+		if err := printFindings(cmd.OutOrStdout(), c.JSON, list); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
@@ -193,7 +193,7 @@ func (d *doctor) untrusting() *tls.Config {
 // checkHost checks whether a Mayfly server answers under the given name, and compares its clock.
 func (d *doctor) checkHost(ctx context.Context) finding {
 	const check = "host"
-	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.Url, "/")+"/_mayfly/livez", nil)
+	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.URL, "/")+"/_mayfly/livez", nil)
 	if err != nil {
 		return finding{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
 	}

@@ -48,8 +48,8 @@ type serveFlags struct {
 // register declares the flags and their defaults.
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 is every one")
-	flags.IntVar(&f.port, "port", cli.DefaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
+	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 for all")
+	flags.IntVar(&f.port, "port", cli.DefaultPort, "port for both HTTP and HTTPS; 0 for any free port")
 	flags.StringVar(&f.computePort, "compute-port", "",
 		`a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
 	flags.StringVar(&f.healthPort, "health-port", "off",
@@ -71,7 +71,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"file with the master key, such as a secret that is mounted into a container")
 	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false,
 		"take the emulators' key, which everybody knows, on a --host that other machines can reach")
-	flags.BoolVar(&f.noAuth, "no-auth", false, "ask for no key; allowed on a loopback --host only")
+	flags.BoolVar(&f.noAuth, "no-auth", false, "accept requests without a key; only allowed on a loopback --host")
 	flags.BoolVar(&f.noClockCheck, "no-clock-check", false,
 		"take signed requests whose date is off by more than 15 minutes")
 	flags.StringSliceVar(&f.san, "san", nil,

@@ -333,7 +333,7 @@ var rooms = map[string]room{
 			"golang.org/x/sys"},
 	},
 	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
-	"internal/progress": {own: []string{"ttl"}, third: []string{"github.com/schollz/progressbar/v3"}},
+	"internal/progress": {own: []string{"ttl"}},
 	"internal/serve": {
 		own: []string{
 			"engine",
