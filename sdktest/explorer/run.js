@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
+import { live } from './live.js'
 import { messages } from './messages.js'
 import { overview } from './overview.js'
 import { querypage } from './querypage.js'
@@ -33,6 +34,7 @@ const parts = {
 	forms,
 	trouble,
 	browser: dataBrowser,
+	live,
 	messages,
 	querypage,
 	requests,

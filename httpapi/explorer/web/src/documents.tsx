@@ -37,7 +37,7 @@ export function Documents(p: In & { open: string[] }) {
 		field = useRef<HTMLInputElement>(null)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
-	const docs = useDocuments({ ...p, filter, sort, moved })
+	const docs = useDocuments({ ...p, filter, sort, moved, held: () => (grid.current?.scrollTop ?? 0) > 0 })
 	const fresh = p.open.length ? null : making,
 		panel = fresh !== null || p.open.length > 0,
 		had = useRef(panel)
@@ -87,6 +87,13 @@ export function Documents(p: In & { open: string[] }) {
 		await loadExample(p)
 		tell('data')
 	}
+	// showNew leads to the documents that have come. Those that are not among the rows that are loaded are the newest.
+	const showNew = async () => {
+		const el = grid.current!
+		if (docs.more && sort !== '-written') return setSort('-written')
+		await docs.show()
+		el.scrollTop = sort === '-written' ? 0 : el.scrollHeight
+	}
 	return (
 		<div class={`documents ${panel ? 'two' : ''}`}>
 			<div class="list">
@@ -131,62 +138,69 @@ export function Documents(p: In & { open: string[] }) {
 					}}
 				/>
 				{docs.stuck && <Button do={docs.next}>Load more</Button>}
-				<Grid
-					label="Documents"
-					kept={`documents/${p.db}/${p.coll}`}
-					columns={columns}
-					rows={docs.rows}
-					keyOf={keyOf}
-					total={docs.total}
-					more={docs.more}
-					busy={docs.busy}
-					place={docs.text}
-					sight={docs.sight}
-					open={show}
-					opened={shownDoc?._rid}
-					selection={selection}
-					select={select}
-					sort={sort ? { column: sort.replace(/^-/, ''), down: sort.startsWith('-') } : null}
-					setSort={s => setSort(s ? (s.down ? '-' : '') + s.column : '')}
-					tick={500}
-					at={grid}
-					acts={[
-						{ label: 'Delete', do: () => openBulk('delete'), bad: true },
-						{ label: 'Set time to live', do: () => openBulk('ttl') },
-						{ label: 'Patch', do: () => openBulk('patch') },
-						{ label: 'Export', do: () => openExport(true) },
-					]}
-					foot={
-						<>
-							{docs.more && <LoadAll {...docs} />}
-							<label class="page-size">
-								Page size{' '}
-								<select
-									value={docs.pageSize}
-									onChange={e => docs.setPageSize(Number(e.currentTarget.value))}
-								>
-									{pageSizes.map(n => (
-										<option value={n}>{n.toLocaleString('en')}</option>
-									))}
-								</select>
-							</label>
-						</>
-					}
-					empty={
-						docs.wrong.length ? null : filter ? (
-							<Empty>No document fits the filter.</Empty>
-						) : (
+				<div class="grid-box">
+					{docs.fresh > 0 && (
+						<button type="button" class="btn fresh" onClick={showNew}>
+							{docs.fresh.toLocaleString('en')} new
+						</button>
+					)}
+					<Grid
+						label="Documents"
+						kept={`documents/${p.db}/${p.coll}`}
+						columns={columns}
+						rows={docs.rows}
+						keyOf={keyOf}
+						total={docs.total}
+						more={docs.more}
+						busy={docs.busy}
+						place={docs.text}
+						sight={docs.sight}
+						open={show}
+						opened={shownDoc?._rid}
+						selection={selection}
+						select={select}
+						sort={sort ? { column: sort.replace(/^-/, ''), down: sort.startsWith('-') } : null}
+						setSort={s => setSort(s ? (s.down ? '-' : '') + s.column : '')}
+						tick={500}
+						at={grid}
+						acts={[
+							{ label: 'Delete', do: () => openBulk('delete'), bad: true },
+							{ label: 'Set time to live', do: () => openBulk('ttl') },
+							{ label: 'Patch', do: () => openBulk('patch') },
+							{ label: 'Export', do: () => openExport(true) },
+						]}
+						foot={
 							<>
-								<Empty>No document.</Empty>
-								<div class="row">
-									<Button do={create}>New document</Button>
-									<Button do={() => importFrom([])}>Import</Button>
-									<Button do={sample}>Load an example</Button>
-								</div>
+								{docs.more && <LoadAll {...docs} />}
+								<label class="page-size">
+									Page size{' '}
+									<select
+										value={docs.pageSize}
+										onChange={e => docs.setPageSize(Number(e.currentTarget.value))}
+									>
+										{pageSizes.map(n => (
+											<option value={n}>{n.toLocaleString('en')}</option>
+										))}
+									</select>
+								</label>
 							</>
-						)
-					}
-				/>
+						}
+						empty={
+							docs.wrong.length ? null : filter ? (
+								<Empty>No document fits the filter.</Empty>
+							) : (
+								<>
+									<Empty>No document.</Empty>
+									<div class="row">
+										<Button do={create}>New document</Button>
+										<Button do={() => importFrom([])}>Import</Button>
+										<Button do={sample}>Load an example</Button>
+									</div>
+								</>
+							)
+						}
+					/>
+				</div>
 			</div>
 			{bulk && (
 				<BulkDialog
