@@ -13,6 +13,7 @@ import { querypage } from './querypage.js'
 import { requests } from './requests.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
+import { tasks } from './tasks.js'
 import { trouble } from './trouble.js'
 import { views } from './views.js'
 import { launch, sender, world } from './world.js'
@@ -38,6 +39,7 @@ const parts = {
 	messages,
 	querypage,
 	requests,
+	tasks,
 	views,
 	safety,
 	overview,

@@ -1,5 +1,5 @@
 // The rows of a container's documents: a page at a time, and how many there are.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { runQuery } from './api'
 import { orderOf } from './documentcells'
 import { firstPage, takeDocuments } from './early'
@@ -48,6 +48,7 @@ export function useDocuments(p: {
 	sort: string
 	moved: number
 	held: () => boolean // the reader has scrolled: rows stay where they are
+	inOrder?: (a: any, b: any) => number // of rows that are all loaded, where the query has no order
 }): DocumentRows {
 	const [rows, setRows] = useState<any[]>([]),
 		[more, setMore] = useState<string | null>(''),
@@ -63,6 +64,8 @@ export function useDocuments(p: {
 		told = useRef<number>() // how many there were when the reader saw them last
 	const now = useRef<any[]>(rows)
 	now.current = rows
+	const whole = !more && stuck === null
+	const shown = useMemo(() => (p.inOrder && whole ? [...rows].sort(p.inOrder) : rows), [rows, whole, p.sort])
 	const filter = readFilter(p.filter),
 		text = inOrder(filter, orderOf(p.sort)),
 		sought = useRef(text)
@@ -130,7 +133,7 @@ export function useDocuments(p: {
 	}, [text, p.moved])
 	// freshen reads the rows in sight again and puts them where they are.
 	const freshen = async (mine: number, signal: AbortSignal) => {
-		const seen = now.current.slice(...inSight.current).filter(doc => typeof doc?._rid === 'string' && typeof doc.id === 'string')
+		const seen = shown.slice(...inSight.current).filter(doc => typeof doc?._rid === 'string' && typeof doc.id === 'string')
 		if (!seen.length || filter.rest === null) return
 		const names = seen.map((doc, i) => ({ name: `@id${i}`, value: doc.id }))
 		const query = `SELECT * FROM c WHERE c.id IN (${names.map(n => n.name).join(', ')})`
@@ -173,7 +176,7 @@ export function useDocuments(p: {
 		}
 	}
 	return {
-		rows,
+		rows: shown,
 		more: !!more || stuck !== null,
 		total,
 		busy: busy && !wrong.length,

@@ -5,7 +5,7 @@ import type { In } from './container'
 import { DocumentPanel, example } from './document'
 import './browser.css'
 import type { BulkKind } from './bulkdialog'
-import { documentColumns } from './documentcells'
+import { byExpiry, documentColumns } from './documentcells'
 import { pageSizes, useDocuments, type DocumentRows } from './documentrows'
 import { Drop } from './drop'
 import type { ExportSource } from './exportdialog'
@@ -37,7 +37,14 @@ export function Documents(p: In & { open: string[] }) {
 		field = useRef<HTMLInputElement>(null)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
-	const docs = useDocuments({ ...p, filter, sort, moved, held: () => (grid.current?.scrollTop ?? 0) > 0 })
+	const docs = useDocuments({
+		...p,
+		filter,
+		sort,
+		moved,
+		held: () => (grid.current?.scrollTop ?? 0) > 0,
+		inOrder: sort.endsWith('expires in') ? byExpiry(p.of, sort.startsWith('-')) : undefined,
+	})
 	const fresh = p.open.length ? null : making,
 		panel = fresh !== null || p.open.length > 0,
 		had = useRef(panel)
@@ -58,7 +65,7 @@ export function Documents(p: In & { open: string[] }) {
 			grid.current!.focus()
 		had.current = panel
 	}, [panel])
-	const columns = useMemo(() => documentColumns(docs.rows, p.of, p.db), [docs.rows, p.of])
+	const columns = useMemo(() => documentColumns(docs.rows, p.of, p.db, !docs.more), [docs.rows, p.of, docs.more])
 
 	const chosen = docs.rows.filter((doc, i) => isSelected(selection, keyOf(doc, i)))
 	const exported: ExportSource = {
