@@ -166,6 +166,8 @@ export const tasks = w => {
 			await hand.click(link('orders'))
 			await hand.click(tab('Query'))
 			await hand.press('Control+j')
+			await page.locator('.query .cm-focused').waitFor()
+			await hand.press('Control+a')
 			await hand.type('SELECT VALUE COUNT(1) FROM c')
 			await hand.press('Control+s')
 			await hand.type('how many')
@@ -176,6 +178,7 @@ export const tasks = w => {
 			await hand.click(tab('Query'))
 			await hand.click(button('Saved queries'))
 			await hand.click(dialog.locator('.query-open', { hasText: 'how many' }))
+			await page.locator('.query .cm-focused').waitFor()
 			await hand.press('Shift+Enter')
 			await see('63', '.query [role=grid]')
 		},

@@ -1,6 +1,6 @@
 // The rows of a container's documents: a page at a time, and how many there are.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { runQuery } from './api'
+import { runQuery, type Page } from './api'
 import { orderOf } from './documentcells'
 import { firstPage, takeDocuments } from './early'
 import { countOf, inOrder, readFilter } from './filter'
@@ -157,22 +157,32 @@ export function useDocuments(p: {
 	const all = async (signal: AbortSignal) => {
 		const mine = ++asked.current // what scrolling asks for is not read twice
 		running.current = true
+		let from = more ?? stuck,
+			got: any[] = [],
+			drawn = performance.now()
+		const draw = () => {
+			const some = got
+			got = []
+			drawn = performance.now()
+			setRows(r => r.concat(some)) // which copies all of them: not for each page
+			setMore(from)
+			setStuck(null)
+		}
 		try {
-			for (let from = more ?? stuck; from && mine === asked.current && !signal.aborted;) {
-				const page = await runQuery(p.db, p.coll, text, [], {
-					continuation: from,
-					count: 1000,
-					signal,
-				})
+			while (from && mine === asked.current && !signal.aborted) {
+				const page: Page = await runQuery(p.db, p.coll, text, [], { continuation: from, count: 1000, signal })
 				if (mine !== asked.current) return
-				setRows(r => r.concat(page.rows))
-				setMore((from = page.continuation))
-				setStuck(null)
+				for (const row of page.rows) got.push(row)
+				from = page.continuation
+				if (performance.now() - drawn > 500) draw()
 			}
 		} catch (e) {
 			if (!signal.aborted) throw e
 		} finally {
-			if (mine === asked.current) running.current = false
+			if (mine === asked.current) {
+				running.current = false
+				if (got.length) draw()
+			}
 		}
 	}
 	return {
