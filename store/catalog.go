@@ -70,7 +70,7 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 			return err
 		}
 	}
-	ds.door.subscribers.Notify()
+	ds.door.catalogWatch.Notify()
 	ds.splitter.Wake()
 	ds.reindexer.Wake()
 	return nil

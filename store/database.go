@@ -125,10 +125,11 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	}
 	d.clock = ds.in.NewClock(d.rec.Num, clockOf(id))
 	ds.mu.Lock()
-	defer ds.mu.Unlock()
 	ds.cat.names[id] = d
 	ds.cat.databases = append(ds.cat.databases, d)
 	ds.cat.addOffer(offer)
+	ds.mu.Unlock()
+	ds.door.catalogWatch.Notify()
 	return d, nil
 }
 
@@ -176,7 +177,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	ds.cat.databases = work.Without(ds.cat.databases, d)
 	ds.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
 	ds.mu.Unlock()
-	ds.door.subscribers.Notify()
+	ds.door.catalogWatch.Notify()
 	ds.eraseAll(ctx, containers)
 	return nil
 }

@@ -107,7 +107,7 @@ func (ds *dataset) Start() {
 	ds.reindexer.Start() // its passes may wake the splitter
 	ds.splitter.Start()
 	ds.door.dataset.Store(ds)
-	ds.door.subscribers.Notify()
+	ds.door.catalogWatch.Notify()
 }
 
 // Stop implements host.Life.

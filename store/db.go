@@ -26,10 +26,10 @@ type DB struct {
 	dataset atomic.Pointer[dataset]
 
 	// The following fields survive restores.
-	heavy       *work.Heavy
-	memory      *Memory
-	temp        *spill.Dir    // nil if there is no such folder
-	subscribers host.Notifier // notified when the subscriptions change: see Subscriptions
+	heavy        *work.Heavy
+	memory       *Memory
+	temp         *spill.Dir    // nil if there is no such folder
+	catalogWatch host.Notifier // see CatalogChanged
 	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It applies to containers
 	// created from then on. The value that applied to a container is stored in its record.
 	backup atomic.Bool

@@ -136,6 +136,7 @@ func (ds *dataset) publish(c *Container, offer *record.Offer) {
 	ds.cat.add(c)
 	ds.cat.addOffer(offer)
 	ds.mu.Unlock()
+	ds.door.catalogWatch.Notify()
 	c.lintDefault()
 }
 
@@ -308,7 +309,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 	db.mu.Lock()
 	db.cat.removeContainer(c)
 	db.mu.Unlock()
-	db.door.subscribers.Notify()
+	db.door.catalogWatch.Notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
 }

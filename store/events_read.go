@@ -109,8 +109,9 @@ func (ds *dataset) subscriptions() (list []Subscription) {
 	return list
 }
 
-// SubscriptionsChanged returns a channel that is closed when the result of Subscriptions may have changed.
-func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.Changed() }
+// CatalogChanged returns a channel that is closed when the result of Subscriptions, or what databases and
+// containers exist, may have changed.
+func (db *DB) CatalogChanged() <-chan struct{} { return db.catalogWatch.Changed() }
 
 // Confirmed returns the position up to which a subscriber has confirmed its events; name is its
 // Subscription.Name. Before its first confirmation the position is "", and all events are sent from the

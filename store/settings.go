@@ -38,7 +38,7 @@ func (c *Container) ChangeSettings(ctx context.Context,
 		return definition.ContainerSettings{}, classify.ToFault(err)
 	}
 	db.in.WakeReaper()
-	db.door.subscribers.Notify()
+	db.door.catalogWatch.Notify()
 	return next, nil
 }
 

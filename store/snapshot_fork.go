@@ -253,7 +253,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	db.reindexer.Wake()
 	db.in.WakeReaper()
 	db.splitter.Wake()
-	db.door.subscribers.Notify()
+	db.door.catalogWatch.Notify()
 	return nil
 }
 
