@@ -1,2 +1,2 @@
-// Package progress reports how far a command is: by a bar on a terminal, by a line now and then in a log.
+// Package progress reports the progress of a command: as a bar on a terminal, else as occasional log lines.
 package progress

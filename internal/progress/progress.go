@@ -12,11 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// lineEvery is how long a piece of work goes on between two lines in a log.
+// lineEvery is the time between two log lines.
 const lineEvery = 10 * time.Second
 
-// Bar shows on a terminal how far a piece of work is. Elsewhere it writes a line now and then, of work that
-// takes long.
+// Bar shows the progress of a task on a terminal. Elsewhere it writes a line now and then if the task takes
+// long.
 type Bar struct {
 	to    io.Writer
 	bar   *progressbar.ProgressBar // on a terminal
@@ -28,7 +28,7 @@ type Bar struct {
 	told        time.Time // when the last line was written
 }
 
-// New is a bar on w, if that is a terminal, and else lines to it by a clock.
+// New returns a bar on w if w is a terminal. Otherwise the progress is written to w as lines.
 func New(w io.Writer, clock ttl.Clock) *Bar {
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -38,7 +38,7 @@ func New(w io.Writer, clock ttl.Clock) *Bar {
 	return &Bar{to: w, clock: clock}
 }
 
-// Start shows a bar of the given number of steps, -1 for nobody knows, in place of the one before.
+// Start replaces the bar by a new one with the given number of steps; -1 means an unknown number.
 func (p *Bar) Start(what string, steps int) {
 	p.Stop()
 	switch {
@@ -55,7 +55,7 @@ func (p *Bar) Start(what string, steps int) {
 	}
 }
 
-// Step may be called by many at once. Errors of drawing are of no interest.
+// Step counts one step. It is safe for concurrent use. Errors of drawing are ignored.
 func (p *Bar) Step(n int) {
 	if p.bar != nil {
 		_ = p.bar.Add(n)
@@ -79,7 +79,7 @@ func (p *Bar) Step(n int) {
 	}
 }
 
-// Stop takes the bar away.
+// Stop removes the bar.
 func (p *Bar) Stop() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
