@@ -101,7 +101,7 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 		return inspect.Place{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
 	p := c.locate(pk, id)
-	return inspect.Place{ID: p.id, EPK: p.epk, PK: p.pk, Point: p.point}, nil
+	return inspect.Place{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
 }
 
 // lookAt runs fn over a snapshot of the range in which place p lies. When lookAt returns without an error,

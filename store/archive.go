@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Archives: an expired document is moved to another container instead of being deleted.
@@ -108,11 +109,10 @@ type arrival struct {
 // arrive converts a ghost of c to the document that the archive stores. It chooses a free id.
 func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
 	a := &arrival{prepared: prepared{kind: OperationCreate}}
-	plain := ghost.plain()
-	at, _ := b.st.policy().ExpiresAt(b.st.life(ghost))
-	from := value.Archived{Item: &plain, Identity: &c.identity, Container: c.name, ExpiredAt: at}
+	at, _ := b.st.policy().ExpiresAt(b.st.life(&ghost.Item))
+	from := value.Archived{Item: &ghost.Item, Identity: &c.identity, Container: c.name, ExpiredAt: at}
 	for n := 0; ; n++ {
-		id := value.ArchiveID(&plain, n)
+		id := value.ArchiveID(&ghost.Item, n)
 		body := value.ArchiveBody(from, id, false)
 		pk, err := b.archive.def.KeyOf(definition.PartitionKey{}, body)
 		if err != nil {
@@ -120,8 +120,8 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 			pk = b.archive.def.Extract(body)
 		}
 		a.itemLocation = b.archive.locate(pk, id)
-		a.s = b.to.rangeOf(a.epk)
-		a.item = stored{head: layout.Header{EPK: a.epk}, body: body, id: id, pk: a.pk}
+		a.s = b.to.rangeOf(a.EPK)
+		a.item = stored{Item: view.Item{Head: layout.Header{EPK: a.EPK}, Body: body, ID: id, PK: a.PK}}
 		free, err := b.isFree(r, a)
 		if err != nil || free {
 			return a, err
@@ -131,7 +131,7 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 
 // isFree reports whether the id of an arrival is free in the archive. An id held by a ghost counts as free.
 func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
-	v, err := r.Get(a.point)
+	v, err := r.Get(a.Point)
 	if isAbsent(err) {
 		return true, nil
 	}
@@ -151,7 +151,7 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 		return false, err
 	}
 	return b.to.expired(&head, body, b.archive.moment()) ||
-		b.to.tombstoned(head, func() []byte { return a.pk }), nil
+		b.to.tombstoned(head, func() []byte { return a.PK }), nil
 }
 
 // errBlocked ends a transaction that would have to move a ghost but lacks the scopes for it: see
@@ -228,10 +228,10 @@ func (a *archiver) take(ghost *stored) (taken bool, err error) {
 		return false, err
 	}
 	for _, t := range a.there {
-		if t.s != to.s {
+		if t.Range != to.s {
 			continue
 		}
-		if err := t.create(to.point, &to.item); err != nil {
+		if err := t.create(to.Point, &to.item); err != nil {
 			a.t.blocked = t.blocked
 			return false, err
 		}

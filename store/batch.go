@@ -181,7 +181,7 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 	if b.o.Range == "" {
 		return nil
 	}
-	if !st.liesIn(p.epk, b.o.Range) {
+	if !st.liesIn(p.EPK, b.o.Range) {
 		return scan.RangeGone(b.o.Range)
 	}
 	return nil
@@ -194,7 +194,7 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	if err := t.ctx.Err(); err != nil {
 		return value.Failed(classify.ToFault(err))
 	}
-	if err := b.admit(t.st, p); err != nil {
+	if err := b.admit(t.State, p); err != nil {
 		return value.Failed(err)
 	}
 	r := t.apply(p)
@@ -229,7 +229,7 @@ func (b *batch) checkSession(ctx context.Context) error {
 		if p == nil {
 			continue
 		}
-		s := st.rangeOf(p.epk)
+		s := st.rangeOf(p.EPK)
 		if asked[s] {
 			continue
 		}
@@ -345,7 +345,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 		t.prefetch(patches)
 		left, answer = left[:0], b.answer
 		for _, i := range list {
-			if !t.s.holds(b.list[i].epk) {
+			if !t.Range.holds(b.list[i].EPK) {
 				left = append(left, i)
 				continue
 			}
@@ -368,7 +368,7 @@ func together(list []*prepared) itemLocation {
 	at := list[0].itemLocation
 	for _, p := range list[1:] {
 		if p != nil {
-			at.others = append(at.others, p.point)
+			at.Others = append(at.Others, p.Point)
 		}
 	}
 	return at
@@ -384,7 +384,7 @@ func (t *tx) prefetch(list []*prepared) {
 	var points, items [][]byte
 	for _, p := range list {
 		if p != nil {
-			points = append(points, p.point)
+			points = append(points, p.Point)
 		}
 	}
 	far.Bring(points)

@@ -213,7 +213,7 @@ func (c *Container) Ranges() RangeSet {
 	set := RangeSet{ETag: rangesETag(c.ds.incarnation, st.rec.RangeLSN), incarnation: c.ds.incarnation}
 	for i, s := range st.ranges {
 		r := Range{
-			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: slices.Clone(s.parents),
+			ID: s.ID, Min: s.rec.Min, Max: s.rec.Max, Parents: slices.Clone(s.parents),
 			RID: layout.RIDText(layout.ChildRIDBytes(c.d.rec.Num, c.cid,
 				layout.RIDTypeRange<<60|uint64(s.rec.ID)+1)),
 			ETag:      layout.ETagText(c.ds.incarnation, s.number, st.madeAt(i)),
@@ -235,7 +235,7 @@ func (c *Container) Position(rangeID string) (id string, lsn uint64) {
 	if r := st.rangeByID(rangeID); r != nil {
 		s = r
 	}
-	return s.id, c.position(s)
+	return s.ID, c.position(s)
 }
 
 // madeAt returns the catalog's LSN at which the i-th range was made.
@@ -248,7 +248,7 @@ func (st *containerState) madeAt(i int) uint64 {
 
 func (st *containerState) rangeByID(id string) *partition {
 	for _, s := range st.ranges {
-		if s.id == id {
+		if s.ID == id {
 			return s
 		}
 	}
@@ -293,7 +293,7 @@ func (s *partition) holds(epk []byte) bool {
 func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
 
 // life returns the life of an item, by which the policy decides its expiry.
-func (st *containerState) life(item *stored) ttl.Life { return st.lives.Of(&item.head, item.body) }
+func (st *containerState) life(item *view.Item) ttl.Life { return st.lives.Of(&item.Head, item.Body) }
 
 // expired reports whether an item has expired at second now.
 func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool {

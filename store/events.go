@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // A container whose settings ask for expiry events keeps a log of its expiries: the key family e, with one
@@ -43,8 +44,8 @@ func (st *containerState) eventRetention() int64 {
 
 // logsExpiryOf reports whether the expiry of an item belongs in the log and is not there yet. The item has
 // expired and is not deleted by a tombstone.
-func (st *containerState) logsExpiryOf(item *stored) bool {
-	return st.rec.Log != nil && !item.head.Announced && !st.rec.Log.Knows(st.life(item), st.policy())
+func (st *containerState) logsExpiryOf(item *view.Item) bool {
+	return st.rec.Log != nil && !item.Head.Announced && !st.rec.Log.Knows(st.life(item), st.policy())
 }
 
 // storeSettings makes the changed settings in next.rec durable. It begins or ends the log of expiries if
@@ -181,7 +182,7 @@ func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
 			return err
 		}
 		for _, g := range ghosts {
-			if st.logsExpiryOf(g) && !st.tombstoned(g.head, func() []byte { return g.pk }) {
+			if st.logsExpiryOf(&g.Item) && !st.tombstoned(g.Head, func() []byte { return g.PK }) {
 				t.announce(g)
 			}
 		}

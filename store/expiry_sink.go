@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Expiry sinks: the items that expire in a container can be moved somewhere else, in the transaction that
@@ -18,9 +19,9 @@ import (
 // belong to other tenants of the host, which finds them by kind and name.
 
 // moves reports whether a ghost is to be moved to the expiry sink before it is purged.
-func (st *containerState) moves(ghost *stored) bool {
+func (st *containerState) moves(ghost *view.Item) bool {
 	none := definition.ExpirySink{}
-	if st.rec.Settings.ExpirySink() == none || st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
+	if st.rec.Settings.ExpirySink() == none || st.tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
 		return false
 	}
 	at, ok := st.policy().ExpiresAt(st.life(ghost))
@@ -82,7 +83,7 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *partit
 			if err != nil {
 				return err
 			}
-			if st.expired(&item.head, item.body, c.moment()) && st.moves(item) {
+			if st.expired(&item.Head, item.Body, c.moment()) && st.moves(&item.Item) {
 				items = append(items, item)
 			}
 		}
@@ -146,9 +147,9 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 
 // dead returns a ghost in the form in which the expiry sink receives it.
 func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
-	at, _ := h.st.policy().ExpiresAt(h.st.life(ghost))
+	at, _ := h.st.policy().ExpiresAt(h.st.life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
-	return host.ExpiredItem{From: from, ID: ghost.id, Body: ghost.body, ExpiredAt: time.Unix(at, 0)}
+	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
 func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []sweep.Candidate) (scopes [][]byte,

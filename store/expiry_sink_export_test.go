@@ -33,7 +33,7 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 				if err != nil {
 					return errors.Join(err, it.Close())
 				}
-				ids = append(ids, item.id)
+				ids = append(ids, item.ID)
 			}
 			if err := it.Close(); err != nil {
 				return err

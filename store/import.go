@@ -28,9 +28,9 @@ func (c *Container) Import(ctx context.Context, pk definition.PartitionKey, body
 func (t *tx) date(p *prepared) (err error) {
 	if o := p.options.Import; o != nil {
 		p.item.dated = true
-		l := p.item.head.Life
-		l.Base, l.Based = t.st.lives.Basis.Of(p.item.body)
-		p.item.head.Life.TS, err = o.WrittenAt(t.st.policy(), l, t.now)
+		l := p.item.Head.Life
+		l.Base, l.Based = t.State.lives.Basis.Of(p.item.Body)
+		p.item.Head.Life.TS, err = o.WrittenAt(t.State.policy(), l, t.now)
 	}
 	return err
 }

@@ -173,21 +173,21 @@ func makeTerms(by *index.Indexer, ts int64, s *partition, body []byte) *terms {
 func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
 	made := item.terms
 	item.terms = nil
-	if made == nil || made.by != t.st.terms || made.ts != item.head.Life.TS || made.slot != t.s {
-		made = makeTerms(t.st.terms, item.head.Life.TS, t.s, item.body)
+	if made == nil || made.by != t.State.terms || made.ts != item.Head.Life.TS || made.slot != t.Range {
+		made = makeTerms(t.State.terms, item.Head.Life.TS, t.Range, item.Body)
 	}
-	view.SetRID(made.entries, item.rid)
+	view.SetRID(made.entries, item.RID)
 	return made.entries, t.listShape(made.entries, false)
 }
 
 // termsToDelete returns all index entries that an item may have, in the order of their keys: by the present
 // policy, and by the older ones that documents may still be indexed by.
 func (t *tx) termsToDelete(item *stored) ([]index.Entry, error) {
-	all, err := t.termsBy(nil, t.st.terms, item)
-	if len(t.st.olders) == 0 || err != nil {
+	all, err := t.termsBy(nil, t.State.terms, item)
+	if len(t.State.olders) == 0 || err != nil {
 		return all, err
 	}
-	for _, old := range t.st.olders {
+	for _, old := range t.State.olders {
 		if all, err = t.termsBy(all, old, item); err != nil {
 			return nil, err
 		}
@@ -198,8 +198,7 @@ func (t *tx) termsToDelete(item *stored) ([]index.Entry, error) {
 // termsBy appends the index entries that an item has if it was indexed by x.
 func (t *tx) termsBy(dst []index.Entry, x *index.Indexer, item *stored) ([]index.Entry, error) {
 	n := len(dst)
-	plain := item.plain()
-	dst = view.AppendTerms(dst, x, t.s.scope, &plain)
+	dst = view.AppendTerms(dst, x, t.Range.scope, &item.Item)
 	return dst, t.listShape(dst[n:], true)
 }
 
@@ -260,16 +259,16 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	if name == index.Unlisted() {
 		return nil
 	}
-	known, full := t.s.shapes.lookUp(name)
+	known, full := t.Range.shapes.lookUp(name)
 	if known || slices.Contains(t.listed, name) {
 		return nil
 	}
-	listed, err := view.IsListed(t, t.s.scope, name[:])
+	listed, err := view.IsListed(t, t.Range.scope, name[:])
 	if err != nil {
 		return err
 	}
 	if !listed && !deleted && !full {
-		n, err := view.Count(t, engine.Prefix(layout.SlotPrefix(t.s.scope, index.ShapeRecordKey(nil))),
+		n, err := view.Count(t, engine.Prefix(layout.SlotPrefix(t.Range.scope, index.ShapeRecordKey(nil))),
 			view.MaxShapes)
 		if err != nil {
 			return err

@@ -7,8 +7,8 @@ import (
 
 // lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
 func (c *Container) lintItem(st *containerState, p *prepared) definition.Lint {
-	item := p.item.plain()
-	found := lint.Life(st.policy().Default, &item, &st.lives.Basis, st.vectors)
+	item := &p.item.Item
+	found := lint.Life(st.policy().Default, item, &st.lives.Basis, st.vectors)
 	if found != 0 {
 		c.noteLint(found, &lint.Case{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
 			TTL: item.Head.Life.Own, At: item.Head.Life.TS})

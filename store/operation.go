@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -100,11 +101,11 @@ func (c *Container) replacement(pk definition.PartitionKey, op Operation) (*prep
 		}
 		return &prepared{itemLocation: c.locate(key, op.ID), refused: err}, nil
 	}
-	if p.id == op.ID {
+	if p.ID == op.ID {
 		return p, nil
 	}
-	p.renamed = p.point
-	p.id, p.point = op.ID, layout.AppendPointKey(nil, c.cid, p.epk, p.pk, op.ID)
+	p.renamed = p.Point
+	p.ID, p.Point = op.ID, layout.AppendPointKey(nil, c.cid, p.EPK, p.PK, op.ID)
 	return p, nil
 }
 
@@ -132,8 +133,8 @@ func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared
 	p := &prepared{itemLocation: c.locate(pk, id)}
 	st := c.state.Load()
 	p.item = stored{
-		head: layout.Header{EPK: p.epk, Life: ttl.Life{Own: own}}, body: parsed.Body, id: id, pk: p.pk,
-		terms: makeTerms(st.terms, c.moment(), st.rangeOf(p.epk), parsed.Body),
+		Item:  view.Item{Head: layout.Header{EPK: p.EPK, Life: ttl.Life{Own: own}}, Body: parsed.Body, ID: id, PK: p.PK},
+		terms: makeTerms(st.terms, c.moment(), st.rangeOf(p.EPK), parsed.Body),
 	}
 	return p, nil
 }
@@ -146,13 +147,13 @@ func (t *tx) apply(p *prepared) OperationResult {
 	var err error
 	terms := t.terms
 	p.item = p.given // an abandoned run of the transaction may have changed item
-	p.item.head.Plain = p.options.ExcludeSystemProperties
+	p.item.Head.Plain = p.options.ExcludeSystemProperties
 	if err := t.date(p); err != nil {
 		return value.Failed(err)
 	}
 	switch p.kind {
 	case OperationCreate:
-		err = t.create(p.point, &p.item)
+		err = t.create(p.Point, &p.item)
 	case OperationUpsert:
 		old, err = t.upsert(p)
 	case OperationReplace:
@@ -170,12 +171,12 @@ func (t *tx) apply(p *prepared) OperationResult {
 		return value.Failed(err)
 	}
 	t.written = append(t.written, p)
-	charge := value.ChargeVersion(len(p.item.body)) + value.ChargeTerms(t.terms-terms)
+	charge := value.ChargeVersion(len(p.item.Body)) + value.ChargeTerms(t.terms-terms)
 	if old != nil {
-		charge += value.ChargeVersion(len(old.body))
+		charge += value.ChargeVersion(len(old.Body))
 	}
 	return OperationResult{
-		Item:     t.c.item(&p.item),
+		Item:     t.Container.item(&p.item),
 		Inserted: p.kind == OperationUpsert && old == nil,
 		Charge:   value.RoundCharge(charge),
 	}
@@ -187,11 +188,11 @@ func (t *tx) read(p *prepared) OperationResult {
 	if err != nil {
 		return value.Failed(err)
 	}
-	head := found.head
-	head.EPK = p.epk
+	head := found.Head
+	head.EPK = p.EPK
 	r := OperationResult{
-		Item:   value.NewItem((*itemOwner)(t.c), found.rid, head, bytes.Clone(found.body), p.id),
-		Charge: value.ChargeRead(len(found.body)),
+		Item:   value.NewItem((*itemOwner)(t.Container), found.RID, head, bytes.Clone(found.Body), p.ID),
+		Charge: value.ChargeRead(len(found.Body)),
 	}
 	r.Err = checkIfNoneMatch(p.options.IfNoneMatch, r.Item)
 	return r
@@ -205,7 +206,7 @@ func (t *tx) erase(p *prepared) OperationResult {
 	}
 	t.take()
 	terms := t.terms
-	charge := value.ChargeVersion(len(old.body))
+	charge := value.ChargeVersion(len(old.Body))
 	if err := t.del(old); err != nil {
 		return value.Failed(err)
 	}
@@ -215,7 +216,7 @@ func (t *tx) erase(p *prepared) OperationResult {
 // rename replaces a live item by a document that may have another id. The new id must be free, as for a
 // create; the old one is free afterwards. The item keeps its rid and its lease.
 func (t *tx) rename(p *prepared, old *stored) error {
-	p.item.head.Renamed = p.renamed != nil
+	p.item.Head.Renamed = p.renamed != nil
 	if p.renamed != nil {
 		if err := t.vacate(p.renamed); err != nil {
 			return err
@@ -226,17 +227,17 @@ func (t *tx) rename(p *prepared, old *stored) error {
 
 // upsert replaces a live item, which it returns as old, or creates it.
 func (t *tx) upsert(p *prepared) (old *stored, err error) {
-	found, ghost, err := t.find(p.point)
+	found, ghost, err := t.find(p.Point)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil || ghost {
-		return nil, t.create(p.point, &p.item)
+		return nil, t.create(p.Point, &p.item)
 	}
 	if p.options.IfNoneMatch == "*" {
 		return nil, value.PreconditionFailed()
 	}
-	if err := value.CheckIfMatch(p.options.IfMatch, t.c.identity.ETag(&found.head)); err != nil {
+	if err := value.CheckIfMatch(p.options.IfMatch, t.Container.identity.ETag(&found.Head)); err != nil {
 		return nil, err
 	}
 	return found, t.replace(found, &p.item)
@@ -251,5 +252,5 @@ func (t *tx) target(p *prepared) (*stored, error) {
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	return old, value.CheckIfMatch(p.options.IfMatch, t.c.identity.ETag(&old.head))
+	return old, value.CheckIfMatch(p.options.IfMatch, t.Container.identity.ETag(&old.Head))
 }

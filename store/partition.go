@@ -23,7 +23,7 @@ import (
 // container's state keep it.
 type partition struct {
 	rec      record.Range
-	id       string
+	ID       string
 	number   uint16
 	scope    []byte
 	parents  []string
@@ -64,7 +64,7 @@ func (s *partition) last() (lsn uint64, split bool) {
 }
 
 func newPartition(cid uint32, r record.Range) (s *partition, err error) {
-	s = &partition{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot),
+	s = &partition{rec: r, ID: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot),
 		parents: []string{}}
 	for _, p := range r.Parents {
 		s.parents = append(s.parents, strconv.Itoa(p))
@@ -82,16 +82,16 @@ func newPartition(cid uint32, r record.Range) (s *partition, err error) {
 
 // plain returns the range as a plain value.
 func (s *partition) plain() view.Range {
-	return view.Range{ID: s.id, Number: s.number, Scope: s.scope, Min: s.min, Max: s.max, Parents: s.parents}
+	return view.Range{ID: s.ID, Number: s.number, Scope: s.scope, Min: s.min, Max: s.max, Parents: s.parents}
 }
 
 // isPast reports whether a pass of the reaper may already be beyond the given second of a family.
-func (s *partition) isPast(family byte, second int64) bool {
+func (s *partition) hasPassed(family byte, second int64) bool {
 	return s.IsPast(family, second) || s.announcing.IsPast(family, second)
 }
 
 // answersFor reports whether the range or one of its ancestors has this id.
-func (s *partition) answersFor(id string) bool { return s.id == id || slices.Contains(s.parents, id) }
+func (s *partition) answersFor(id string) bool { return s.ID == id || slices.Contains(s.parents, id) }
 
 // checkPositions checks the positions of a session token. It fails with CodeSessionNotAvailable for a
 // position of a later container of this name than the store has. It fails with CodeRangeGone if no position

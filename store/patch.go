@@ -86,16 +86,16 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 	if err := t.checkCondition(p.patch, old); err != nil {
 		return nil, err
 	}
-	body, err := p.patch.ops.Apply(old.body)
+	body, err := p.patch.ops.Apply(old.Body)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	}
-	next, err := t.c.draft(p.patch.pk, body)
+	next, err := t.Container.draft(p.patch.pk, body)
 	if err != nil {
 		return nil, err
 	}
 	p.item = next.item
-	p.item.head.Plain = p.options.ExcludeSystemProperties
+	p.item.Head.Plain = p.options.ExcludeSystemProperties
 	return old, t.replace(old, &p.item)
 }
 
@@ -125,7 +125,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 	if err != nil {
 		return err
 	}
-	item, _, err := c.get(ctx, st, st.rangeOf(p.epk), p.itemLocation, now)
+	item, _, err := c.get(ctx, st, st.rangeOf(p.EPK), p.itemLocation, now)
 	if err != nil {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if p.only == nil {
 		return nil
 	}
-	if p.result.seq == item.head.Sequence && p.result.rid == item.rid {
+	if p.result.seq == item.Head.Sequence && p.result.rid == item.RID {
 		return p.result.err
 	}
 	late := error(errConditionAgain)
@@ -211,10 +211,10 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if t.judging >= maxHolding {
 		return late
 	}
-	took := t.c.ds.in.Elapsed()
+	took := t.Container.ds.in.Elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
 	defer cancel()
-	err := t.c.evaluate(ctx, p.only, scan.NewRow(&t.c.identity, item.rid, item.head, item.body), t.now,
+	err := t.Container.evaluate(ctx, p.only, scan.NewRow(&t.Container.identity, item.RID, item.Head, item.Body), t.now,
 		nil)
 	t.judging += took()
 	if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
@@ -226,6 +226,6 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 // wrote reports whether the transaction itself has written this version of an item.
 func (t *tx) wrote(item *stored) bool {
 	return slices.ContainsFunc(t.written, func(p *prepared) bool {
-		return p.item.rid == item.rid && p.item.head.Sequence == item.head.Sequence
+		return p.item.RID == item.RID && p.item.Head.Sequence == item.Head.Sequence
 	})
 }

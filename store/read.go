@@ -42,7 +42,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 		if gone != nil {
 			return Item{}, Receipt{}, gone
 		}
-		s = st.rangeOf(p.epk)
+		s = st.rangeOf(p.EPK)
 		if err := c.checkSession(s, o.Session); err != nil {
 			return Item{}, c.receipt(s, value.ChargeNotFound), err
 		}
@@ -54,7 +54,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	if err != nil {
 		return Item{}, c.receipt(s, value.ChargeNotFound), classify.ToFault(err)
 	}
-	r := Receipt{Range: s.id, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
+	r := Receipt{Range: s.ID, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
 	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
 }
 
@@ -68,7 +68,7 @@ func checkIfNoneMatch(condition string, it Item) error {
 }
 
 func (c *Container) receipt(s *partition, charge float64) Receipt {
-	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
+	return Receipt{Range: s.ID, LSN: c.position(s), Charge: charge}
 }
 
 // position returns the highest LSN of a range that a read or a commit has shown to be durable. For a range
@@ -106,7 +106,7 @@ func (c *Container) settled(ctx context.Context, s *partition, at engine.Positio
 
 // moved reports whether p does not lie in range s any more, because s has been split.
 func (c *Container) moved(p itemLocation, s *partition) bool {
-	return c.state.Load().rangeOf(p.epk) != s
+	return c.state.Load().rangeOf(p.EPK) != s
 }
 
 // get reads one item without a lock and without a snapshot. A rid is never reused, so a rid from the cache
@@ -117,7 +117,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 	now int64) (it Item,
 	position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
-	if rid := c.ds.rids.Get(p.point); rid != 0 {
+	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
 		if err == nil && p.named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
@@ -127,7 +127,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 		}
 	}
 	for range maxLookups {
-		v, at, err := c.ds.get(ctx, s.scope, p.point)
+		v, at, err := c.ds.get(ctx, s.scope, p.Point)
 		if isAbsent(err) {
 			return Item{}, 0, c.absent(ctx, st, s, at)
 		}
@@ -151,17 +151,17 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 		if err != nil {
 			return Item{}, 0, err
 		}
-		c.ds.rids.Put(p.point, rid)
+		c.ds.rids.Put(p.Point, rid)
 		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 	}
-	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
+	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.ID)
 }
 
 // named reports whether a stored value found by its point key still has the id of p. Only the value of a
 // renamed item must be checked.
 func (p *itemLocation) named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
-	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.id
+	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.ID
 }
 
 // maxLookups is how often a point read may lose the race against a delete and a create of the same id.
@@ -184,7 +184,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *partition
 	if err != nil {
 		return Item{}, 0, err
 	}
-	if st.expired(&h, body, now) || st.tombstoned(h, func() []byte { return p.pk }) {
+	if st.expired(&h, body, now) || st.tombstoned(h, func() []byte { return p.PK }) {
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
 	var seen uint64
@@ -195,7 +195,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *partition
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.id), s.clamp(position), err
+	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.ID), s.clamp(position), err
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.
@@ -285,7 +285,7 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := st.rangeOf(c.locate(pk, "").epk)
+	s := st.rangeOf(c.locate(pk, "").EPK)
 	if err := c.checkSession(s, o.Session); err != nil {
 		return c.receipt(s, value.ChargeNotFound), err
 	}
@@ -311,11 +311,11 @@ func (c *Container) resolve(ctx context.Context, st *containerState, now int64, 
 		if err != nil {
 			return Key{}, classify.ToFault(err)
 		}
-		t := tx{st: st, now: now}
+		t := tx{State: st, now: now}
 		if !t.live(item) {
 			break
 		}
-		return Key{Partition: c.def.Extract(item.body), ID: item.id}, nil
+		return Key{Partition: c.def.Extract(item.Body), ID: item.ID}, nil
 	}
 	return Key{}, itemNotFound()
 }

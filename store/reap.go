@@ -228,7 +228,7 @@ func (c *Container) tryPurge(ctx context.Context, s *partition, batch []sweep.Ca
 			return err
 		}
 		if late != nil { // the late item and the rest are left to the next transaction
-			judged, alive = before(batch, late.rid, alive)
+			judged, alive = before(batch, late.RID, alive)
 		}
 		if t.purged > 0 {
 			t.setSwept()
@@ -259,7 +259,7 @@ func (t *tx) purgeAll(ghosts []*stored, h expirySink) (late *stored, err error) 
 	}
 	from := 0
 	for i, g := range ghosts {
-		if t.st.moves(g) {
+		if t.State.moves(&g.Item) {
 			if taken, err := h.take(g); err != nil || !taken {
 				return g, err
 			}
@@ -300,7 +300,7 @@ const purgeBytes = 4 << 20
 // one iterator that moves forward is faster than single gets.
 func (t *tx) judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*stored,
 	err error) {
-	it := t.Scan(layout.SlotFamily(t.s.scope, layout.FamilyItem), false)
+	it := t.Scan(layout.SlotFamily(t.Range.scope, layout.FamilyItem), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
 			err = cerr
@@ -313,21 +313,21 @@ func (t *tx) judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged in
 			break
 		}
 		judged++
-		key = layout.AppendSlotKey(key[:0], t.s.scope, layout.FamilyItem, cand.RID)
+		key = layout.AppendSlotKey(key[:0], t.Range.scope, layout.FamilyItem, cand.RID)
 		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
 			continue
 		}
-		item, err := t.c.decode(cand.RID, bytes.Clone(it.Value()))
+		item, err := t.Container.decode(cand.RID, bytes.Clone(it.Value()))
 		switch {
 		case err != nil:
 			return judged, nil, err
-		case !cand.Names(item.head.Life):
+		case !cand.Names(item.Head.Life):
 		case t.live(item):
-			cand.Next, _ = t.st.policy().ExpiresAt(t.st.life(item))
+			cand.Next, _ = t.State.policy().ExpiresAt(t.State.life(&item.Item))
 			*alive = append(*alive, cand)
 		default:
 			ghosts = append(ghosts, item)
-			bytesRead += len(item.body)
+			bytesRead += len(item.Body)
 		}
 	}
 	return judged, ghosts, nil

@@ -315,13 +315,13 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *parti
 // unless the item has been written since d was made. If sets is false it only deletes.
 func (t *tx) reindex(d reindexed, sets bool) error {
 	item, err := t.readItem(d.rid)
-	if err != nil || item == nil || item.head.Sequence != d.seq {
+	if err != nil || item == nil || item.Head.Sequence != d.seq {
 		return err
 	}
 	if sets {
 		t.rebase(item)
 	}
-	if len(t.st.olders) == 0 {
+	if len(t.State.olders) == 0 {
 		return nil
 	}
 	after := slices.Clone(d.after)

@@ -302,7 +302,7 @@ func TestDraftGoesStale(t *testing.T) {
 		}
 		meanwhile()
 		if _, err := g.c.update(t.Context(), d.itemLocation,
-			func(t *tx) error { return t.create(d.point, &d.item) }); err != nil {
+			func(t *tx) error { return t.create(d.Point, &d.item) }); err != nil {
 			t.Fatal(err)
 		}
 		g.check()

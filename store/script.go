@@ -60,12 +60,12 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	var r Receipt
 	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
 		r, err = c.update(ctx, at, func(t *tx) error {
-			if err := c.checkSession(t.s, o.Session); err != nil {
+			if err := c.checkSession(t.Range, o.Session); err != nil {
 				return err
 			}
 			h := c.scripts().Host(&scriptTransaction{t: t}, pk)
 			var err error
-			if pk.IsZero() && t.s.id != o.Range {
+			if pk.IsZero() && t.Range.ID != o.Range {
 				return scan.RangeGone(o.Range)
 			}
 			out, err = h.Run(ctx, &res, script.Procedure{Args: args, Logging: o.Logging})
@@ -95,7 +95,7 @@ func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey,
 		if err != nil {
 			return itemLocation{}, pk, err
 		}
-		return itemLocation{epk: s.min, point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
+		return itemLocation{EPK: s.min, Point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
 	}
 	pk, err := c.def.FullKey(pk, "")
 	return c.locate(pk, ""), pk, err
@@ -196,7 +196,7 @@ type scriptTransaction struct {
 
 // Container implements procedure.Transaction.
 func (x *scriptTransaction) Container() (self, alt, usage string) {
-	c := x.t.c
+	c := x.t.Container
 	return c.self(), "dbs/" + c.d.ID() + "/colls/" + c.name, c.LastUsage()
 }
 
@@ -205,28 +205,28 @@ func (x *scriptTransaction) Apply(key definition.PartitionKey, op Operation) Ope
 	if op.Kind == OperationPatch && x.patch != nil {
 		return x.t.apply(x.patch)
 	}
-	p, err := x.t.c.prepare(key, op)
+	p, err := x.t.Container.prepare(key, op)
 	if err != nil {
 		return value.Failed(err)
 	}
-	if !x.t.s.holds(p.epk) {
-		return value.Failed(scan.RangeGone(x.t.s.id))
+	if !x.t.Range.holds(p.EPK) {
+		return value.Failed(scan.RangeGone(x.t.Range.ID))
 	}
 	return x.t.apply(p)
 }
 
 // Stored implements procedure.Transaction.
 func (x *scriptTransaction) Stored(key definition.PartitionKey, id string) (Item, error) {
-	found, ghost, err := x.t.find(x.t.c.locate(key, id).point)
+	found, ghost, err := x.t.find(x.t.Container.locate(key, id).Point)
 	if err != nil || found == nil || ghost {
 		return Item{}, err
 	}
-	return x.t.c.item(found), nil
+	return x.t.Container.item(found), nil
 }
 
 // IDOf implements procedure.Transaction.
 func (x *scriptTransaction) IDOf(key definition.PartitionKey, rid string) (string, error) {
-	c := x.t.c
+	c := x.t.Container
 	b, ok := layout.ParseRID(rid, 16)
 	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
 		return "", value.BadRID(rid)
@@ -237,10 +237,10 @@ func (x *scriptTransaction) IDOf(key definition.PartitionKey, rid string) (strin
 		return "", err
 	case item == nil || ghost:
 		return "", itemNotFound()
-	case string(item.pk) != string(key.AppendOrdered(nil)):
+	case string(item.PK) != string(key.AppendOrdered(nil)):
 		return "", procedure.OtherPartition()
 	}
-	return item.id, nil
+	return item.ID, nil
 }
 
 // Query implements procedure.Transaction.

@@ -193,12 +193,12 @@ func (c *Container) checkDrop() error {
 // lowerTTL reduces the ttl of an item that is about to be written to the container's default, if the
 // settings make that the upper limit. It changes both the document and its header.
 func (t *tx) lowerTTL(item *stored) {
-	limit, own := t.st.policy().Default, item.head.Life.Own
-	if !t.st.rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {
+	limit, own := t.State.policy().Default, item.Head.Life.Own
+	if !t.State.rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {
 		return
 	}
-	b := make([]byte, 0, len(item.body)+8)
-	jsondoc.Of(item.body).Each(func(name string, v jsondoc.Value) bool {
+	b := make([]byte, 0, len(item.Body)+8)
+	jsondoc.Of(item.Body).Each(func(name string, v jsondoc.Value) bool {
 		b = append(jsondoc.AppendString(append(b, ','), name), ':')
 		if name == "ttl" {
 			b = strconv.AppendInt(b, int64(limit), 10)
@@ -208,7 +208,7 @@ func (t *tx) lowerTTL(item *stored) {
 		return true
 	})
 	b[0] = '{'
-	item.body = append(b, '}')
-	item.head.Life.Own = limit
+	item.Body = append(b, '}')
+	item.Head.Life.Own = limit
 	item.terms = nil
 }

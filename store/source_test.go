@@ -233,7 +233,7 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		id, epk := st.rangeOf(value.Stored(it).Head.EPK).id, fmt.Sprintf("%X", value.Stored(it).Head.EPK)
+		id, epk := st.rangeOf(value.Stored(it).Head.EPK).ID, fmt.Sprintf("%X", value.Stored(it).Head.EPK)
 		pk := g.c.def.Extract(it.Body()).Values()
 		wanted := scope.Partition.Values()
 		in := len(wanted) <= len(pk) && slices.EqualFunc(wanted, pk[:len(wanted)], jsondoc.Equal)
@@ -242,8 +242,8 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 		}
 	}
 	for _, s := range st.ranges {
-		slices.Sort(byRange[s.id])
-		rids = append(rids, byRange[s.id]...)
+		slices.Sort(byRange[s.ID])
+		rids = append(rids, byRange[s.ID]...)
 	}
 	return rids
 }

@@ -150,7 +150,7 @@ func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, 
 		}
 		number := st.rec.NextSlot()
 		if number+1 >= layout.MaxSlots {
-			return unsplittable(s.id)
+			return unsplittable(s.ID)
 		}
 		begun := record.Split{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
 		next := st
@@ -290,7 +290,7 @@ func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() b
 		ids = nil
 		for _, s := range next.ranges {
 			if !slices.Contains(st.ranges, s) {
-				ids = append(ids, s.id)
+				ids = append(ids, s.ID)
 			}
 		}
 		return nil
@@ -348,7 +348,7 @@ func (c *Container) tidySplit(ctx context.Context) error {
 // touch records an item that has changed, if the range is being split: see split.Notes.
 func (t *tx) touch(item *stored) {
 	if t.noted != nil {
-		t.touched = append(t.touched, item.rid)
+		t.touched = append(t.touched, item.RID)
 	}
 }
 

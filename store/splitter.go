@@ -122,7 +122,7 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 	ranges := slices.Clone(c.state.Load().ranges)
 	slices.SortStableFunc(ranges, func(a, b *partition) int { return len(a.parents) - len(b.parents) })
 	for _, s := range ranges {
-		_, err := c.split(ctx, s.id, "", wanted)
+		_, err := c.split(ctx, s.ID, "", wanted)
 		switch fault.ErrorCode(err) {
 		case fault.CodeConflict:
 			continue
@@ -166,7 +166,7 @@ func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bo
 			return err
 		})
 		if err == nil && !split.Divides(&r, bound) {
-			err = unsplittable(s.id)
+			err = unsplittable(s.ID)
 		}
 		return bound, err
 	}
@@ -177,7 +177,7 @@ func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bo
 		len(bound) > math.MaxUint8 {
 		return nil, fault.New(fault.CodeBadRequest,
 			"'"+at+"' does not lie inside of the partition key range '"+
-				s.id+"'.")
+				s.ID+"'.")
 	}
 	return bound, nil
 }

@@ -57,8 +57,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	p := c.locate(pk, "")
 	var s *partition
 	err = c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
-		s = st.rangeOf(p.epk)
-		next, name := st, layout.TombstoneName(p.epk, p.pk)
+		s = st.rangeOf(p.EPK)
+		next, name := st, layout.TombstoneName(p.EPK, p.PK)
 		var lsn uint64
 		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.scope)

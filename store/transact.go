@@ -87,7 +87,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 		}()
 		err = fn(x)
 	}()
-	fires, stop := x.t.c.ds.opts.Wall.After(maxTransacting)
+	fires, stop := x.t.Container.ds.opts.Wall.After(maxTransacting)
 	defer stop()
 	var err error
 	select {
@@ -117,11 +117,11 @@ func (x *Transaction) Do(op Operation) OperationResult {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return value.Failed(fault.New(fault.CodeBadRequest, "A transaction runs no triggers."))
 	}
-	p, err := x.t.c.prepare(x.key, op)
+	p, err := x.t.Container.prepare(x.key, op)
 	if err != nil {
 		return value.Failed(err)
 	}
-	if string(p.pk) != string(x.key.AppendOrdered(nil)) {
+	if string(p.PK) != string(x.key.AppendOrdered(nil)) {
 		return value.Failed(fault.New(fault.CodeBadRequest,
 			"A transaction is on one partition key; the document has another one."))
 	}
@@ -167,17 +167,17 @@ func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {
 
 // query returns one page of a query over a logical partition. It sees the writes of the transaction.
 func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err error) {
-	c := t.c
-	plan, err := query.Prepare(q.Text, q.Parameters, c.queryInfo(t.st))
+	c := t.Container
+	plan, err := query.Prepare(q.Text, q.Parameters, c.queryInfo(t.State))
 	if err != nil {
 		return page, err
 	}
-	state := c.viewState(t.st, t.now)
-	sp, err := scan.Resolve(state, t.st.inFormer(q.Scope))
+	state := c.viewState(t.State, t.now)
+	sp, err := scan.Resolve(state, t.State.inFormer(q.Scope))
 	if err != nil {
 		return page, err
 	}
-	src := &scan.Source{State: state, Range: state.RangeByID(t.s.id), Span: &sp, Reader: t.Txn}
+	src := &scan.Source{State: state, Range: state.RangeByID(t.Range.ID), Span: &sp, Reader: t.Txn}
 	udfs := c.scripts().Functions(ctx)
 	env := query.NewEnv(c.queryTime, c.ds.in.Elapsed())
 	env.UDF = udfs.Call

@@ -20,11 +20,11 @@ import (
 // store/internal/split.
 type tx struct {
 	engine.Txn
-	ctx context.Context // of the request; nil in background work
-	c   *Container
-	st  *containerState
-	s   *partition
-	now int64
+	ctx       context.Context // of the request; nil in background work
+	Container *Container
+	State     *containerState
+	Range     *partition
+	now       int64
 
 	last   layout.Sequence // the last sequence taken; 0 if none
 	purged int             // ghosts removed
@@ -53,11 +53,7 @@ type tx struct {
 
 // stored is an item in its stored form.
 type stored struct {
-	rid  uint64
-	head layout.Header
-	body []byte
-	id   string
-	pk   []byte // ordered encoding of the full partition key
+	view.Item
 
 	terms *terms // index entries made in advance, or nil
 	dated bool   // put keeps its _ts
@@ -68,7 +64,7 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partitio
 	if err := c.writable(txn, st, s); err != nil {
 		return err
 	}
-	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
+	*t = tx{Txn: txn, Container: c, State: st, Range: s, now: c.moment(), keeps: st.retention() > 0,
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
 		mem: t.mem, noted: s.noted.Load()}
 	t.mem.Reset()
@@ -81,7 +77,7 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partitio
 func (t *tx) take() layout.Sequence {
 	next, ok := t.last.Next()
 	if t.last == 0 || !ok {
-		next = layout.FirstOf(t.NextLSN(t.s.scope))
+		next = layout.FirstOf(t.NextLSN(t.Range.scope))
 	}
 	t.last = next
 	return next
@@ -90,28 +86,28 @@ func (t *tx) take() layout.Sequence {
 // committed updates the state in memory with the results of the transaction. It is called after the commit,
 // inside the gate.
 func (t *tx) committed() {
-	t.c.ds.purged.Add(uint64(t.purged))
-	t.c.purged.Add(uint64(t.purged))
+	t.Container.ds.purged.Add(uint64(t.purged))
+	t.Container.purged.Add(uint64(t.purged))
 	if t.wiped {
-		t.s.shapes.forget()
+		t.Range.shapes.forget()
 	}
-	t.s.shapes.learn(t.shapes, t.full)
+	t.Range.shapes.learn(t.shapes, t.full)
 	t.tellSplit()
 	t.rescanBehind()
 	for _, p := range t.written {
-		point := p.point
+		point := p.Point
 		if p.renamed != nil {
 			point = p.renamed
 		}
-		t.c.ds.rids.Put(point, p.item.rid)
-		if t.c.diesSoon(p.item.head.Life, t.now) {
-			t.c.ds.in.WakeReaper()
+		t.Container.ds.rids.Put(point, p.item.RID)
+		if t.Container.diesSoon(p.item.Head.Life, t.now) {
+			t.Container.ds.in.WakeReaper()
 		}
-		t.lint |= t.c.lintItem(t.st, p)
+		t.lint |= t.Container.lintItem(t.State, p)
 	}
-	t.c.watch.Notify()
+	t.Container.watch.Notify()
 	if len(t.expiries) > 0 {
-		t.c.expirySubscribers.Notify()
+		t.Container.expirySubscribers.Notify()
 	}
 }
 
@@ -133,7 +129,7 @@ func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 }
 
 func (t *tx) itemKey(rid uint64) []byte {
-	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.s.scope, layout.FamilyItem, rid))
+	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.Range.scope, layout.FamilyItem, rid))
 }
 
 // load reads an item by its rid. It returns nil if there is none.
@@ -145,7 +141,7 @@ func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	item, err = t.c.decode(rid, v)
+	item, err = t.Container.decode(rid, v)
 	if err != nil {
 		return nil, false, err
 	}
@@ -158,44 +154,38 @@ func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stored{rid: rid, head: item.Head, body: item.Body, id: item.ID, pk: item.PK}, nil
+	return &stored{Item: item}, nil
 }
 
 // item returns a stored item in the form for responses.
 func (c *Container) item(of *stored) Item {
-	return value.NewItem((*itemOwner)(c), of.rid, of.head, of.body, of.id)
-}
-
-// plain returns the item as a plain value, for packages that only read.
-func (item *stored) plain() view.Item {
-	return view.Item{RID: item.rid, Head: item.head, Body: item.body, ID: item.id, PK: item.pk}
+	return value.NewItem((*itemOwner)(c), of.RID, of.Head, of.Body, of.ID)
 }
 
 // entries appends all keys of an item except its own, its feed entry and its index entries.
 func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
-	plain := item.plain()
-	return t.c.keys.AppendEntries(dst, &t.mem, t.s.scope, &plain)
+	return t.Container.keys.AppendEntries(dst, &t.mem, t.Range.scope, &item.Item)
 }
 
 func (t *tx) live(item *stored) bool {
-	return !t.st.expired(&item.head, item.body, t.now) &&
-		!t.st.tombstoned(item.head, func() []byte { return item.pk })
+	return !t.State.expired(&item.Head, item.Body, t.now) &&
+		!t.State.tombstoned(item.Head, func() []byte { return item.PK })
 }
 
 // put writes item over old, which is nil for a new item. It sets the item's sequence, and the rid of a new
 // one.
 func (t *tx) put(old, item *stored) error {
-	item.head.Sequence = t.take()
-	item.head.Slot = t.s.number
+	item.Head.Sequence = t.take()
+	item.Head.Slot = t.Range.number
 	if !item.dated {
-		item.head.Life.TS = t.now
+		item.Head.Life.TS = t.now
 	}
-	item.head.Life.Generation = t.st.policy().Generation
-	item.head.Life.Base, item.head.Life.Based = t.st.lives.Basis.Of(item.body)
-	t.c.note(markWrite, t.now)
-	item.rid = layout.ItemRID(t.s.number, item.head.Sequence)
+	item.Head.Life.Generation = t.State.policy().Generation
+	item.Head.Life.Base, item.Head.Life.Based = t.State.lives.Basis.Of(item.Body)
+	t.Container.note(markWrite, t.now)
+	item.RID = layout.ItemRID(t.Range.number, item.Head.Sequence)
 	if old != nil {
-		item.rid = old.rid
+		item.RID = old.RID
 	}
 	if err := t.putTerms(old, item); err != nil { // first, since it may read
 		return err
@@ -203,15 +193,15 @@ func (t *tx) put(old, item *stored) error {
 	var before []view.Entry
 	if old != nil {
 		before = t.entries(t.changed[:0], old)
-		t.dropFeed(old.head.Sequence)
+		t.dropFeed(old.Head.Sequence)
 	}
 	n := len(before)
 	all := t.entries(before, item)
 	t.changed = all
 	t.diff(all[:n], all[n:])
 	t.setItem(item)
-	t.feed = append(t.feed, feedWrite{item.head.Sequence,
-		layout.FeedEntry{RID: item.rid, TS: t.now, EPK: item.head.EPK}})
+	t.feed = append(t.feed, feedWrite{item.Head.Sequence,
+		layout.FeedEntry{RID: item.RID, TS: t.now, EPK: item.Head.EPK}})
 	if old == nil {
 		t.record(layout.Created, nil, item)
 	} else {
@@ -236,7 +226,7 @@ func (t *tx) putTerms(old, item *stored) error {
 	}
 	t.charge(before)
 	t.charge(after)
-	t.diffTerms(before, after, len(t.st.olders) == 0)
+	t.diffTerms(before, after, len(t.State.olders) == 0)
 	return nil
 }
 
@@ -303,8 +293,8 @@ func (t *tx) del(item *stored) error {
 // purge deletes a ghost with all its keys. If the ghost is to be moved to an expiry sink, it ends the
 // transaction with errBlocked.
 func (t *tx) purge(ghost *stored) error {
-	if t.st.moves(ghost) {
-		t.blocked = &blocker{t.c, t.s, ghost.rid}
+	if t.State.moves(&ghost.Item) {
+		t.blocked = &blocker{t.Container, t.Range, ghost.RID}
 		return errBlocked
 	}
 	terms := t.terms
@@ -321,10 +311,10 @@ func (t *tx) purge(ghost *stored) error {
 // reader it is a change with its own sequence, before that of the item that takes the ghost's place.
 func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 	t.purged++
-	logged := t.st.logsExpiryOf(ghost)
+	logged := t.State.logsExpiryOf(&ghost.Item)
 	if t.keeps || logged {
 		kind := uint8(layout.Expired)
-		if t.st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
+		if t.State.tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
 			kind = layout.Deleted
 		}
 		if logged = logged && kind == layout.Expired; t.keeps || logged {
@@ -340,7 +330,7 @@ func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 
 // charge counts the entries of a document that the indexing policy asks for.
 func (t *tx) charge(entries []index.Entry) {
-	t.terms += max(0, len(entries)-t.st.terms.Unnamed())
+	t.terms += max(0, len(entries)-t.State.terms.Unnamed())
 }
 
 // owned appends the keys that belong to an item. Keys that contain a rid need not be read to know that they
@@ -362,7 +352,7 @@ func (t *tx) remove(item *stored, keys []view.Entry) {
 	for _, e := range keys {
 		t.Delete(e.Key)
 	}
-	t.dropFeed(item.head.Sequence)
-	t.Delete(t.itemKey(item.rid))
+	t.dropFeed(item.Head.Sequence)
+	t.Delete(t.itemKey(item.RID))
 	t.touch(item)
 }

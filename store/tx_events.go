@@ -15,14 +15,14 @@ type expiryWrite struct {
 
 // logExpiry adds the expiry of an item to the log, under the last sequence taken.
 func (t *tx) logExpiry(ghost *stored) {
-	at, ok := t.st.policy().ExpiresAt(t.st.life(ghost))
+	at, ok := t.State.policy().ExpiresAt(t.State.life(&ghost.Item))
 	if !ok || at > t.now {
 		at = t.now // it expired under a former policy, by a floor
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
-		Kind: layout.Expired, Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
-		Previous: layout.Image{Slot: ghost.head.Slot, Sequence: ghost.head.Sequence, TS: ghost.head.Life.TS,
-			Body: ghost.body},
+		Kind: layout.Expired, Slot: t.Range.number, RID: ghost.RID, TS: t.now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
+		Previous: layout.Image{Slot: ghost.Head.Slot, Sequence: ghost.Head.Sequence, TS: ghost.Head.Life.TS,
+			Body: ghost.Body},
 	}}})
 }
 
@@ -30,7 +30,7 @@ func (t *tx) logExpiry(ghost *stored) {
 func (t *tx) announce(ghost *stored) {
 	t.take()
 	t.logExpiry(ghost)
-	ghost.head.Announced = true
+	ghost.Head.Announced = true
 	t.setItem(ghost)
 }
 
@@ -39,7 +39,7 @@ func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
 		e.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyExpired, e.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyExpired, e.seq)),
 			e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
 	}
 }

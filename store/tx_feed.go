@@ -23,13 +23,13 @@ type versionWrite struct {
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyFeed, f.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyFeed, f.seq)),
 			t.mem.Keep(f.entry.Append(t.mem.Free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]
 		v.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyVersions, v.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyVersions, v.seq)),
 			v.entry.Append(make([]byte, 0, v.entry.Size())))
 	}
 	t.writeExpiries()
@@ -43,7 +43,7 @@ func (t *tx) dropFeed(seq layout.Sequence) {
 			return
 		}
 	}
-	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyFeed, seq)))
+	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyFeed, seq)))
 }
 
 // record adds a change to the feed of all versions, under the last sequence taken, if the container keeps
@@ -52,19 +52,19 @@ func (t *tx) record(kind uint8, old, item *stored) {
 	if !t.keeps {
 		return
 	}
-	t.c.note(markWrite, t.now)
-	v := layout.Version{Kind: kind, Slot: t.s.number, TS: t.now}
+	t.Container.note(markWrite, t.now)
+	v := layout.Version{Kind: kind, Slot: t.Range.number, TS: t.now}
 	if old != nil {
-		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
-		v.Previous = layout.Image{Slot: old.head.Slot, Sequence: old.head.Sequence, TS: old.head.Life.TS}
-		if kind != layout.Expired || t.c.ds.opts.TTLPreviousImage || t.st.asksPreviousOfDelete() {
-			v.Previous.Body = old.body
+		v.RID, v.EPK, v.PK, v.ID = old.RID, old.Head.EPK, old.PK, old.ID
+		v.Previous = layout.Image{Slot: old.Head.Slot, Sequence: old.Head.Sequence, TS: old.Head.Life.TS}
+		if kind != layout.Expired || t.Container.ds.opts.TTLPreviousImage || t.State.asksPreviousOfDelete() {
+			v.Previous.Body = old.Body
 		}
 	}
 	if item != nil {
-		v.RID, v.EPK, v.PK, v.ID, v.Body = item.rid, item.head.EPK, item.pk, "", item.body
+		v.RID, v.EPK, v.PK, v.ID, v.Body = item.RID, item.Head.EPK, item.PK, "", item.Body
 		if item.dated {
-			v.Dated = item.head.Life.TS
+			v.Dated = item.Head.Life.TS
 		}
 	}
 	t.history = append(t.history, versionWrite{t.last, v})

@@ -10,40 +10,40 @@ import (
 
 // setShape writes the record of a shape.
 func (t *tx) setShape(name, record []byte) {
-	t.Set(layout.ShapeRecordKey(t.s.scope, name), record)
+	t.Set(layout.ShapeRecordKey(t.Range.scope, name), record)
 }
 
 // wipeTerms deletes all index entries of the slot.
 func (t *tx) wipeTerms() {
-	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyTerms))
-	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyComposite))
+	t.DeleteRange(layout.SlotFamily(t.Range.scope, layout.FamilyTerms))
+	t.DeleteRange(layout.SlotFamily(t.Range.scope, layout.FamilyComposite))
 	t.wiped, t.listed = true, t.listed[:0]
 }
 
 // setReindexed stores the rid up to which documents have been reindexed.
 func (t *tx) setReindexed(rid uint64) {
-	t.Set(layout.IndexedKey(t.s.scope), layout.ReindexedValue(t.st.rec.IndexRound, rid))
+	t.Set(layout.IndexedKey(t.Range.scope), layout.ReindexedValue(t.State.rec.IndexRound, rid))
 }
 
 // setSwept stores the second of a purge. The store's clock is never behind it.
 func (t *tx) setSwept() {
-	t.c.note(markPurge, t.now)
-	t.Set(layout.SweptKey(t.s.scope), layout.Number(uint64(t.now)))
+	t.Container.note(markPurge, t.now)
+	t.Set(layout.SweptKey(t.Range.scope), layout.Number(uint64(t.now)))
 }
 
 // setLease sets the end of an item's lease; 0 means no lease. It does not make a new version: nothing but
 // the header changes.
 func (t *tx) setLease(item *stored, until int64) {
-	item.head.Life.LeaseUntil = until
+	item.Head.Life.LeaseUntil = until
 	t.setItem(item)
-	t.c.note(markLease, t.now)
-	t.Set(layout.LeasedKey(t.s.scope), layout.Number(uint64(t.now)))
+	t.Container.note(markLease, t.now)
+	t.Set(layout.LeasedKey(t.Range.scope), layout.Number(uint64(t.now)))
 }
 
 // setItem writes the item's own key.
 func (t *tx) setItem(item *stored) {
-	value := item.head.Append(make([]byte, 0, item.head.Len()+len(item.body)))
-	t.Set(t.itemKey(item.rid), append(value, item.body...))
+	value := item.Head.Append(make([]byte, 0, item.Head.Len()+len(item.Body)))
+	t.Set(t.itemKey(item.RID), append(value, item.Body...))
 	t.touch(item)
 }
 
@@ -59,7 +59,7 @@ func dropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.Tomb
 
 // noteDeadline records the earliest key that was written in each of the reaper's families.
 func (t *tx) noteDeadline(item *stored) {
-	family, second, ok := view.TimeEntry(item.head.Life)
+	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {
 	case !ok:
 	case family == layout.FamilyWritten:
@@ -76,24 +76,24 @@ type dues struct{ written, deadline int64 }
 // rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have left
 // behind. It is called when the commit is visible: see partition.isPast.
 func (t *tx) rescanBehind() {
-	if t.dues.written != never && t.s.isPast(layout.FamilyWritten, t.dues.written) ||
-		t.dues.deadline != never && t.s.isPast(layout.FamilyDeadline, t.dues.deadline) {
-		t.s.rescan.Store(true)
-		t.c.ds.in.WakeReaper()
+	if t.dues.written != never && t.Range.hasPassed(layout.FamilyWritten, t.dues.written) ||
+		t.dues.deadline != never && t.Range.hasPassed(layout.FamilyDeadline, t.dues.deadline) {
+		t.Range.rescan.Store(true)
+		t.Container.ds.in.WakeReaper()
 	}
 }
 
 // rebase updates the header and the key in the index of expiry of an item of an earlier era. It does not
 // make a new version, and no feed shows it.
 func (t *tx) rebase(item *stored) {
-	before := item.head.Life
-	after := t.st.life(item)
+	before := item.Head.Life
+	after := t.State.life(&item.Item)
 	if before == after {
 		return
 	}
-	old := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.s.scope, before, item.rid))
-	item.head.Life = after
-	key := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.s.scope, after, item.rid))
+	old := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.scope, before, item.RID))
+	item.Head.Life = after
+	key := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.scope, after, item.RID))
 	if string(old) != string(key) {
 		if len(old) > 0 {
 			t.Delete(old)
@@ -120,5 +120,5 @@ func (t *tx) readItem(rid uint64) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stored{rid: rid, head: h, body: body}, nil
+	return &stored{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
 }

@@ -101,7 +101,7 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *par
 // raiseFloor turns the entry of a sequence into the floor, unless the policy has changed and the entry is
 // inside the window now.
 func (t *tx) raiseFloor(seq layout.Sequence) error {
-	value, err := t.Get(layout.AppendSequenceKey(nil, t.s.scope, layout.FamilyVersions, seq))
+	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.scope, layout.FamilyVersions, seq))
 	if isAbsent(err) {
 		return nil
 	}
@@ -109,12 +109,12 @@ func (t *tx) raiseFloor(seq layout.Sequence) error {
 		return err
 	}
 	v, err := layout.DecodeVersion(value)
-	if err != nil || v.TS > t.now-t.st.retention() {
+	if err != nil || v.TS > t.now-t.State.retention() {
 		return err
 	}
-	below := layout.SlotFamily(t.s.scope, layout.FamilyVersions)
-	below.End = layout.AppendSequenceKey(nil, t.s.scope, layout.FamilyVersions, seq)
+	below := layout.SlotFamily(t.Range.scope, layout.FamilyVersions)
+	below.End = layout.AppendSequenceKey(nil, t.Range.scope, layout.FamilyVersions, seq)
 	dropVersions(t.Txn, below)
-	setFloor(t.Txn, t.s.scope, seq, v.TS)
+	setFloor(t.Txn, t.Range.scope, seq, v.TS)
 	return nil
 }

@@ -15,12 +15,12 @@ import (
 
 // itemLocation is the key of an item and the encodings that its storage keys are made of.
 type itemLocation struct {
-	id    string
-	epk   []byte
-	pk    []byte // ordered encoding of the full partition key
-	point []byte // its point key
+	ID    string
+	EPK   []byte
+	PK    []byte // ordered encoding of the full partition key
+	Point []byte // its point key
 
-	others [][]byte // point keys of items that the same transaction looks up
+	Others [][]byte // point keys of items that the same transaction looks up
 }
 
 func (c *Container) locate(pk definition.PartitionKey, id string) itemLocation {
@@ -30,7 +30,7 @@ func (c *Container) locate(pk definition.PartitionKey, id string) itemLocation {
 	buf = pk.AppendOrdered(buf)
 	p := len(buf)
 	buf = layout.AppendPointKey(buf, c.cid, buf[:e], buf[e:p], id)
-	return itemLocation{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
+	return itemLocation{ID: id, EPK: buf[:e:e], PK: buf[e:p:p], Point: buf[p:]}
 }
 
 // update runs fn as one durable transaction in the slot of p. The receipt is also filled for a failure, as
@@ -63,7 +63,7 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 		return Receipt{}, nil, err
 	}
 	defer c.leave()
-	s := st.rangeOf(p.epk)
+	s := st.rangeOf(p.EPK)
 	var t tx
 	at, err := c.ds.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
 		wait.Begun.Store(true)
@@ -79,11 +79,11 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 		}
 		t.finish()
 		return nil
-	}, append(p.others, p.point)...)
+	}, append(p.Others, p.Point)...)
 	if err == nil {
 		t.committed()
 	}
-	r := Receipt{Range: s.id, Charge: value.ChargeFailure, Lint: t.lint}
+	r := Receipt{Range: s.ID, Charge: value.ChargeFailure, Lint: t.lint}
 	if at != nil {
 		r.LSN = s.tell(at[0].LSN)
 	} else {
@@ -160,7 +160,7 @@ func (c *Container) refused() Receipt {
 
 // mustFind returns a live item. It fails with CodeNotFound if there is none.
 func (t *tx) mustFind(p itemLocation) (*stored, error) {
-	item, ghost, err := t.find(p.point)
+	item, ghost, err := t.find(p.Point)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (t *tx) create(point []byte, item *stored) error {
 	if err := t.vacate(point); err != nil {
 		return err
 	}
-	item.head.Life.LeaseUntil = 0
+	item.Head.Life.LeaseUntil = 0
 	t.lowerTTL(item)
 	if err := t.claimUnique(item, nil); err != nil {
 		return err
@@ -203,25 +203,25 @@ func (t *tx) vacate(point []byte) error {
 
 // replace stores a new version of a live item.
 func (t *tx) replace(old, item *stored) error {
-	item.rid = old.rid
-	item.head.Renamed = item.head.Renamed || old.head.Renamed
+	item.RID = old.RID
+	item.Head.Renamed = item.Head.Renamed || old.Head.Renamed
 	t.lowerTTL(item)
 	if err := t.claimUnique(item, old); err != nil {
 		return err
 	}
-	item.head.Life.LeaseUntil = old.head.Life.LeaseUntil
+	item.Head.Life.LeaseUntil = old.Head.Life.LeaseUntil
 	return t.put(old, item)
 }
 
 // claimUnique makes sure that no other live item holds one of item's unique keys. It purges ghosts that do.
 func (t *tx) claimUnique(item, old *stored) error {
-	for i := range t.c.keys.Unique.Len() {
-		k := t.c.keys.Unique.Values(layout.AppendUniquePrefix(nil, t.c.cid, item.pk, i), i, item.body)
+	for i := range t.Container.keys.Unique.Len() {
+		k := t.Container.keys.Unique.Values(layout.AppendUniquePrefix(nil, t.Container.cid, item.PK, i), i, item.Body)
 		holder, ghost, err := t.find(k)
 		if err != nil {
 			return err
 		}
-		if holder == nil || old != nil && holder.rid == old.rid {
+		if holder == nil || old != nil && holder.RID == old.RID {
 			continue
 		}
 		if !ghost {
