@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -61,7 +63,7 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.Stopwatch) error {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
-	if !c.state.Load().policy().Active() {
+	if !c.state.Load().Policy().Active() {
 		f.Now = c.moment()
 		return nil
 	}
@@ -109,7 +111,7 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 func (c *Container) lookAt(ctx context.Context, p inspect.Place,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var scope []byte
-	err := c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
+	err := c.inspect(ctx, func(state *view.State, _ *container.State, r engine.Reader) error {
 		scope = state.RangeOf(p.EPK).Scope
 		return fn(state, r)
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -69,16 +71,16 @@ var storedLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + MaxMoves*a
 
 // archiving is a container's state and its archive while the gates of both are held.
 type archiving struct {
-	st      *containerState
+	st      *container.State
 	archive *Container
-	to      *containerState
+	to      *container.State
 }
 
 // enterBoth takes the gates of the container and of its archive, shared, in the order of their creation.
-func (c *Container) enterBoth(ctx context.Context, name string) (*containerState, expirySink, error) {
+func (c *Container) enterBoth(ctx context.Context, name string) (*container.State, expirySink, error) {
 	a, err := c.d.Container(name)
 	if err != nil {
-		if st := c.state.Load(); st.dropped {
+		if st := c.state.Load(); st.Dropped {
 			return nil, nil, c.gone()
 		}
 		return nil, nil, &fault.Error{Code: fault.CodeUnavailable,
@@ -103,13 +105,13 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*containerState
 // arrival is an expired document in the form in which the archive stores it.
 type arrival struct {
 	prepared
-	s *partition
+	s *container.Partition
 }
 
 // arrive converts a ghost of c to the document that the archive stores. It chooses a free id.
 func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
 	a := &arrival{prepared: prepared{kind: OperationCreate}}
-	at, _ := b.st.policy().ExpiresAt(b.st.life(&ghost.Item))
+	at, _ := b.st.Policy().ExpiresAt(b.st.Life(&ghost.Item))
 	from := value.Archived{Item: &ghost.Item, Identity: &c.identity, Container: c.name, ExpiredAt: at}
 	for n := 0; ; n++ {
 		id := value.ArchiveID(&ghost.Item, n)
@@ -120,7 +122,7 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 			pk = b.archive.def.Extract(body)
 		}
 		a.itemLocation = b.archive.locate(pk, id)
-		a.s = b.to.rangeOf(a.EPK)
+		a.s = b.to.RangeOf(a.EPK)
 		a.item = stored{Item: view.Item{Head: layout.Header{EPK: a.EPK}, Body: body, ID: id, PK: a.PK}}
 		free, err := b.isFree(r, a)
 		if err != nil || free {
@@ -142,7 +144,7 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 	if !ok {
 		return false, engine.ErrCorrupt
 	}
-	v, err = r.Get(layout.AppendSlotKey(nil, a.s.scope, layout.FamilyItem, rid))
+	v, err = r.Get(layout.AppendSlotKey(nil, a.s.Scope, layout.FamilyItem, rid))
 	if err != nil {
 		return false, err
 	}
@@ -150,8 +152,8 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return b.to.expired(&head, body, b.archive.moment()) ||
-		b.to.tombstoned(head, func() []byte { return a.PK }), nil
+	return b.to.Expired(&head, body, b.archive.moment()) ||
+		b.to.Tombstoned(head, func() []byte { return a.PK }), nil
 }
 
 // errBlocked ends a transaction that would have to move a ghost but lacks the scopes for it: see
@@ -162,7 +164,7 @@ var errBlocked = errors.New("a document that has expired must be moved first")
 // lacks.
 type blocker struct {
 	c   *Container
-	s   *partition
+	s   *container.Partition
 	rid uint64
 }
 
@@ -183,14 +185,14 @@ func (b *blocker) clear(ctx context.Context) error {
 type archiver struct {
 	archiving
 	c      *Container
-	ranges []*partition // of the archive; the transaction has their scopes
-	t      *tx          // of the container
-	there  []*tx        // of the archive's ranges
+	ranges []*container.Partition // of the archive; the transaction has their scopes
+	t      *tx                    // of the container
+	there  []*tx                  // of the archive's ranges
 }
 
-func (a *archiver) scopes(ctx context.Context, s *partition, batch []sweep.Candidate) (scopes [][]byte,
+func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (scopes [][]byte,
 	err error) {
-	seen := make(map[*partition]bool)
+	seen := make(map[*container.Partition]bool)
 	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*stored) error {
 		for _, item := range items {
 			to, err := a.arrive(r, a.c, item)
@@ -200,7 +202,7 @@ func (a *archiver) scopes(ctx context.Context, s *partition, batch []sweep.Candi
 			if !seen[to.s] {
 				seen[to.s] = true
 				a.ranges = append(a.ranges, to.s)
-				scopes = append(scopes, to.s.scope)
+				scopes = append(scopes, to.s.Scope)
 			}
 		}
 		return nil

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
@@ -110,7 +110,7 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 			return err
 		}
 	}
-	if o.Range != "" && !c.stateWith(ctx, o.Range).knowsRange(o.Range) {
+	if o.Range != "" && !c.stateWith(ctx, o.Range).KnowsRange(o.Range) {
 		return scan.RangeGone(o.Range)
 	}
 	return nil
@@ -177,11 +177,11 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 // admit fails with CodeRangeGone if the item of an operation is not in the range that the client named. It
 // is called before the transaction, to save a useless transaction in another range, and again inside it,
 // where the state cannot change.
-func (b *batch) admit(st *containerState, p *prepared) error {
+func (b *batch) admit(st *container.State, p *prepared) error {
 	if b.o.Range == "" {
 		return nil
 	}
-	if !st.liesIn(p.EPK, b.o.Range) {
+	if !st.LiesIn(p.EPK, b.o.Range) {
 		return scan.RangeGone(b.o.Range)
 	}
 	return nil
@@ -224,12 +224,12 @@ func (b *batch) checkSession(ctx context.Context) error {
 		return err
 	}
 	st := b.c.state.Load()
-	asked := make(map[*partition]bool)
+	asked := make(map[*container.Partition]bool)
 	for _, p := range b.list {
 		if p == nil {
 			continue
 		}
-		s := st.rangeOf(p.EPK)
+		s := st.RangeOf(p.EPK)
 		if asked[s] {
 			continue
 		}
@@ -345,7 +345,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 		t.prefetch(patches)
 		left, answer = left[:0], b.answer
 		for _, i := range list {
-			if !t.Range.holds(b.list[i].EPK) {
+			if !t.Range.Holds(b.list[i].EPK) {
 				left = append(left, i)
 				continue
 			}
@@ -372,28 +372,4 @@ func together(list []*prepared) itemLocation {
 		}
 	}
 	return at
-}
-
-// prefetch reads the items of several operations in one call, if the engine supports that. A read error is
-// not reported here but when the item is needed.
-func (t *tx) prefetch(list []*prepared) {
-	far, ok := t.Txn.(engine.Ahead)
-	if !ok {
-		return
-	}
-	var points, items [][]byte
-	for _, p := range list {
-		if p != nil {
-			points = append(points, p.Point)
-		}
-	}
-	far.Bring(points)
-	for _, point := range points {
-		if v, err := t.Get(point); err == nil {
-			if rid, ok := layout.NumberOf(v); ok {
-				items = append(items, t.itemKey(rid))
-			}
-		}
-	}
-	far.Bring(items)
 }

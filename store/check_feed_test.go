@@ -92,7 +92,7 @@ func TestCheckFeeds(t *testing.T) {
 			if n := faults(); n != 0 {
 				t.Fatalf("%d faults before any", n)
 			}
-			scope := c.state.Load().ranges[0].scope
+			scope := c.state.Load().Ranges[0].Scope
 			if _, err := g.db.live().eng.Update(t.Context(), [][]byte{scope},
 				func(txn engine.Txn) error { damage(txn, scope); return nil }); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/script"
@@ -25,7 +27,7 @@ type dataset struct {
 	eng        engine.Engine
 	get        host.GetFunc
 	opts       Options
-	marks      marks // of the catalog
+	marks      container.Marks // of the catalog
 	rids       work.RIDCache
 	pageStates *work.PageStates // the state that a page of results keeps for the next page
 

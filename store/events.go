@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
-	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
-	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // A container whose settings ask for expiry events keeps a log of its expiries: the key family e, with one
@@ -30,89 +30,50 @@ import (
 // Entries are kept for the log's retention. The newest of the trimmed entries stays as a floor without
 // content, so that a reader who has not seen it can be told that entries are missing.
 
-// eventRetention returns how long the log of expiries keeps an entry, in seconds; 0 if there is no log.
-func (st *containerState) eventRetention() int64 {
-	e := st.rec.Settings.ExpiryEvents
-	switch {
-	case e == nil:
-		return 0
-	case e.Retention == 0:
-		return DefaultEventRetention
-	}
-	return int64(e.Retention)
-}
-
-// logsExpiryOf reports whether the expiry of an item belongs in the log and is not there yet. The item has
-// expired and is not deleted by a tombstone.
-func (st *containerState) logsExpiryOf(item *view.Item) bool {
-	return st.rec.Log != nil && !item.Head.Announced && !st.rec.Log.Knows(st.life(item), st.policy())
-}
-
 // storeSettings makes the changed settings in next.rec durable. It begins or ends the log of expiries if
 // the settings have turned it on or off. The caller holds the catalog's lock and the container's gate.
-func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState,
+func (c *Container) storeSettings(ctx context.Context, old *container.State, next *container.State,
 	now int64) error {
-	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
+	was, on := old.Rec.Log != nil, next.Rec.Settings.ExpiryEvents != nil
 	switch {
 	case on && !was:
-		next.rec.Log = &record.ExpiryLog{Since: now, Policy: *next.policy()}
+		next.Rec.Log = &record.ExpiryLog{Since: now, Policy: *next.Policy()}
 	case !on:
-		next.rec.Log = nil
+		next.Rec.Log = nil
 	}
 	kept := make(map[string]bool)
-	for _, name := range next.subscribers() {
+	for _, name := range next.Subscribers() {
 		kept[name] = true
 	}
 	err := c.commitRecord(ctx, old, next, func(t engine.Txn) error {
-		for _, s := range next.ranges {
+		for _, s := range next.Ranges {
 			switch {
 			case on && !was:
-				setExpiryFloor(t, s.scope, layout.FirstOf(t.NextLSN(s.scope)), now)
+				setExpiryFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
 			case was && !on:
-				dropExpiries(t, layout.SlotFamily(s.scope, layout.FamilyExpired))
+				dropExpiries(t, layout.SlotFamily(s.Scope, layout.FamilyExpired))
 			}
 		}
-		for _, name := range old.subscribers() {
+		for _, name := range old.Subscribers() {
 			if !kept[name] {
 				dropConfirmed(t, c.cid, name)
 			}
 		}
-		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.Rec)
 	})
 	if err == nil && was != on {
-		for _, s := range next.ranges {
-			s.rescan.Store(true)
+		for _, s := range next.Ranges {
+			s.Rescan.Store(true)
 		}
 	}
 	return err
 }
 
-func (st *containerState) webhooks() []definition.Webhook {
-	if st.rec.Settings.ExpiryEvents == nil {
-		return nil
-	}
-	return st.rec.Settings.ExpiryEvents.Webhooks
-}
-
-// changesPrefix precedes the path of a queue in its Subscription.Name. No URL of a webhook begins with it.
-const changesPrefix = "changes:"
-
-// subscribers returns the names of the subscriptions whose positions are stored.
-func (st *containerState) subscribers() (names []string) {
-	for _, w := range st.webhooks() {
-		names = append(names, w.URL)
-	}
-	if to := st.rec.Settings.ChangesTo; to != "" {
-		names = append(names, changesPrefix+to)
-	}
-	return names
-}
-
 // trimExpiries deletes the entries of a slot's log that are older than its retention. next is the second at
 // which there will be more to delete.
-func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *partition, now int64) (more bool,
+func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *container.Partition, now int64) (more bool,
 	next int64, err error) {
-	window := st.eventRetention()
+	window := st.EventRetention()
 	old, err := c.findExpiredEntries(ctx, s, layout.FamilyExpired, window, now,
 		func(value []byte) (layout.Version, error) {
 			e, err := layout.DecodeExpiry(value)
@@ -126,17 +87,17 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *par
 		return false, old.next, err
 	}
 	defer c.leave()
-	if st.rec.Log == nil || st.eventRetention() > window {
+	if st.Rec.Log == nil || st.EventRetention() > window {
 		return false, now + 1, nil // the settings have changed: try again
 	}
-	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(t engine.Txn) error {
 		if err := c.writable(t, st, s); err != nil {
 			return err
 		}
-		below := layout.SlotFamily(s.scope, layout.FamilyExpired)
-		below.End = layout.AppendSequenceKey(nil, s.scope, layout.FamilyExpired, old.last)
+		below := layout.SlotFamily(s.Scope, layout.FamilyExpired)
+		below.End = layout.AppendSequenceKey(nil, s.Scope, layout.FamilyExpired, old.last)
 		dropExpiries(t, below)
-		setExpiryFloor(t, s.scope, old.last, old.ts)
+		setExpiryFloor(t, s.Scope, old.last, old.ts)
 		t.Relax()
 		return nil
 	})
@@ -144,9 +105,9 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *par
 }
 
 // announceExpired logs the expiries of items that the reaper may not purge yet.
-func (c *Container) announceExpired(ctx context.Context, st *containerState, s *partition, now int64,
+func (c *Container) announceExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	limit int) (more bool, next int64, err error) {
-	l := sweep.NewLook(st.policy(), s.scope, &s.announcing, now, limit)
+	l := sweep.NewLook(st.Policy(), s.Scope, &s.Announcing, now, limit)
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return false, never, err
 	}
@@ -162,7 +123,7 @@ func (c *Container) announceExpired(ctx context.Context, st *containerState, s *
 
 // announceBatch is announceExpired in one transaction. judged is the number of candidates that it has
 // checked. alive is survivors with the live ones among them appended.
-func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
+func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
 	survivors []sweep.Candidate) (judged int,
 	alive []sweep.Candidate, err error) {
 	st, _, err := c.enter(ctx)
@@ -171,7 +132,7 @@ func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
 	}
 	defer c.leave()
 	var t tx
-	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
 		if err := t.begin(txn, c, st, s); err != nil {
 			return err
 		}
@@ -182,7 +143,7 @@ func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
 			return err
 		}
 		for _, g := range ghosts {
-			if st.logsExpiryOf(&g.Item) && !st.tombstoned(g.Head, func() []byte { return g.PK }) {
+			if st.LogsExpiryOf(&g.Item) && !st.Tombstoned(g.Head, func() []byte { return g.PK }) {
 				t.announce(g)
 			}
 		}

@@ -5,35 +5,26 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
-	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Expiry sinks: the items that expire in a container can be moved somewhere else, in the transaction that
 // purges them. One kind of sink is the archive, a container of the same database (archive.go). Other kinds
 // belong to other tenants of the host, which finds them by kind and name.
 
-// moves reports whether a ghost is to be moved to the expiry sink before it is purged.
-func (st *containerState) moves(ghost *view.Item) bool {
-	none := definition.ExpirySink{}
-	if st.rec.Settings.ExpirySink() == none || st.tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
-		return false
-	}
-	at, ok := st.policy().ExpiresAt(st.life(ghost))
-	return ok && at >= st.rec.MovesSince
-}
-
 // expirySink is an expiry sink's part in one purge of a container, as host.SinkTx is for other tenants. It
 // is created when the locks of both sides are held.
 type expirySink interface {
 	// scopes returns the additional scopes that are written when the expired items among the candidates are
 	// moved.
-	scopes(ctx context.Context, s *partition, batch []sweep.Candidate) ([][]byte, error)
+	scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) ([][]byte, error)
 	// begin begins the sink's part of transaction t, which has these scopes. A repeated transaction calls
 	// it again.
 	begin(t *tx) error
@@ -46,9 +37,9 @@ type expirySink interface {
 }
 
 // enterToPurge takes the locks of a purge: the container's gate, shared, and those of its expiry sink.
-func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h expirySink, err error) {
+func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h expirySink, err error) {
 	for {
-		to := c.state.Load().rec.Settings.ExpirySink()
+		to := c.state.Load().Rec.Settings.ExpirySink()
 		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
@@ -58,7 +49,7 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h exp
 		default:
 			st, h, err = c.enterWithOther(ctx, to)
 		}
-		if err != nil || st.rec.Settings.ExpirySink() == to {
+		if err != nil || st.Rec.Settings.ExpirySink() == to {
 			return st, h, err
 		}
 		h.leave(false) // the settings have changed meanwhile
@@ -67,12 +58,12 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h exp
 
 // withMoved calls fn, in a view, with the candidates that have expired and are to be moved. It does not
 // call fn if there are none.
-func (c *Container) withMoved(ctx context.Context, st *containerState, s *partition, batch []sweep.Candidate,
+func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition, batch []sweep.Candidate,
 	fn func(r engine.Reader, items []*stored) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
 		var items []*stored
 		for _, cand := range batch {
-			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.RID))
+			v, err := r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, cand.RID))
 			if isAbsent(err) {
 				continue
 			}
@@ -83,7 +74,7 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *partit
 			if err != nil {
 				return err
 			}
-			if st.expired(&item.Head, item.Body, c.moment()) && st.moves(&item.Item) {
+			if st.Expired(&item.Head, item.Body, c.moment()) && st.Moves(&item.Item) {
 				items = append(items, item)
 			}
 		}
@@ -97,7 +88,7 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *partit
 // noSink is the expiry sink of a container whose settings have none.
 type noSink struct{ c *Container }
 
-func (noSink) scopes(context.Context, *partition, []sweep.Candidate) ([][]byte, error) {
+func (noSink) scopes(context.Context, *container.Partition, []sweep.Candidate) ([][]byte, error) {
 	return nil, nil
 }
 func (noSink) begin(*tx) error            { return nil }
@@ -109,12 +100,12 @@ func (h noSink) leave(bool)               { h.c.leave() }
 type tenantSink struct {
 	host.SinkTx
 	c     *Container
-	st    *containerState
+	st    *container.State
 	taken int // number of ghosts taken in the transaction
 }
 
 // enterWithOther takes the container's gate and the expiry sink's locks, in the order of their tenants.
-func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*containerState,
+func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*container.State,
 	expirySink, error) {
 	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
@@ -147,12 +138,12 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 
 // dead returns a ghost in the form in which the expiry sink receives it.
 func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
-	at, _ := h.st.policy().ExpiresAt(h.st.life(&ghost.Item))
+	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []sweep.Candidate) (scopes [][]byte,
+func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (scopes [][]byte,
 	err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
 		dead := make([]host.ExpiredItem, len(items))
@@ -179,7 +170,7 @@ func (h *tenantSink) take(ghost *stored) (taken bool, err error) {
 	case taken:
 		h.taken++
 	case err == nil && h.taken == 0:
-		to := h.st.rec.Settings.ExpirySink()
+		to := h.st.Rec.Settings.ExpirySink()
 		err = fault.New(fault.CodeUnavailable,
 			fmt.Sprintf("The %s '%s' does not take what expires in the container '%s'.",
 				to.Kind, to.Name, h.c.name))

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -36,10 +38,10 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	}
 	f := feed.Reader{Owner: (*itemOwner)(c), Mode: req.Mode, Start: req.Start, Limit: PageLimit(req.MaxItems)}
 	var sp *scan.Span
-	var ranges []*partition
-	var served *partition
+	var ranges []*container.Partition
+	var served *container.Partition
 	var at []uint64
-	err = c.withSources(ctx, req.Scope, func(s *scan.Span, sources []*scan.Source, in []*partition) error {
+	err = c.withSources(ctx, req.Scope, func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
 		sp, ranges, at = s, in, make([]uint64, len(sources))
 		for i, src := range sources {
 			at[i] = from.Of(src.Range)

@@ -29,8 +29,8 @@ func (t *tx) date(p *prepared) (err error) {
 	if o := p.options.Import; o != nil {
 		p.item.dated = true
 		l := p.item.Head.Life
-		l.Base, l.Based = t.State.lives.Basis.Of(p.item.Body)
-		p.item.Head.Life.TS, err = o.WrittenAt(t.State.policy(), l, t.now)
+		l.Base, l.Based = t.State.Lives.Basis.Of(p.item.Body)
+		p.item.Head.Life.TS, err = o.WrittenAt(t.State.Policy(), l, t.now)
 	}
 	return err
 }

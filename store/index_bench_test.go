@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -121,7 +123,7 @@ func BenchmarkReplaceBy(b *testing.B) {
 func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	b.Helper()
 	err := c.withSources(context.Background(), Scope{},
-		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
 			fn(sources[0])
 			return nil
 		})

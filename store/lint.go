@@ -2,13 +2,14 @@ package store
 
 import (
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/lint"
 )
 
 // lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
-func (c *Container) lintItem(st *containerState, p *prepared) definition.Lint {
+func (c *Container) lintItem(st *container.State, p *prepared) definition.Lint {
 	item := &p.item.Item
-	found := lint.Life(st.policy().Default, item, &st.lives.Basis, st.vectors)
+	found := lint.Life(st.Policy().Default, item, &st.Lives.Basis, st.Vectors)
 	if found != 0 {
 		c.noteLint(found, &lint.Case{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
 			TTL: item.Head.Life.Own, At: item.Head.Life.TS})
@@ -35,7 +36,7 @@ func (c *Container) noteLint(found definition.Lint, last *lint.Case) {
 
 // lintDefault logs a warning if the default time to live is unusual.
 func (c *Container) lintDefault() {
-	spec := c.state.Load().spec
+	spec := c.state.Load().Spec
 	if found := spec.Lint(); found != 0 {
 		c.ds.opts.Logger.Warn(found.Text(), "rule", found.String(), "database", c.d.ID(), "container", c.name,
 			"defaultTtl", int64(spec.DefaultTTL))

@@ -134,7 +134,7 @@ func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared
 	st := c.state.Load()
 	p.item = stored{
 		Item:  view.Item{Head: layout.Header{EPK: p.EPK, Life: ttl.Life{Own: own}}, Body: parsed.Body, ID: id, PK: p.PK},
-		terms: makeTerms(st.terms, c.moment(), st.rangeOf(p.EPK), parsed.Body),
+		terms: makeTerms(st.Terms, c.moment(), st.RangeOf(p.EPK), parsed.Body),
 	}
 	return p, nil
 }

@@ -125,7 +125,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 	if err != nil {
 		return err
 	}
-	item, _, err := c.get(ctx, st, st.rangeOf(p.EPK), p.itemLocation, now)
+	item, _, err := c.get(ctx, st, st.RangeOf(p.EPK), p.itemLocation, now)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -52,7 +54,7 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	for {
 		st := c.state.Load()
 		info := func() query.Info { return c.queryInfo(st) }
-		plan, err := c.plans.Plan(q.Text, q.Parameters, st.terms, info)
+		plan, err := c.plans.Plan(q.Text, q.Parameters, st.Terms, info)
 		if err != nil && c.outdated(ctx, st) {
 			continue
 		}
@@ -83,7 +85,7 @@ func (*CrossPartitionError) Error() string {
 var errStale = errors.New("the plan is stale")
 
 // run makes one page with a plan that was made for state st.
-func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage,
+func (c *Container) run(ctx context.Context, st *container.State, plan *query.Plan, q QueryRequest) (QueryPage,
 	Receipt, error) {
 	scope, over, err := c.reach(st, plan, q)
 	if err != nil {
@@ -141,13 +143,13 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 // runIn makes one page of the rows in a scope. served is the last range that was read, nil if there was
 // none. The error is errStale if the plan is.
 func (c *Container) runIn(
-	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
-) (page query.Page, served *partition, err error) {
+	ctx context.Context, st *container.State, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
+) (page query.Page, served *container.Partition, err error) {
 	stale := false
-	err = c.withSources(ctx, scope, func(sp *scan.Span, sources []*scan.Source, ranges []*partition) error {
+	err = c.withSources(ctx, scope, func(sp *scan.Span, sources []*scan.Source, ranges []*container.Partition) error {
 		list := make([]query.Source, len(sources))
 		for i, src := range sources {
-			if stale = src.State.Terms != st.terms; stale {
+			if stale = src.State.Terms != st.Terms; stale {
 				return nil
 			}
 			if err := c.checkSession(ranges[i], session); err != nil {
@@ -212,7 +214,7 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 // reach returns the scope of a query, and the spans that its pages read one after the other; no spans if
 // the query is not run range by range. If the query has no scope, its conditions may determine the
 // partition key, or a prefix of it.
-func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {
+func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		if !byRange {

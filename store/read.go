@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -36,13 +38,13 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	p := c.locate(pk, id)
 	var it Item
 	var position uint64
-	var s *partition
+	var s *container.Partition
 	for again := true; again; {
 		st, now, _, gone := c.look(ctx)
 		if gone != nil {
 			return Item{}, Receipt{}, gone
 		}
-		s = st.rangeOf(p.EPK)
+		s = st.RangeOf(p.EPK)
 		if err := c.checkSession(s, o.Session); err != nil {
 			return Item{}, c.receipt(s, value.ChargeNotFound), err
 		}
@@ -67,58 +69,50 @@ func checkIfNoneMatch(condition string, it Item) error {
 	return nil
 }
 
-func (c *Container) receipt(s *partition, charge float64) Receipt {
+func (c *Container) receipt(s *container.Partition, charge float64) Receipt {
 	return Receipt{Range: s.ID, LSN: c.position(s), Charge: charge}
 }
 
 // position returns the highest LSN of a range that a read or a commit has shown to be durable. For a range
 // that has been split it stays at the last LSN before the split, because its session tokens are also used
 // for the half that got a new slot.
-func (c *Container) position(s *partition) uint64 {
-	lsn := s.shown.Load()
+func (c *Container) position(s *container.Partition) uint64 {
+	lsn := s.Shown.Load()
 	if lsn == 0 {
-		lsn = s.tell(c.ds.eng.Horizon(s.scope))
+		lsn = s.Show(c.ds.eng.Horizon(s.Scope))
 	}
-	return s.clamp(lsn)
-}
-
-// clamp limits a position to the last LSN of a range that has been split.
-func (s *partition) clamp(lsn uint64) uint64 {
-	if last, split := s.last(); split {
-		return min(lsn, last)
-	}
-	return lsn
+	return s.Clamp(lsn)
 }
 
 // settled waits until everything that a read has shown of a range is durable, and returns the range's
 // position. at is the position that came with the read. seen is the highest LSN that the read has shown, 0
 // if unknown.
-func (c *Container) settled(ctx context.Context, s *partition, at engine.Position,
+func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.Position,
 	seen uint64) (uint64, error) {
 	if !at.Settled {
-		if err := c.ds.settle(ctx, s.scope, seen); err != nil {
+		if err := c.ds.settle(ctx, s.Scope, seen); err != nil {
 			return 0, err
 		}
-		at.LSN = c.ds.eng.Horizon(s.scope)
+		at.LSN = c.ds.eng.Horizon(s.Scope)
 	}
-	return s.tell(at.LSN), nil
+	return s.Show(at.LSN), nil
 }
 
 // moved reports whether p does not lie in range s any more, because s has been split.
-func (c *Container) moved(p itemLocation, s *partition) bool {
-	return c.state.Load().rangeOf(p.EPK) != s
+func (c *Container) moved(p itemLocation, s *container.Partition) bool {
+	return c.state.Load().RangeOf(p.EPK) != s
 }
 
 // get reads one item without a lock and without a snapshot. A rid is never reused, so a rid from the cache
 // leads to the right item or to none; if to none, the point key is read again. The answer, an item or its
 // absence, is durable. position is the position of the range at that moment. Errors must be ignored if the
 // range has been split meanwhile.
-func (c *Container) get(ctx context.Context, st *containerState, s *partition, p itemLocation,
+func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition, p itemLocation,
 	now int64) (it Item,
 	position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
-		v, at, err := c.ds.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
+		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if err == nil && p.named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 		}
@@ -127,21 +121,21 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 		}
 	}
 	for range maxLookups {
-		v, at, err := c.ds.get(ctx, s.scope, p.Point)
+		v, at, err := c.ds.get(ctx, s.Scope, p.Point)
 		if isAbsent(err) {
 			return Item{}, 0, c.absent(ctx, st, s, at)
 		}
 		if err != nil {
 			return Item{}, 0, err
 		}
-		if err := st.current(at.Mark); err != nil {
+		if err := st.Current(at.Mark); err != nil {
 			return Item{}, 0, err
 		}
 		rid, ok := layout.NumberOf(v)
 		if !ok {
 			return Item{}, 0, engine.ErrCorrupt
 		}
-		v, at, err = c.ds.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
+		v, at, err = c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if isAbsent(err) && c.moved(p, s) {
 			return Item{}, 0, itemNotFound()
 		}
@@ -175,32 +169,32 @@ type found struct {
 	at    engine.Position
 }
 
-func (c *Container) answer(ctx context.Context, st *containerState, s *partition, p itemLocation, f found,
+func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition, p itemLocation, f found,
 	now int64) (Item, uint64, error) {
-	if err := st.current(f.at.Mark); err != nil {
+	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
 	h, body, err := layout.DecodeItem(f.value)
 	if err != nil {
 		return Item{}, 0, err
 	}
-	if st.expired(&h, body, now) || st.tombstoned(h, func() []byte { return p.PK }) {
+	if st.Expired(&h, body, now) || st.Tombstoned(h, func() []byte { return p.PK }) {
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
 	var seen uint64
-	if h.Slot == s.number {
+	if h.Slot == s.Number {
 		seen = h.Sequence.LSN()
 	}
 	if seen <= f.at.LSN && h.Life.LeaseUntil <= now { // a lease has no LSN
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.ID), s.clamp(position), err
+	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.ID), s.Clamp(position), err
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.
-func (c *Container) absent(ctx context.Context, st *containerState, s *partition, at engine.Position) error {
-	if err := st.current(at.Mark); err != nil {
+func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition, at engine.Position) error {
+	if err := st.Current(at.Mark); err != nil {
 		return err
 	}
 	if _, err := c.settled(ctx, s, at, 0); err != nil {
@@ -246,7 +240,7 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 		if again {
 			continue
 		}
-		if err == nil || slices.Equal(st.ranges, c.state.Load().ranges) { // else a range was split meanwhile
+		if err == nil || slices.Equal(st.Ranges, c.state.Load().Ranges) { // else a range was split meanwhile
 			return k, err
 		}
 	}
@@ -285,20 +279,20 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := st.rangeOf(c.locate(pk, "").EPK)
+	s := st.RangeOf(c.locate(pk, "").EPK)
 	if err := c.checkSession(s, o.Session); err != nil {
 		return c.receipt(s, value.ChargeNotFound), err
 	}
 	return c.receipt(s, value.ChargeNotFound), itemNotFound()
 }
 
-func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
-	for _, s := range st.ranges {
-		v, at, err := c.ds.get(ctx, s.scope, layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, n))
+func (c *Container) resolve(ctx context.Context, st *container.State, now int64, n uint64) (Key, error) {
+	for _, s := range st.Ranges {
+		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
 			return Key{}, classify.ToFault(err)
 		}
-		if err := st.current(at.Mark); err != nil {
+		if err := st.Current(at.Mark); err != nil {
 			return Key{}, err
 		}
 		if _, serr := c.settled(ctx, s, at, 0); serr != nil {

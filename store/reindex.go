@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -105,43 +107,31 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 // It is 100 except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
-	if !st.unsettled() {
+	if !st.Unsettled() {
 		return 100
 	}
 	done := 0.0
-	for _, s := range st.ranges {
-		at := s.reindexed.Load()
+	for _, s := range st.Ranges {
+		at := s.Reindexed.Load()
 		if at == layout.AllReindexed {
 			done++
 			continue
 		}
-		last := float64(c.ds.eng.Horizon(s.scope))
+		last := float64(c.ds.eng.Horizon(s.Scope))
 		done += min(float64(layout.RIDBorn(at).LSN())/max(last, 1), 1)
 	}
-	return min(int(100*done/float64(len(st.ranges))), 99)
-}
-
-// loadReindexed loads the position at which the last process has stopped.
-func (st *containerState) loadReindexed(r engine.Reader, s *partition) error {
-	v, err := r.Get(layout.IndexedKey(s.scope))
-	if isAbsent(err) {
-		return nil
-	}
-	if round, rid, ok := layout.DecodeReindexed(v); err == nil && ok && round == st.rec.IndexRound {
-		s.reindexed.Store(rid)
-	}
-	return err
+	return min(int(100*done/float64(len(st.Ranges))), 99)
 }
 
 // reindex indexes the documents of a container by its present policy and removes the older ones from its
 // record. more reports that the policy has changed meanwhile, so that reindex must be called again.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
-	if !st.unsettled() || st.dropped {
+	if !st.Unsettled() || st.Dropped {
 		return false, nil
 	}
-	for _, s := range st.ranges {
-		for s.reindexed.Load() != layout.AllReindexed {
+	for _, s := range st.Ranges {
+		for s.Reindexed.Load() != layout.AllReindexed {
 			began := ttl.Real{}.Now()
 			same, err := c.reindexSome(ctx, st, s)
 			if again, err := c.refreshed(ctx, err); again || err != nil {
@@ -152,7 +142,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 			}
 			rest(ttl.Real{}.Now().Sub(began))
 		}
-		if err := c.ds.settle(ctx, s.scope, 0); err != nil {
+		if err := c.ds.settle(ctx, s.Scope, 0); err != nil {
 			return false, err
 		}
 	}
@@ -160,19 +150,19 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 }
 
 // endReindex removes the older specs of a container that has been reindexed.
-func (c *Container) endReindex(ctx context.Context, st *containerState) (more bool, err error) {
+func (c *Container) endReindex(ctx context.Context, st *container.State) (more bool, err error) {
 	if err := c.ds.lockCatalog(ctx); err != nil {
 		return more, err
 	}
 	defer c.ds.in.Catalog().Unlock()
 	err = c.againLocked(ctx, func() error {
-		return c.change(ctx, func(now containerState, _ int64) (containerState, error) {
-			if more = now.terms != st.terms; more {
+		return c.change(ctx, func(now container.State, _ int64) (container.State, error) {
+			if more = now.Terms != st.Terms; more {
 				return now, nil
 			}
 			next := now
-			next.rec.IndexedBy, next.rec.Eras = nil, nil
-			if err := next.compile(); err != nil {
+			next.Rec.IndexedBy, next.Rec.Eras = nil, nil
+			if err := next.Compile(); err != nil {
 				return now, err
 			}
 			return next, c.setContainer(ctx, &now, &next)
@@ -192,15 +182,15 @@ type reindexed struct {
 
 // reindexSome reindexes a few documents of a slot. same is false if st's policy is not the present one any
 // more.
-func (c *Container) reindexSome(ctx context.Context, st *containerState, s *partition) (same bool,
+func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
 	err error) {
-	if st.terms.Policy().Mode == index.None && st.lives.Settled() {
+	if st.Terms.Policy().Mode == index.None && st.Lives.Settled() {
 		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *tx) error {
 			t.wipeTerms()
 			return nil
 		})
 	}
-	at := s.reindexed.Load()
+	at := s.Reindexed.Load()
 	found, next, err := c.remake(ctx, st, s, at)
 	if err != nil {
 		return true, err
@@ -218,7 +208,7 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *part
 				return err
 			}
 		}
-		if next == layout.AllReindexed && st.terms.Policy().Mode == index.None {
+		if next == layout.AllReindexed && st.Terms.Policy().Mode == index.None {
 			t.wipeTerms() // the records of shapes
 		}
 		return nil
@@ -227,16 +217,16 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *part
 
 // remake makes the index entries of the documents after rid at, a few at a time. next is the rid to
 // continue from.
-func (c *Container) remake(ctx context.Context, st *containerState, s *partition,
+func (c *Container) remake(ctx context.Context, st *container.State, s *container.Partition,
 	at uint64) (found []reindexed,
 	next uint64, err error) {
 	next = layout.AllReindexed
 	err = c.ds.view(ctx, func(r engine.Reader) error {
-		rg := layout.SlotFamily(s.scope, layout.FamilyItem)
-		rg.Start = layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, at+1)
+		rg := layout.SlotFamily(s.Scope, layout.FamilyItem)
+		rg.Start = layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, at+1)
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {
-			d, err := st.remakeOne(s, it.Key(), it.Value())
+			d, err := remakeOne(st, s, it.Key(), it.Value())
 			if err != nil {
 				it.Close()
 				return err
@@ -253,7 +243,7 @@ func (c *Container) remake(ctx context.Context, st *containerState, s *partition
 	return found, next, err
 }
 
-func (st *containerState) remakeOne(s *partition, key, value []byte) (reindexed, error) {
+func remakeOne(st *container.State, s *container.Partition, key, value []byte) (reindexed, error) {
 	rid, ok := layout.SlotKeyNumber(key)
 	head, body, err := layout.DecodeItem(value)
 	if !ok || err != nil {
@@ -261,35 +251,35 @@ func (st *containerState) remakeOne(s *partition, key, value []byte) (reindexed,
 	}
 	d := reindexed{rid: rid, seq: head.Sequence}
 	entries := func(x *index.Indexer) []index.Entry {
-		list := view.AppendTerms(nil, x, s.scope, &view.Item{RID: rid, Head: head, Body: body})
+		list := view.AppendTerms(nil, x, s.Scope, &view.Item{RID: rid, Head: head, Body: body})
 		for _, e := range list {
 			d.size += len(e.Key) + len(e.Value)
 		}
 		return list
 	}
-	if len(st.olders) == 0 {
+	if len(st.Olders) == 0 {
 		return d, nil // only its place in the index of expiry may be wrong
 	}
-	d.after = entries(st.terms)
-	for _, old := range st.olders {
+	d.after = entries(st.Terms)
+	for _, old := range st.Olders {
 		d.before = append(d.before, entries(old))
 	}
 	return d, nil
 }
 
 // reindexTxn runs fn as a transaction of the reindexer and stores next as its progress.
-func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *partition, next uint64,
+func (c *Container) reindexTxn(ctx context.Context, st *container.State, s *container.Partition, next uint64,
 	fn func(*tx) error) (same bool, err error) {
 	now, _, err := c.enter(ctx)
 	if err != nil {
 		return true, err
 	}
 	defer c.leave()
-	if now.terms != st.terms {
+	if now.Terms != st.Terms {
 		return false, nil
 	}
 	var t tx
-	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
 		if err := t.begin(txn, c, now, s); err != nil {
 			return err
 		}
@@ -304,10 +294,10 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *parti
 		return true, err
 	}
 	t.committed()
-	if !now.lives.Settled() {
+	if !now.Lives.Settled() {
 		c.ds.in.WakeReaper()
 	}
-	s.reindexed.Store(next)
+	s.Reindexed.Store(next)
 	return true, nil
 }
 
@@ -321,7 +311,7 @@ func (t *tx) reindex(d reindexed, sets bool) error {
 	if sets {
 		t.rebase(item)
 	}
-	if len(t.State.olders) == 0 {
+	if len(t.State.Olders) == 0 {
 		return nil
 	}
 	after := slices.Clone(d.after)

@@ -95,7 +95,7 @@ func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey,
 		if err != nil {
 			return itemLocation{}, pk, err
 		}
-		return itemLocation{EPK: s.min, Point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
+		return itemLocation{EPK: s.Min, Point: layout.AppendPointKey(nil, c.cid, s.Min, nil, "")}, pk, nil
 	}
 	pk, err := c.def.FullKey(pk, "")
 	return c.locate(pk, ""), pk, err
@@ -209,7 +209,7 @@ func (x *scriptTransaction) Apply(key definition.PartitionKey, op Operation) Ope
 	if err != nil {
 		return value.Failed(err)
 	}
-	if !x.t.Range.holds(p.EPK) {
+	if !x.t.Range.Holds(p.EPK) {
 		return value.Failed(scan.RangeGone(x.t.Range.ID))
 	}
 	return x.t.apply(p)

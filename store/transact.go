@@ -173,7 +173,7 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 		return page, err
 	}
 	state := c.viewState(t.State, t.now)
-	sp, err := scan.Resolve(state, t.State.inFormer(q.Scope))
+	sp, err := scan.Resolve(state, t.State.InFormer(q.Scope))
 	if err != nil {
 		return page, err
 	}

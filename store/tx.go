@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -22,8 +24,8 @@ type tx struct {
 	engine.Txn
 	ctx       context.Context // of the request; nil in background work
 	Container *Container
-	State     *containerState
-	Range     *partition
+	State     *container.State
+	Range     *container.Partition
 	now       int64
 
 	last   layout.Sequence // the last sequence taken; 0 if none
@@ -31,22 +33,22 @@ type tx struct {
 	// terms is the number of index entries written and removed, without those of ghosts. It determines the
 	// charge
 	terms    int
-	keeps    bool            // the container keeps all versions
-	shapes   []shapeName     // shapes whose record was found or created
-	listed   []shapeName     // shapes known in this transaction to have a record
-	full     bool            // there is no room for records of more shapes
-	wiped    bool            // all index entries of the slot have been deleted
-	feed     []feedWrite     // finish writes it, when the last sequence is known
-	history  []versionWrite  // the same
-	changed  []view.Entry    // reused by put and del
-	mem      layout.Room     // memory for keys
-	written  []*prepared     // operations whose items apply has written
-	blocked  *blocker        // the ghost that must be moved before the transaction can be done
-	one      [1]*prepared    // memory for written in the usual case
-	lint     definition.Lint // lint rules broken by what was written
-	expiries []expiryWrite   // written by finish
-	noted    *split.Notes    // receives touched for a split; nil if the range is not being split
-	touched  []uint64        // items that were written or removed
+	keeps    bool                  // the container keeps all versions
+	shapes   []container.ShapeName // shapes whose record was found or created
+	listed   []container.ShapeName // shapes known in this transaction to have a record
+	full     bool                  // there is no room for records of more shapes
+	wiped    bool                  // all index entries of the slot have been deleted
+	feed     []feedWrite           // finish writes it, when the last sequence is known
+	history  []versionWrite        // the same
+	changed  []view.Entry          // reused by put and del
+	mem      layout.Room           // memory for keys
+	written  []*prepared           // operations whose items apply has written
+	blocked  *blocker              // the ghost that must be moved before the transaction can be done
+	one      [1]*prepared          // memory for written in the usual case
+	lint     definition.Lint       // lint rules broken by what was written
+	expiries []expiryWrite         // written by finish
+	noted    *split.Notes          // receives touched for a split; nil if the range is not being split
+	touched  []uint64              // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches
 }
@@ -59,14 +61,14 @@ type stored struct {
 	dated bool   // put keeps its _ts
 }
 
-// begin fails with *elsewhereError if st is not the present state of the container.
-func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partition) error {
+// begin fails with *container.ElsewhereError if st is not the present state of the container.
+func (t *tx) begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition) error {
 	if err := c.writable(txn, st, s); err != nil {
 		return err
 	}
-	*t = tx{Txn: txn, Container: c, State: st, Range: s, now: c.moment(), keeps: st.retention() > 0,
+	*t = tx{Txn: txn, Container: c, State: st, Range: s, now: c.moment(), keeps: st.Retention() > 0,
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
-		mem: t.mem, noted: s.noted.Load()}
+		mem: t.mem, noted: s.Noted.Load()}
 	t.mem.Reset()
 	t.written = t.one[:0]
 	t.dues = dues{never, never}
@@ -77,7 +79,7 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partitio
 func (t *tx) take() layout.Sequence {
 	next, ok := t.last.Next()
 	if t.last == 0 || !ok {
-		next = layout.FirstOf(t.NextLSN(t.Range.scope))
+		next = layout.FirstOf(t.NextLSN(t.Range.Scope))
 	}
 	t.last = next
 	return next
@@ -89,9 +91,9 @@ func (t *tx) committed() {
 	t.Container.ds.purged.Add(uint64(t.purged))
 	t.Container.purged.Add(uint64(t.purged))
 	if t.wiped {
-		t.Range.shapes.forget()
+		t.Range.Shapes.Forget()
 	}
-	t.Range.shapes.learn(t.shapes, t.full)
+	t.Range.Shapes.Learn(t.shapes, t.full)
 	t.tellSplit()
 	t.rescanBehind()
 	for _, p := range t.written {
@@ -129,7 +131,7 @@ func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 }
 
 func (t *tx) itemKey(rid uint64) []byte {
-	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.Range.scope, layout.FamilyItem, rid))
+	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.Range.Scope, layout.FamilyItem, rid))
 }
 
 // load reads an item by its rid. It returns nil if there is none.
@@ -164,26 +166,26 @@ func (c *Container) item(of *stored) Item {
 
 // entries appends all keys of an item except its own, its feed entry and its index entries.
 func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
-	return t.Container.keys.AppendEntries(dst, &t.mem, t.Range.scope, &item.Item)
+	return t.Container.keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
 
 func (t *tx) live(item *stored) bool {
-	return !t.State.expired(&item.Head, item.Body, t.now) &&
-		!t.State.tombstoned(item.Head, func() []byte { return item.PK })
+	return !t.State.Expired(&item.Head, item.Body, t.now) &&
+		!t.State.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
 // put writes item over old, which is nil for a new item. It sets the item's sequence, and the rid of a new
 // one.
 func (t *tx) put(old, item *stored) error {
 	item.Head.Sequence = t.take()
-	item.Head.Slot = t.Range.number
+	item.Head.Slot = t.Range.Number
 	if !item.dated {
 		item.Head.Life.TS = t.now
 	}
-	item.Head.Life.Generation = t.State.policy().Generation
-	item.Head.Life.Base, item.Head.Life.Based = t.State.lives.Basis.Of(item.Body)
-	t.Container.note(markWrite, t.now)
-	item.RID = layout.ItemRID(t.Range.number, item.Head.Sequence)
+	item.Head.Life.Generation = t.State.Policy().Generation
+	item.Head.Life.Base, item.Head.Life.Based = t.State.Lives.Basis.Of(item.Body)
+	t.Container.note(container.MarkWrite, t.now)
+	item.RID = layout.ItemRID(t.Range.Number, item.Head.Sequence)
 	if old != nil {
 		item.RID = old.RID
 	}
@@ -226,7 +228,7 @@ func (t *tx) putTerms(old, item *stored) error {
 	}
 	t.charge(before)
 	t.charge(after)
-	t.diffTerms(before, after, len(t.State.olders) == 0)
+	t.diffTerms(before, after, len(t.State.Olders) == 0)
 	return nil
 }
 
@@ -293,7 +295,7 @@ func (t *tx) del(item *stored) error {
 // purge deletes a ghost with all its keys. If the ghost is to be moved to an expiry sink, it ends the
 // transaction with errBlocked.
 func (t *tx) purge(ghost *stored) error {
-	if t.State.moves(&ghost.Item) {
+	if t.State.Moves(&ghost.Item) {
 		t.blocked = &blocker{t.Container, t.Range, ghost.RID}
 		return errBlocked
 	}
@@ -311,10 +313,10 @@ func (t *tx) purge(ghost *stored) error {
 // reader it is a change with its own sequence, before that of the item that takes the ghost's place.
 func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 	t.purged++
-	logged := t.State.logsExpiryOf(&ghost.Item)
+	logged := t.State.LogsExpiryOf(&ghost.Item)
 	if t.keeps || logged {
 		kind := uint8(layout.Expired)
-		if t.State.tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
+		if t.State.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
 			kind = layout.Deleted
 		}
 		if logged = logged && kind == layout.Expired; t.keeps || logged {
@@ -330,7 +332,7 @@ func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 
 // charge counts the entries of a document that the indexing policy asks for.
 func (t *tx) charge(entries []index.Entry) {
-	t.terms += max(0, len(entries)-t.State.terms.Unnamed())
+	t.terms += max(0, len(entries)-t.State.Terms.Unnamed())
 }
 
 // owned appends the keys that belong to an item. Keys that contain a rid need not be read to know that they

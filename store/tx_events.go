@@ -15,12 +15,12 @@ type expiryWrite struct {
 
 // logExpiry adds the expiry of an item to the log, under the last sequence taken.
 func (t *tx) logExpiry(ghost *stored) {
-	at, ok := t.State.policy().ExpiresAt(t.State.life(&ghost.Item))
+	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.Item))
 	if !ok || at > t.now {
 		at = t.now // it expired under a former policy, by a floor
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
-		Kind: layout.Expired, Slot: t.Range.number, RID: ghost.RID, TS: t.now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
+		Kind: layout.Expired, Slot: t.Range.Number, RID: ghost.RID, TS: t.now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
 		Previous: layout.Image{Slot: ghost.Head.Slot, Sequence: ghost.Head.Sequence, TS: ghost.Head.Life.TS,
 			Body: ghost.Body},
 	}}})
@@ -39,7 +39,7 @@ func (t *tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
 		e.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyExpired, e.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyExpired, e.seq)),
 			e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
 	}
 }

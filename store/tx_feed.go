@@ -2,7 +2,7 @@ package store
 
 import (
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -23,13 +23,13 @@ type versionWrite struct {
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyFeed, f.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, f.seq)),
 			t.mem.Keep(f.entry.Append(t.mem.Free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]
 		v.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyVersions, v.seq)),
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyVersions, v.seq)),
 			v.entry.Append(make([]byte, 0, v.entry.Size())))
 	}
 	t.writeExpiries()
@@ -43,7 +43,7 @@ func (t *tx) dropFeed(seq layout.Sequence) {
 			return
 		}
 	}
-	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.scope, layout.FamilyFeed, seq)))
+	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq)))
 }
 
 // record adds a change to the feed of all versions, under the last sequence taken, if the container keeps
@@ -52,12 +52,12 @@ func (t *tx) record(kind uint8, old, item *stored) {
 	if !t.keeps {
 		return
 	}
-	t.Container.note(markWrite, t.now)
-	v := layout.Version{Kind: kind, Slot: t.Range.number, TS: t.now}
+	t.Container.note(container.MarkWrite, t.now)
+	v := layout.Version{Kind: kind, Slot: t.Range.Number, TS: t.now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.RID, old.Head.EPK, old.PK, old.ID
 		v.Previous = layout.Image{Slot: old.Head.Slot, Sequence: old.Head.Sequence, TS: old.Head.Life.TS}
-		if kind != layout.Expired || t.Container.ds.opts.TTLPreviousImage || t.State.asksPreviousOfDelete() {
+		if kind != layout.Expired || t.Container.ds.opts.TTLPreviousImage || t.State.AsksPreviousOfDelete() {
 			v.Previous.Body = old.Body
 		}
 	}
@@ -68,14 +68,6 @@ func (t *tx) record(kind uint8, old, item *stored) {
 		}
 	}
 	t.history = append(t.history, versionWrite{t.last, v})
-}
-
-// asksPreviousOfDelete reports whether the definition asks to keep the versions before deletes, which
-// include expiries. The version before a replace or a delete is always kept; the definition decides on
-// reading whether it is shown.
-func (st *containerState) asksPreviousOfDelete() bool {
-	mode, _ := st.spec.PreviousImages()
-	return mode&definition.PreviousOfDelete != 0
 }
 
 // setFloor records that the entries of a slot's feed of all versions up to a sequence have been deleted.

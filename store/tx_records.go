@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
@@ -10,25 +11,25 @@ import (
 
 // setShape writes the record of a shape.
 func (t *tx) setShape(name, record []byte) {
-	t.Set(layout.ShapeRecordKey(t.Range.scope, name), record)
+	t.Set(layout.ShapeRecordKey(t.Range.Scope, name), record)
 }
 
 // wipeTerms deletes all index entries of the slot.
 func (t *tx) wipeTerms() {
-	t.DeleteRange(layout.SlotFamily(t.Range.scope, layout.FamilyTerms))
-	t.DeleteRange(layout.SlotFamily(t.Range.scope, layout.FamilyComposite))
+	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyTerms))
+	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyComposite))
 	t.wiped, t.listed = true, t.listed[:0]
 }
 
 // setReindexed stores the rid up to which documents have been reindexed.
 func (t *tx) setReindexed(rid uint64) {
-	t.Set(layout.IndexedKey(t.Range.scope), layout.ReindexedValue(t.State.rec.IndexRound, rid))
+	t.Set(layout.IndexedKey(t.Range.Scope), layout.ReindexedValue(t.State.Rec.IndexRound, rid))
 }
 
 // setSwept stores the second of a purge. The store's clock is never behind it.
 func (t *tx) setSwept() {
-	t.Container.note(markPurge, t.now)
-	t.Set(layout.SweptKey(t.Range.scope), layout.Number(uint64(t.now)))
+	t.Container.note(container.MarkPurge, t.now)
+	t.Set(layout.SweptKey(t.Range.Scope), layout.Number(uint64(t.now)))
 }
 
 // setLease sets the end of an item's lease; 0 means no lease. It does not make a new version: nothing but
@@ -36,8 +37,8 @@ func (t *tx) setSwept() {
 func (t *tx) setLease(item *stored, until int64) {
 	item.Head.Life.LeaseUntil = until
 	t.setItem(item)
-	t.Container.note(markLease, t.now)
-	t.Set(layout.LeasedKey(t.Range.scope), layout.Number(uint64(t.now)))
+	t.Container.note(container.MarkLease, t.now)
+	t.Set(layout.LeasedKey(t.Range.Scope), layout.Number(uint64(t.now)))
 }
 
 // setItem writes the item's own key.
@@ -74,11 +75,11 @@ func (t *tx) noteDeadline(item *stored) {
 type dues struct{ written, deadline int64 }
 
 // rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have left
-// behind. It is called when the commit is visible: see partition.isPast.
+// behind. It is called when the commit is visible: see container.Partition.HasPassed.
 func (t *tx) rescanBehind() {
-	if t.dues.written != never && t.Range.hasPassed(layout.FamilyWritten, t.dues.written) ||
-		t.dues.deadline != never && t.Range.hasPassed(layout.FamilyDeadline, t.dues.deadline) {
-		t.Range.rescan.Store(true)
+	if t.dues.written != never && t.Range.HasPassed(layout.FamilyWritten, t.dues.written) ||
+		t.dues.deadline != never && t.Range.HasPassed(layout.FamilyDeadline, t.dues.deadline) {
+		t.Range.Rescan.Store(true)
 		t.Container.ds.in.WakeReaper()
 	}
 }
@@ -87,13 +88,13 @@ func (t *tx) rescanBehind() {
 // make a new version, and no feed shows it.
 func (t *tx) rebase(item *stored) {
 	before := item.Head.Life
-	after := t.State.life(&item.Item)
+	after := t.State.Life(&item.Item)
 	if before == after {
 		return
 	}
-	old := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.scope, before, item.RID))
+	old := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.Scope, before, item.RID))
 	item.Head.Life = after
-	key := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.scope, after, item.RID))
+	key := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.Scope, after, item.RID))
 	if string(old) != string(key) {
 		if len(old) > 0 {
 			t.Delete(old)
@@ -121,4 +122,28 @@ func (t *tx) readItem(rid uint64) (*stored, error) {
 		return nil, err
 	}
 	return &stored{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
+}
+
+// prefetch reads the items of several operations in one call, if the engine supports that. A read error is
+// not reported here but when the item is needed.
+func (t *tx) prefetch(list []*prepared) {
+	far, ok := t.Txn.(engine.Ahead)
+	if !ok {
+		return
+	}
+	var points, items [][]byte
+	for _, p := range list {
+		if p != nil {
+			points = append(points, p.Point)
+		}
+	}
+	far.Bring(points)
+	for _, point := range points {
+		if v, err := t.Get(point); err == nil {
+			if rid, ok := layout.NumberOf(v); ok {
+				items = append(items, t.itemKey(rid))
+			}
+		}
+	}
+	far.Bring(items)
 }

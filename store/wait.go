@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/mayflydb/mayfly/store/internal/container"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -144,7 +146,7 @@ func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool
 }
 
 func (w *waiter) checkQuiet(ctx context.Context) (quiet bool, err error) {
-	err = w.c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
+	err = w.c.inspect(ctx, func(state *view.State, _ *container.State, r engine.Reader) error {
 		w.out.Expiry.Now = state.Now
 		quiet = len(state.Tombstones) == 0 && len(state.Olders) == 0
 		for i := range state.Ranges {

@@ -63,9 +63,9 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 		return Receipt{}, nil, err
 	}
 	defer c.leave()
-	s := st.rangeOf(p.EPK)
+	s := st.RangeOf(p.EPK)
 	var t tx
-	at, err := c.ds.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
+	at, err := c.ds.eng.Update(wait, [][]byte{s.Scope}, func(txn engine.Txn) error {
 		wait.Begun.Store(true)
 		if err := t.begin(txn, c, st, s); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 	}
 	r := Receipt{Range: s.ID, Charge: value.ChargeFailure, Lint: t.lint}
 	if at != nil {
-		r.LSN = s.tell(at[0].LSN)
+		r.LSN = s.Show(at[0].LSN)
 	} else {
 		r.LSN = c.position(s)
 	}
@@ -145,7 +145,7 @@ func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id s
 
 // diesSoon reports whether an item expires before the reaper would by itself look at an idle range again.
 func (c *Container) diesSoon(l ttl.Life, now int64) bool {
-	at, ok := c.state.Load().policy().ExpiresAt(l)
+	at, ok := c.state.Load().Policy().ExpiresAt(l)
 	return ok && at-now <= reaperPatience
 }
 
