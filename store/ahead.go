@@ -3,13 +3,12 @@ package store
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
@@ -102,7 +101,7 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 	if id == "" {
 		return inspect.Place{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
-	p := c.locate(pk, id)
+	p := c.items.Locate(pk, id)
 	return inspect.Place{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
 }
 

@@ -2,16 +2,15 @@ package store
 
 import (
 	"context"
-	"errors"
-
-	"github.com/mayflydb/mayfly/store/internal/container"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
@@ -104,15 +103,15 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 
 // arrival is an expired document in the form in which the archive stores it.
 type arrival struct {
-	prepared
+	transaction.Prepared
 	s *container.Partition
 }
 
 // arrive converts a ghost of c to the document that the archive stores. It chooses a free id.
-func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
-	a := &arrival{prepared: prepared{kind: OperationCreate}}
+func (b *archiving) arrive(r engine.Reader, c *Container, ghost *transaction.Stored) (*arrival, error) {
+	a := &arrival{Prepared: transaction.Prepared{Kind: OperationCreate}}
 	at, _ := b.st.Policy().ExpiresAt(b.st.Life(&ghost.Item))
-	from := value.Archived{Item: &ghost.Item, Identity: &c.identity, Container: c.name, ExpiredAt: at}
+	from := value.Archived{Item: &ghost.Item, Identity: &c.items.Identity, Container: c.name, ExpiredAt: at}
 	for n := 0; ; n++ {
 		id := value.ArchiveID(&ghost.Item, n)
 		body := value.ArchiveBody(from, id, false)
@@ -121,9 +120,11 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 			body = value.ArchiveBody(from, id, true)
 			pk = b.archive.def.Extract(body)
 		}
-		a.itemLocation = b.archive.locate(pk, id)
+		a.Location = b.archive.items.Locate(pk, id)
 		a.s = b.to.RangeOf(a.EPK)
-		a.item = stored{Item: view.Item{Head: layout.Header{EPK: a.EPK}, Body: body, ID: id, PK: a.PK}}
+		a.Item = transaction.Stored{
+			Item: view.Item{Head: layout.Header{EPK: a.EPK}, Body: body, ID: id, PK: a.PK},
+		}
 		free, err := b.isFree(r, a)
 		if err != nil || free {
 			return a, err
@@ -156,25 +157,13 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 		b.to.Tombstoned(head, func() []byte { return a.PK }), nil
 }
 
-// errBlocked ends a transaction that would have to move a ghost but lacks the scopes for it: see
-// tx.blocked.
-var errBlocked = errors.New("a document that has expired must be moved first")
-
-// blocker is a ghost that must be moved before a transaction can go on, and whose scopes the transaction
-// lacks.
-type blocker struct {
-	c   *Container
-	s   *container.Partition
-	rid uint64
-}
-
-// clear moves the ghost.
-func (b *blocker) clear(ctx context.Context) error {
-	_, left, err := b.c.purge(ctx, b.s, []sweep.Candidate{{RID: b.rid}})
+// Purge implements transaction.Host.
+func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
+	_, left, err := (*Container)(c).purge(ctx, s, []sweep.Candidate{{RID: rid}})
 	if err == nil && len(left) > 0 {
 		err = &fault.Error{
 			Code:    fault.CodeTooLarge,
-			Message: "A document that has expired is in the way and cannot be moved to the archive of the container '" + b.c.name + "'.",
+			Message: "A document that has expired is in the way and cannot be moved to the archive of the container '" + c.name + "'.",
 			Hint:    "clear onExpire in the container's settings: the document is purged then",
 		}
 	}
@@ -186,14 +175,18 @@ type archiver struct {
 	archiving
 	c      *Container
 	ranges []*container.Partition // of the archive; the transaction has their scopes
-	t      *tx                    // of the container
-	there  []*tx                  // of the archive's ranges
+	t      *transaction.Tx        // of the container
+	there  []*transaction.Tx      // of the archive's ranges
 }
 
-func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (scopes [][]byte,
+func (a *archiver) scopes(
+	ctx context.Context,
+	s *container.Partition,
+	batch []sweep.Candidate,
+) (scopes [][]byte,
 	err error) {
 	seen := make(map[*container.Partition]bool)
-	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*stored) error {
+	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		for _, item := range items {
 			to, err := a.arrive(r, a.c, item)
 			if err != nil {
@@ -210,11 +203,11 @@ func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []s
 	return scopes, err
 }
 
-func (a *archiver) begin(t *tx) error {
+func (a *archiver) begin(t *transaction.Tx) error {
 	a.t, a.there = t, a.there[:0]
 	for _, s := range a.ranges {
-		there := new(tx)
-		if err := there.begin(t.Txn, a.archive, a.to, s); err != nil {
+		there := new(transaction.Tx)
+		if err := a.archive.begin(there, t.Txn, a.to, s); err != nil {
 			return err
 		}
 		a.there = append(a.there, there)
@@ -224,7 +217,7 @@ func (a *archiver) begin(t *tx) error {
 
 // take creates the document for a ghost in the archive. It returns false if the document belongs to a range
 // whose scope the transaction lacks; this could not be foreseen when the transaction began.
-func (a *archiver) take(ghost *stored) (taken bool, err error) {
+func (a *archiver) take(ghost *transaction.Stored) (taken bool, err error) {
 	to, err := a.arrive(a.t, a.c, ghost)
 	if err != nil {
 		return false, err
@@ -233,11 +226,11 @@ func (a *archiver) take(ghost *stored) (taken bool, err error) {
 		if t.Range != to.s {
 			continue
 		}
-		if err := t.create(to.Point, &to.item); err != nil {
-			a.t.blocked = t.blocked
+		if err := t.Create(to.Point, &to.Item); err != nil {
+			a.t.Blocked = t.Blocked
 			return false, err
 		}
-		t.written = append(t.written, &to.prepared)
+		t.Written = append(t.Written, &to.Prepared)
 		return true, nil
 	}
 	return false, nil
@@ -245,14 +238,14 @@ func (a *archiver) take(ghost *stored) (taken bool, err error) {
 
 func (a *archiver) finish() {
 	for _, t := range a.there {
-		t.finish()
+		t.Finish()
 	}
 }
 
 func (a *archiver) leave(committed bool) {
 	if committed {
 		for _, t := range a.there {
-			t.committed()
+			a.archive.committed(t)
 		}
 	}
 	a.archive.leave()

@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -38,6 +37,9 @@ func (c *Container) note(k container.Mark, t int64) {
 	c.marks.Note(k, t)
 	c.d.clock.Raise(t)
 }
+
+// Note implements transaction.Host.
+func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).note(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.

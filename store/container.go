@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/lint"
 	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
@@ -29,10 +29,9 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def, keys and identity never change. They are derived from the spec and the record.
-	def      definition.PartitionKeyDefinition
-	keys     view.Keys
-	identity view.Identity
+	// def and items never change. They are derived from the spec and the record.
+	def   definition.PartitionKeyDefinition
+	items transaction.Container
 
 	// gate keeps the policy and the present moment consistent: writes, purges and readers of the policy
 	// hold it shared, a change of state holds it exclusively. state is replaced as a whole, under the gate.
@@ -124,12 +123,16 @@ func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(
 func newContainer(d *Database, rec record.Container, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
 		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
-		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
-		identity: view.Identity{Database: d.rec.Num, CID: rec.CID,
-			Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
+		items: transaction.Container{
+			Keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
+			Identity: view.Identity{Database: d.rec.Num, CID: rec.CID,
+				Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
+			PreviousImage: d.ds.opts.TTLPreviousImage, Lenient: d.ds.opts.Lenient,
+		},
 		gate: host.NewGate(), splitting: host.NewMutex(), count: itemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
 	}
+	c.items.Items, c.items.Host = (*itemOwner)(c), (*itemOwner)(c)
 	st := &container.State{Rec: rec, Spec: spec, Vectors: spec.Vectors()}
 	if err := st.Compile(); err != nil {
 		return nil, err
@@ -162,7 +165,7 @@ func (c *Container) Info() ContainerInfo {
 func (c *Container) RID() string { return layout.RIDText(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) }
 
 // self returns the container's rid path, with its trailing slash.
-func (c *Container) self() string { return string(c.identity.AppendSelf(nil)) }
+func (c *Container) self() string { return string(c.items.Identity.AppendSelf(nil)) }
 
 // versionBits is the number of low bits of a version that hold bits of the container's number.
 const versionBits = 12

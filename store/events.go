@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // A container whose settings ask for expiry events keeps a log of its expiries: the key family e, with one
@@ -49,14 +49,14 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 		for _, s := range next.Ranges {
 			switch {
 			case on && !was:
-				setExpiryFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
+				transaction.SetExpiryFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
 			case was && !on:
-				dropExpiries(t, layout.SlotFamily(s.Scope, layout.FamilyExpired))
+				transaction.DropExpiries(t, layout.SlotFamily(s.Scope, layout.FamilyExpired))
 			}
 		}
 		for _, name := range old.Subscribers() {
 			if !kept[name] {
-				dropConfirmed(t, c.cid, name)
+				transaction.DropConfirmed(t, c.cid, name)
 			}
 		}
 		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.Rec)
@@ -71,7 +71,12 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 
 // trimExpiries deletes the entries of a slot's log that are older than its retention. next is the second at
 // which there will be more to delete.
-func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *container.Partition, now int64) (more bool,
+func (c *Container) trimExpiries(
+	ctx context.Context,
+	st *container.State,
+	s *container.Partition,
+	now int64,
+) (more bool,
 	next int64, err error) {
 	window := st.EventRetention()
 	old, err := c.findExpiredEntries(ctx, s, layout.FamilyExpired, window, now,
@@ -96,8 +101,8 @@ func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *co
 		}
 		below := layout.SlotFamily(s.Scope, layout.FamilyExpired)
 		below.End = layout.AppendSequenceKey(nil, s.Scope, layout.FamilyExpired, old.last)
-		dropExpiries(t, below)
-		setExpiryFloor(t, s.Scope, old.last, old.ts)
+		transaction.DropExpiries(t, below)
+		transaction.SetExpiryFloor(t, s.Scope, old.last, old.ts)
 		t.Relax()
 		return nil
 	})
@@ -105,8 +110,13 @@ func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *co
 }
 
 // announceExpired logs the expiries of items that the reaper may not purge yet.
-func (c *Container) announceExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
-	limit int) (more bool, next int64, err error) {
+func (c *Container) announceExpired(
+	ctx context.Context,
+	st *container.State,
+	s *container.Partition,
+	now int64,
+	limit int,
+) (more bool, next int64, err error) {
 	l := sweep.NewLook(st.Policy(), s.Scope, &s.Announcing, now, limit)
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return false, never, err
@@ -131,32 +141,32 @@ func (c *Container) announceBatch(ctx context.Context, s *container.Partition, b
 		return 0, nil, err
 	}
 	defer c.leave()
-	var t tx
+	var t transaction.Tx
 	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
-		if err := t.begin(txn, c, st, s); err != nil {
+		if err := c.begin(&t, txn, st, s); err != nil {
 			return err
 		}
 		alive = survivors
-		var ghosts []*stored
+		var ghosts []*transaction.Stored
 		var err error
-		if judged, ghosts, err = t.judge(batch, &alive); err != nil {
+		if judged, ghosts, err = t.Judge(batch, &alive); err != nil {
 			return err
 		}
 		for _, g := range ghosts {
 			if st.LogsExpiryOf(&g.Item) && !st.Tombstoned(g.Head, func() []byte { return g.PK }) {
-				t.announce(g)
+				t.Announce(g)
 			}
 		}
-		if len(t.expiries) > 0 {
-			t.setSwept()
+		if t.Logs() {
+			t.SetSwept()
 		}
-		t.finish()
+		t.Finish()
 		t.Relax()
 		return nil
 	})
 	if err != nil {
 		return 0, nil, err
 	}
-	t.committed()
+	c.committed(&t)
 	return judged, alive, nil
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Expirations returns up to limit entries (0: 100) of the container's log of expiries that follow a
@@ -29,19 +29,23 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 		return ExpirationsPage{}, err
 	}
 	var r feed.LogReader
-	err = c.withSources(ctx, Scope{}, func(sp *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
-		r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
-			Share: max(1, PageLimit(limit)/len(sources))}
-		for i, src := range sources {
-			r.At[i] = from.Of(src.Range)
-		}
-		for i, src := range sources {
-			if err := r.Fill(src, i); err != nil {
-				return err
+	err = c.withSources(
+		ctx,
+		Scope{},
+		func(sp *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+			r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
+				Share: max(1, PageLimit(limit)/len(sources))}
+			for i, src := range sources {
+				r.At[i] = from.Of(src.Range)
 			}
-		}
-		return nil
-	})
+			for i, src := range sources {
+				if err := r.Fill(src, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	)
 	if err != nil {
 		return ExpirationsPage{}, err
 	}
@@ -55,10 +59,14 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	defer c.ds.in.Leave()
 	var sp *scan.Span
 	var ranges []*container.Partition
-	err := c.withSources(ctx, Scope{}, func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
-		sp, ranges = s, in
-		return feed.KeepsLog(sources[0].State)
-	})
+	err := c.withSources(
+		ctx,
+		Scope{},
+		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
+			sp, ranges = s, in
+			return feed.KeepsLog(sources[0].State)
+		},
+	)
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +158,7 @@ func (c *Container) confirm(ctx context.Context, name, position string) error {
 		if err := st.Current(t.Mark(st.Ranges[0].Scope)); err != nil {
 			return err
 		}
-		setConfirmed(t, c.cid, name, position)
+		transaction.SetConfirmed(t, c.cid, name, position)
 		return nil
 	})
 	return classify.ToFault(err)

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Expiry sinks: the items that expire in a container can be moved somewhere else, in the transaction that
@@ -27,9 +27,9 @@ type expirySink interface {
 	scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) ([][]byte, error)
 	// begin begins the sink's part of transaction t, which has these scopes. A repeated transaction calls
 	// it again.
-	begin(t *tx) error
+	begin(t *transaction.Tx) error
 	// take moves a ghost to the sink. It returns false if that needs a scope which the transaction lacks.
-	take(ghost *stored) (taken bool, err error)
+	take(ghost *transaction.Stored) (taken bool, err error)
 	// finish ends the sink's part: no more ghosts follow.
 	finish()
 	// leave releases the locks of both sides. committed reports whether the transaction was committed.
@@ -58,10 +58,15 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 
 // withMoved calls fn, in a view, with the candidates that have expired and are to be moved. It does not
 // call fn if there are none.
-func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition, batch []sweep.Candidate,
-	fn func(r engine.Reader, items []*stored) error) error {
+func (c *Container) withMoved(
+	ctx context.Context,
+	st *container.State,
+	s *container.Partition,
+	batch []sweep.Candidate,
+	fn func(r engine.Reader, items []*transaction.Stored) error,
+) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
-		var items []*stored
+		var items []*transaction.Stored
 		for _, cand := range batch {
 			v, err := r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, cand.RID))
 			if isAbsent(err) {
@@ -70,7 +75,7 @@ func (c *Container) withMoved(ctx context.Context, st *container.State, s *conta
 			if err != nil {
 				return err
 			}
-			item, err := c.decode(cand.RID, v)
+			item, err := c.items.Decode(cand.RID, v)
 			if err != nil {
 				return err
 			}
@@ -91,10 +96,10 @@ type noSink struct{ c *Container }
 func (noSink) scopes(context.Context, *container.Partition, []sweep.Candidate) ([][]byte, error) {
 	return nil, nil
 }
-func (noSink) begin(*tx) error            { return nil }
-func (noSink) take(*stored) (bool, error) { return true, nil }
-func (noSink) finish()                    {}
-func (h noSink) leave(bool)               { h.c.leave() }
+func (noSink) begin(*transaction.Tx) error            { return nil }
+func (noSink) take(*transaction.Stored) (bool, error) { return true, nil }
+func (noSink) finish()                                {}
+func (h noSink) leave(bool)                           { h.c.leave() }
 
 // tenantSink is an expiry sink that belongs to another tenant.
 type tenantSink struct {
@@ -110,9 +115,14 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
-			Code:    fault.CodeUnavailable,
-			Message: fmt.Sprintf("The %s '%s', the expiry sink of '%s', is missing.", to.Kind, to.Name, c.name),
-			Hint:    "clear onExpire in the container's settings", Err: err,
+			Code: fault.CodeUnavailable,
+			Message: fmt.Sprintf(
+				"The %s '%s', the expiry sink of '%s', is missing.",
+				to.Kind,
+				to.Name,
+				c.name,
+			),
+			Hint: "clear onExpire in the container's settings", Err: err,
 		}
 	}
 	h := &tenantSink{c: c}
@@ -137,15 +147,19 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 }
 
 // dead returns a ghost in the form in which the expiry sink receives it.
-func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
+func (h *tenantSink) dead(ghost *transaction.Stored) host.ExpiredItem {
 	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (scopes [][]byte,
+func (h *tenantSink) scopes(
+	ctx context.Context,
+	s *container.Partition,
+	batch []sweep.Candidate,
+) (scopes [][]byte,
 	err error) {
-	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
+	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		dead := make([]host.ExpiredItem, len(items))
 		for i, item := range items {
 			dead[i] = h.dead(item)
@@ -156,7 +170,7 @@ func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch [
 	return scopes, err
 }
 
-func (h *tenantSink) begin(t *tx) error {
+func (h *tenantSink) begin(t *transaction.Tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
 	return nil
@@ -164,7 +178,7 @@ func (h *tenantSink) begin(t *tx) error {
 
 // take is expirySink.take. If the sink refuses even the first ghost, no other transaction would succeed
 // either, and the purge fails.
-func (h *tenantSink) take(ghost *stored) (taken bool, err error) {
+func (h *tenantSink) take(ghost *transaction.Stored) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -31,7 +30,7 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 		for _, s := range c.state.Load().Ranges {
 			it := r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
 			for it.Next() {
-				item, err := c.decode(layout.KeyRID(it.Key()), it.Value())
+				item, err := c.items.Decode(layout.KeyRID(it.Key()), it.Value())
 				if err != nil {
 					return errors.Join(err, it.Close())
 				}

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Containers that delete themselves when nobody uses them.
@@ -150,7 +150,7 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 		if err != nil || rec.CID != c.cid {
 			return err
 		}
-		setUsed(t, c.cid, until)
+		transaction.SetUsed(t, c.cid, until)
 		if relaxed {
 			t.Relax()
 		}

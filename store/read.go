@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -27,7 +26,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	defer c.endUse()
 	pk, err := c.def.FullKey(pk, id)
 	if err == nil && id == "" {
-		err = itemNotFound()
+		err = transaction.ItemNotFound()
 	}
 	if err != nil {
 		return Item{}, c.refused(), err
@@ -35,7 +34,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return Item{}, c.refused(), err
 	}
-	p := c.locate(pk, id)
+	p := c.items.Locate(pk, id)
 	var it Item
 	var position uint64
 	var s *container.Partition
@@ -57,16 +56,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 		return Item{}, c.receipt(s, value.ChargeNotFound), classify.ToFault(err)
 	}
 	r := Receipt{Range: s.ID, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
-	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
-}
-
-// checkIfNoneMatch fails with CodeNotModified if the reader already has this version, or if condition is
-// "*".
-func checkIfNoneMatch(condition string, it Item) error {
-	if condition != "" && (condition == "*" || layout.ETagMatches(condition, it.ETag())) {
-		return fault.New(fault.CodeNotModified, "The item has not changed.")
-	}
-	return nil
+	return it, r, transaction.CheckIfNoneMatch(o.IfNoneMatch, it)
 }
 
 func (c *Container) receipt(s *container.Partition, charge float64) Receipt {
@@ -99,7 +89,7 @@ func (c *Container) settled(ctx context.Context, s *container.Partition, at engi
 }
 
 // moved reports whether p does not lie in range s any more, because s has been split.
-func (c *Container) moved(p itemLocation, s *container.Partition) bool {
+func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
 	return c.state.Load().RangeOf(p.EPK) != s
 }
 
@@ -107,13 +97,18 @@ func (c *Container) moved(p itemLocation, s *container.Partition) bool {
 // leads to the right item or to none; if to none, the point key is read again. The answer, an item or its
 // absence, is durable. position is the position of the range at that moment. Errors must be ignored if the
 // range has been split meanwhile.
-func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition, p itemLocation,
-	now int64) (it Item,
+func (c *Container) get(
+	ctx context.Context,
+	st *container.State,
+	s *container.Partition,
+	p transaction.Location,
+	now int64,
+) (it Item,
 	position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
-		if err == nil && p.named(v) {
+		if err == nil && p.Named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 		}
 		if err != nil && !isAbsent(err) {
@@ -137,9 +132,9 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 		}
 		v, at, err = c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if isAbsent(err) && c.moved(p, s) {
-			return Item{}, 0, itemNotFound()
+			return Item{}, 0, transaction.ItemNotFound()
 		}
-		if isAbsent(err) || err == nil && !p.named(v) {
+		if isAbsent(err) || err == nil && !p.Named(v) {
 			continue // it was deleted or renamed between the two reads
 		}
 		if err != nil {
@@ -149,13 +144,6 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 	}
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.ID)
-}
-
-// named reports whether a stored value found by its point key still has the id of p. Only the value of a
-// renamed item must be checked.
-func (p *itemLocation) named(value []byte) bool {
-	h, body, err := layout.DecodeItem(value)
-	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.ID
 }
 
 // maxLookups is how often a point read may lose the race against a delete and a create of the same id.
@@ -169,8 +157,14 @@ type found struct {
 	at    engine.Position
 }
 
-func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition, p itemLocation, f found,
-	now int64) (Item, uint64, error) {
+func (c *Container) answer(
+	ctx context.Context,
+	st *container.State,
+	s *container.Partition,
+	p transaction.Location,
+	f found,
+	now int64,
+) (Item, uint64, error) {
 	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
@@ -193,14 +187,19 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.
-func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition, at engine.Position) error {
+func (c *Container) absent(
+	ctx context.Context,
+	st *container.State,
+	s *container.Partition,
+	at engine.Position,
+) error {
 	if err := st.Current(at.Mark); err != nil {
 		return err
 	}
 	if _, err := c.settled(ctx, s, at, 0); err != nil {
 		return err
 	}
-	return itemNotFound()
+	return transaction.ItemNotFound()
 }
 
 // ReadMany reads items by their keys, in the order of keys. Items that do not exist are left out.
@@ -279,11 +278,11 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := st.RangeOf(c.locate(pk, "").EPK)
+	s := st.RangeOf(c.items.Locate(pk, "").EPK)
 	if err := c.checkSession(s, o.Session); err != nil {
 		return c.receipt(s, value.ChargeNotFound), err
 	}
-	return c.receipt(s, value.ChargeNotFound), itemNotFound()
+	return c.receipt(s, value.ChargeNotFound), transaction.ItemNotFound()
 }
 
 func (c *Container) resolve(ctx context.Context, st *container.State, now int64, n uint64) (Key, error) {
@@ -301,15 +300,15 @@ func (c *Container) resolve(ctx context.Context, st *container.State, now int64,
 		if err != nil {
 			continue
 		}
-		item, err := c.decode(n, v)
+		item, err := c.items.Decode(n, v)
 		if err != nil {
 			return Key{}, classify.ToFault(err)
 		}
-		t := tx{State: st, now: now}
-		if !t.live(item) {
+		t := transaction.Tx{State: st, Now: now}
+		if !t.Live(item) {
 			break
 		}
 		return Key{Partition: c.def.Extract(item.Body), ID: item.ID}, nil
 	}
-	return Key{}, itemNotFound()
+	return Key{}, transaction.ItemNotFound()
 }

@@ -1,18 +1,15 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"slices"
-
-	"github.com/mayflydb/mayfly/store/internal/container"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
-	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -82,7 +79,12 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 }
 
 // sweep is Sweep; force ignores everything that holds the reaper back.
-func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept, error) {
+func (c *Container) sweep(
+	ctx context.Context,
+	s *container.Partition,
+	limit int,
+	force bool,
+) (ttl.Swept, error) {
 	rescan := s.Rescan.Swap(false)
 	st, now, _, err := c.look(ctx)
 	if ctx.Err() != nil {
@@ -119,15 +121,8 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		more, next, err = c.announceExpired(ctx, st, s, now, limit)
 		out.More, out.Next = out.More || more, min(out.Next, next)
 	}
-	if err == nil && !out.More && st.EventRetention() > 0 {
-		var next int64
-		out.More, next, err = c.trimExpiries(ctx, st, s, now)
-		out.Next = min(out.Next, next)
-	}
-	if err == nil && !out.More && st.Retention() > 0 {
-		var next int64
-		out.More, next, err = c.trimVersions(ctx, st, s, now)
-		out.Next = min(out.Next, next)
+	if err == nil && !out.More {
+		err = c.trim(ctx, st, s, now, &out)
 	}
 	if err != nil {
 		s.Rescan.Store(true)
@@ -138,6 +133,21 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		}
 	}
 	return out, classify.ToFault(err)
+}
+
+// trim deletes the entries of a slot's log of expiries and feed of all versions that are too old.
+func (c *Container) trim(ctx context.Context, st *container.State, s *container.Partition, now int64,
+	out *ttl.Swept) (err error) {
+	var next int64
+	if st.EventRetention() > 0 {
+		out.More, next, err = c.trimExpiries(ctx, st, s, now)
+		out.Next = min(out.Next, next)
+	}
+	if err == nil && !out.More && st.Retention() > 0 {
+		out.More, next, err = c.trimVersions(ctx, st, s, now)
+		out.Next = min(out.Next, next)
+	}
+	return err
 }
 
 // sweepExpired purges expired items, as many as h has room for.
@@ -177,10 +187,10 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batc
 	purged int,
 	alive []sweep.Candidate, err error) {
 	for {
-		var blocked *blocker
+		var blocked *transaction.Blocker
 		judged, purged, alive, blocked, err = c.tryPurge(ctx, s, batch)
 		if blocked != nil {
-			if err = blocked.clear(ctx); err == nil {
+			if err = blocked.Clear(ctx); err == nil {
 				continue
 			}
 		}
@@ -200,7 +210,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batc
 // tryPurge is purgeBatch without retries.
 func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
-	alive []sweep.Candidate, blocked *blocker, err error) {
+	alive []sweep.Candidate, blocked *transaction.Blocker, err error) {
 	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
@@ -211,77 +221,41 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch 
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}
-	var t tx
+	var t transaction.Tx
 	_, err = c.ds.eng.Update(ctx, append([][]byte{s.Scope}, scopes...), func(txn engine.Txn) error {
-		if err := t.begin(txn, c, st, s); err != nil {
+		if err := c.begin(&t, txn, st, s); err != nil {
 			return err
 		}
 		if err := h.begin(&t); err != nil {
 			return err
 		}
 		alive = alive[:0]
-		n, ghosts, err := t.judge(batch, &alive)
+		n, ghosts, err := t.Judge(batch, &alive)
 		if err != nil {
 			return err
 		}
 		judged = n
-		late, err := t.purgeAll(ghosts, h)
+		late, err := t.PurgeAll(ghosts, h.take)
 		if err != nil {
 			return err
 		}
 		if late != nil { // the late item and the rest are left to the next transaction
 			judged, alive = before(batch, late.RID, alive)
 		}
-		if t.purged > 0 {
-			t.setSwept()
+		if t.Purged > 0 {
+			t.SetSwept()
 		}
-		t.finish()
+		t.Finish()
 		h.finish()
 		t.Relax()
 		return nil
-	}, itemKeys(s, batch)...)
+	}, transaction.ItemKeys(s, batch)...)
 	if err != nil {
-		return 0, 0, nil, t.blocked, err
+		return 0, 0, nil, t.Blocked, err
 	}
-	t.committed()
+	c.committed(&t)
 	committed = true
-	return judged, t.purged, alive, nil, nil
-}
-
-// purgeAll removes ghosts, and moves those that are to be moved. late is the first ghost that the expiry
-// sink has not taken, nil if it has taken all.
-func (t *tx) purgeAll(ghosts []*stored, h expirySink) (late *stored, err error) {
-	var keys []view.Entry
-	ends := make([]int, len(ghosts))
-	for i, g := range ghosts {
-		if keys, err = t.owned(keys, g); err != nil {
-			return nil, err
-		}
-		ends[i] = len(keys)
-	}
-	from := 0
-	for i, g := range ghosts {
-		if t.State.Moves(&g.Item) {
-			if taken, err := h.take(g); err != nil || !taken {
-				return g, err
-			}
-		}
-		t.purgeWith(g, keys[from:ends[i]])
-		from = ends[i]
-	}
-	return nil, nil
-}
-
-// itemKeys returns the keys of the candidates' items.
-func itemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
-	keys := make([][]byte, len(batch))
-	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
-	for i, cand := range batch {
-		n := len(mem)
-		mem = layout.AppendSlotKey(mem, s.Scope, layout.FamilyItem, cand.RID)
-		keys[i] = mem[n:len(mem):len(mem)]
-	}
-	return keys
+	return judged, t.Purged, alive, nil, nil
 }
 
 // before returns how many candidates of batch precede the one with the given rid, and those of alive that
@@ -292,45 +266,4 @@ func before(batch []sweep.Candidate, rid uint64, alive []sweep.Candidate) (n int
 		return slices.ContainsFunc(batch[n:], func(late sweep.Candidate) bool { return late.RID == cand.RID })
 	})
 	return n, left
-}
-
-// purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
-const purgeBytes = 4 << 20
-
-// judge reads the candidates, as many as fit into a transaction, and returns the expired ones. It appends
-// to alive those that are alive and whose entry still belongs to them. The rids of a batch mostly rise, so
-// one iterator that moves forward is faster than single gets.
-func (t *tx) judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*stored,
-	err error) {
-	it := t.Scan(layout.SlotFamily(t.Range.Scope, layout.FamilyItem), false)
-	defer func() {
-		if cerr := it.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	var key []byte
-	bytesRead := 0
-	for _, cand := range batch {
-		if bytesRead > purgeBytes {
-			break
-		}
-		judged++
-		key = layout.AppendSlotKey(key[:0], t.Range.Scope, layout.FamilyItem, cand.RID)
-		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
-			continue
-		}
-		item, err := t.Container.decode(cand.RID, bytes.Clone(it.Value()))
-		switch {
-		case err != nil:
-			return judged, nil, err
-		case !cand.Names(item.Head.Life):
-		case t.live(item):
-			cand.Next, _ = t.State.Policy().ExpiresAt(t.State.Life(&item.Item))
-			*alive = append(*alive, cand)
-		default:
-			ghosts = append(ghosts, item)
-			bytesRead += len(item.Body)
-		}
-	}
-	return judged, ghosts, nil
 }

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 )
 
 // Tests of behaviour that depends on purges can hold them back: completely (PauseReaper), one by one (Reap

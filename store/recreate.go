@@ -101,7 +101,10 @@ func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found
 	err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.Former) error {
-			i := slices.IndexFunc(former.Containers, func(c record.FormerContainer) bool { return c.RID == rid })
+			i := slices.IndexFunc(
+				former.Containers,
+				func(c record.FormerContainer) bool { return c.RID == rid },
+			)
 			if i < 0 {
 				return ctx.Err()
 			}

@@ -3,17 +3,15 @@ package store
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
-
-	"github.com/mayflydb/mayfly/store/internal/container"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -171,22 +169,13 @@ func (c *Container) endReindex(ctx context.Context, st *container.State) (more b
 	return more, err
 }
 
-// reindexed is a document with its new and old index entries, as of one version.
-type reindexed struct {
-	rid    uint64
-	seq    layout.Sequence
-	after  []index.Entry   // by the present policy
-	before [][]index.Entry // by each of the older ones
-	size   int             // of all of them, in bytes
-}
-
 // reindexSome reindexes a few documents of a slot. same is false if st's policy is not the present one any
 // more.
 func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
 	err error) {
 	if st.Terms.Policy().Mode == index.None && st.Lives.Settled() {
-		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *tx) error {
-			t.wipeTerms()
+		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *transaction.Tx) error {
+			t.WipeTerms()
 			return nil
 		})
 	}
@@ -195,21 +184,27 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 	if err != nil {
 		return true, err
 	}
-	if len(found) == 1 && found[0].size > reindexBytes {
-		same, err = c.reindexTxn(ctx, st, s, at, func(t *tx) error { return t.reindex(found[0], false) })
+	if len(found) == 1 && found[0].Size > reindexBytes {
+		same, err = c.reindexTxn(
+			ctx,
+			st,
+			s,
+			at,
+			func(t *transaction.Tx) error { return t.Reindex(found[0], false) },
+		)
 		if !same || err != nil {
 			return same, err
 		}
-		found[0].before = nil
+		found[0].Before = nil
 	}
-	return c.reindexTxn(ctx, st, s, next, func(t *tx) error {
+	return c.reindexTxn(ctx, st, s, next, func(t *transaction.Tx) error {
 		for _, d := range found {
-			if err := t.reindex(d, true); err != nil {
+			if err := t.Reindex(d, true); err != nil {
 				return err
 			}
 		}
 		if next == layout.AllReindexed && st.Terms.Policy().Mode == index.None {
-			t.wipeTerms() // the records of shapes
+			t.WipeTerms() // the records of shapes
 		}
 		return nil
 	})
@@ -218,7 +213,7 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 // remake makes the index entries of the documents after rid at, a few at a time. next is the rid to
 // continue from.
 func (c *Container) remake(ctx context.Context, st *container.State, s *container.Partition,
-	at uint64) (found []reindexed,
+	at uint64) (found []transaction.Reindexed,
 	next uint64, err error) {
 	next = layout.AllReindexed
 	err = c.ds.view(ctx, func(r engine.Reader) error {
@@ -226,14 +221,14 @@ func (c *Container) remake(ctx context.Context, st *container.State, s *containe
 		rg.Start = layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, at+1)
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {
-			d, err := remakeOne(st, s, it.Key(), it.Value())
+			d, err := transaction.RemakeOne(st, s, it.Key(), it.Value())
 			if err != nil {
 				it.Close()
 				return err
 			}
-			size += d.size
+			size += d.Size
 			if n := len(found); n == reindexBatch || n > 0 && size > reindexBytes {
-				next = found[n-1].rid
+				next = found[n-1].RID
 				break
 			}
 			found = append(found, d)
@@ -243,33 +238,9 @@ func (c *Container) remake(ctx context.Context, st *container.State, s *containe
 	return found, next, err
 }
 
-func remakeOne(st *container.State, s *container.Partition, key, value []byte) (reindexed, error) {
-	rid, ok := layout.SlotKeyNumber(key)
-	head, body, err := layout.DecodeItem(value)
-	if !ok || err != nil {
-		return reindexed{}, errors.Join(engine.ErrCorrupt, err)
-	}
-	d := reindexed{rid: rid, seq: head.Sequence}
-	entries := func(x *index.Indexer) []index.Entry {
-		list := view.AppendTerms(nil, x, s.Scope, &view.Item{RID: rid, Head: head, Body: body})
-		for _, e := range list {
-			d.size += len(e.Key) + len(e.Value)
-		}
-		return list
-	}
-	if len(st.Olders) == 0 {
-		return d, nil // only its place in the index of expiry may be wrong
-	}
-	d.after = entries(st.Terms)
-	for _, old := range st.Olders {
-		d.before = append(d.before, entries(old))
-	}
-	return d, nil
-}
-
 // reindexTxn runs fn as a transaction of the reindexer and stores next as its progress.
 func (c *Container) reindexTxn(ctx context.Context, st *container.State, s *container.Partition, next uint64,
-	fn func(*tx) error) (same bool, err error) {
+	fn func(*transaction.Tx) error) (same bool, err error) {
 	now, _, err := c.enter(ctx)
 	if err != nil {
 		return true, err
@@ -278,62 +249,25 @@ func (c *Container) reindexTxn(ctx context.Context, st *container.State, s *cont
 	if now.Terms != st.Terms {
 		return false, nil
 	}
-	var t tx
+	var t transaction.Tx
 	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
-		if err := t.begin(txn, c, now, s); err != nil {
+		if err := c.begin(&t, txn, now, s); err != nil {
 			return err
 		}
 		if err := fn(&t); err != nil {
 			return err
 		}
-		t.setReindexed(next)
+		t.SetReindexed(next)
 		t.Relax()
 		return nil
 	})
 	if err != nil {
 		return true, err
 	}
-	t.committed()
+	c.committed(&t)
 	if !now.Lives.Settled() {
 		c.ds.in.WakeReaper()
 	}
 	s.Reindexed.Store(next)
 	return true, nil
-}
-
-// reindex gives an item the entries of the present policy and deletes those that only older ones have,
-// unless the item has been written since d was made. If sets is false it only deletes.
-func (t *tx) reindex(d reindexed, sets bool) error {
-	item, err := t.readItem(d.rid)
-	if err != nil || item == nil || item.Head.Sequence != d.seq {
-		return err
-	}
-	if sets {
-		t.rebase(item)
-	}
-	if len(t.State.Olders) == 0 {
-		return nil
-	}
-	after := slices.Clone(d.after)
-	if err := t.listShape(after, !sets); err != nil {
-		return err
-	}
-	var before []index.Entry
-	for _, old := range d.before {
-		n := len(before)
-		before = append(before, old...)
-		if err := t.listShape(before[n:], true); err != nil {
-			return err
-		}
-	}
-	before = sortTerms(before)
-	if !sets {
-		before = slices.DeleteFunc(before, func(e index.Entry) bool {
-			_, found := slices.BinarySearchFunc(after, e, view.CompareTerms)
-			return found
-		})
-		after = nil
-	}
-	t.diffTerms(before, after, false)
-	return nil
 }

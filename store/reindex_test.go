@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/store/internal/transaction"
+
 	"github.com/mayflydb/mayfly/store/internal/container"
 
 	"go.uber.org/goleak"
@@ -298,13 +300,13 @@ func TestDraftGoesStale(t *testing.T) {
 		},
 	} {
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","a":1,"b":2}`, i)
-		d, err := g.c.draft(definition.PartitionKey{}, body)
+		d, err := g.c.items.Draft(g.c.state.Load(), g.c.moment(), definition.PartitionKey{}, body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		meanwhile()
-		if _, err := g.c.update(t.Context(), d.itemLocation,
-			func(t *tx) error { return t.create(d.Point, &d.item) }); err != nil {
+		if _, err := g.c.update(t.Context(), d.Location,
+			func(t *transaction.Tx) error { return t.Create(d.Point, &d.Item) }); err != nil {
 			t.Fatal(err)
 		}
 		g.check()

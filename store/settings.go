@@ -4,15 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-
-	"github.com/mayflydb/mayfly/store/internal/container"
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -149,7 +147,7 @@ func (c *Container) checkArchive(name string) error {
 				"The archives go round in a circle: what expires in '"+c.name+
 					"' would come back to it from '"+name+"'.")
 		}
-		if a.keys.Unique.Len() > 0 {
+		if a.items.Keys.Unique.Len() > 0 {
 			return fault.New(fault.CodeBadRequest,
 				"The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
 		}
@@ -190,27 +188,4 @@ func (c *Container) checkDrop() error {
 		}
 	}
 	return nil
-}
-
-// lowerTTL reduces the ttl of an item that is about to be written to the container's default, if the
-// settings make that the upper limit. It changes both the document and its header.
-func (t *tx) lowerTTL(item *stored) {
-	limit, own := t.State.Policy().Default, item.Head.Life.Own
-	if !t.State.Rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {
-		return
-	}
-	b := make([]byte, 0, len(item.Body)+8)
-	jsondoc.Of(item.Body).Each(func(name string, v jsondoc.Value) bool {
-		b = append(jsondoc.AppendString(append(b, ','), name), ':')
-		if name == "ttl" {
-			b = strconv.AppendInt(b, int64(limit), 10)
-		} else {
-			b = append(b, v.Raw()...)
-		}
-		return true
-	})
-	b[0] = '{'
-	item.Body = append(b, '}')
-	item.Head.Life.Own = limit
-	item.terms = nil
 }

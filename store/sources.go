@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
@@ -56,11 +55,11 @@ func (c *Container) scope(st *container.State, s Scope) (scan.Span, error) {
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// itemOwner is the container's implementation of value.Owner.
+// itemOwner is the container for its items (value.Owner) and their transactions (transaction.Host).
 type itemOwner Container
 
 // Identity implements value.Owner.
-func (c *itemOwner) Identity() *view.Identity { return &c.identity }
+func (c *itemOwner) Identity() *view.Identity { return &c.items.Identity }
 
 // Present implements value.Owner.
 func (c *itemOwner) Present() *view.State {

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -135,7 +134,12 @@ func (c *Container) alone(ctx context.Context, fn func(st container.State) error
 
 // beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
 // splitting.
-func (c *Container) beginSplit(ctx context.Context, s *container.Partition, bound []byte, wanted func() bool) (
+func (c *Container) beginSplit(
+	ctx context.Context,
+	s *container.Partition,
+	bound []byte,
+	wanted func() bool,
+) (
 	m *splitting, err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
@@ -180,7 +184,11 @@ type splitting struct {
 }
 
 // newSplitting prepares the split of s. The container's record already has the numbers of the new slots.
-func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*splitting, error) {
+func (c *Container) newSplitting(
+	st *container.State,
+	s *container.Partition,
+	bound []byte,
+) (*splitting, error) {
 	m := &splitting{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	m.recs[0].Slot, m.recs[1].Slot = st.Rec.Split.Lower, st.Rec.Split.To
@@ -193,7 +201,7 @@ func (c *Container) newSplitting(st *container.State, s *container.Partition, bo
 		halves[i] = half.Plain()
 	}
 	from := s.Plain()
-	m.Mover = split.NewMover(m, &c.keys, &from, halves, st.SplitPolicy())
+	m.Mover = split.NewMover(m, &c.items.Keys, &from, halves, st.SplitPolicy())
 	return m, nil
 }
 
@@ -340,18 +348,4 @@ func (c *Container) tidySplit(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// touch records an item that has changed, if the range is being split: see split.Notes.
-func (t *tx) touch(item *stored) {
-	if t.noted != nil {
-		t.touched = append(t.touched, item.RID)
-	}
-}
-
-// tellSplit passes the changed items on to the split. It is called after the commit, inside the gate.
-func (t *tx) tellSplit() {
-	if t.noted != nil {
-		t.noted.Add(t.touched)
-	}
 }

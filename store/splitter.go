@@ -6,13 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -122,7 +121,10 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 // splitNext splits the next range. done is false if no range can be split. wanted is as in split.
 func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done bool, err error) {
 	ranges := slices.Clone(c.state.Load().Ranges)
-	slices.SortStableFunc(ranges, func(a, b *container.Partition) int { return len(a.Parents) - len(b.Parents) })
+	slices.SortStableFunc(
+		ranges,
+		func(a, b *container.Partition) int { return len(a.Parents) - len(b.Parents) },
+	)
 	for _, s := range ranges {
 		_, err := c.split(ctx, s.ID, "", wanted)
 		switch fault.ErrorCode(err) {
@@ -160,11 +162,15 @@ func (ds *dataset) pending(o record.Offer) bool {
 }
 
 // splitPoint returns the bound at which to split a range.
-func (c *Container) splitPoint(ctx context.Context, s *container.Partition, at string) (bound []byte, err error) {
+func (c *Container) splitPoint(
+	ctx context.Context,
+	s *container.Partition,
+	at string,
+) (bound []byte, err error) {
 	r := s.Plain()
 	if at == "" {
 		err = c.ds.view(ctx, func(reader engine.Reader) (err error) {
-			bound, err = split.Middle(reader, &c.keys, &r)
+			bound, err = split.Middle(reader, &c.items.Keys, &r)
 			return err
 		})
 		if err == nil && !split.Divides(&r, bound) {

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
@@ -26,8 +25,8 @@ import (
 // that it receives with the position of its data. A different version means that another store has changed
 // the container. Then everything read is discarded, the state is read again, and the operation starts over.
 //
-// A container's first version is container.FirstVersion, so that the mark 0 of an erased scope is never a valid
-// version.
+// A container's first version is container.FirstVersion, so that the mark 0 of an erased scope is never a
+// valid version.
 //
 // The upper half of a mark identifies the store that has written to the slot last. A store that finds
 // another one there first reads the moments of the last writes in the slot, so that it never dates a write
@@ -43,8 +42,8 @@ import (
 func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
 // writable is the first step of a transaction. It fails if the transaction must not write to the slot: with
-// *container.ElsewhereError if the state is outdated, or with container.ErrSplitElsewhere if another store is splitting the
-// range.
+// *container.ElsewhereError if the state is outdated, or with container.ErrSplitElsewhere if another store is
+// splitting the range.
 func (c *Container) writable(t engine.Txn, st *container.State, s *container.Partition) error {
 	mark := t.Mark(s.Scope)
 	if err := st.Current(mark); err != nil {

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -39,7 +39,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	if err != nil {
 		return c.refused(), err
 	}
-	p := c.locate(pk, "")
+	p := c.items.Locate(pk, "")
 	var s *container.Partition
 	err = c.againChange(ctx, func(st container.State, _ int64) (container.State, error) {
 		s = st.RangeOf(p.EPK)
@@ -47,7 +47,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 		var lsn uint64
 		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.Scope)
-			setTombstone(t, c.cid, name, lsn)
+			transaction.SetTombstone(t, c.cid, name, lsn)
 			return nil
 		})
 		if err == nil {
@@ -134,7 +134,7 @@ func (c *Container) removeTombstone(ctx context.Context, s *container.Partition,
 		next.Tombstones = maps.Clone(st.Tombstones)
 		delete(next.Tombstones, name)
 		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
-			dropTombstone(t, c.cid, name)
+			transaction.DropTombstone(t, c.cid, name)
 			t.Relax()
 			return nil
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -21,7 +22,8 @@ const maxTransacting = 5 * time.Second
 // transaction. It is for one goroutine, and ends when the function returns.
 type Transaction struct {
 	ctx context.Context
-	t   *tx
+	c   *Container
+	t   *transaction.Tx
 	key definition.PartitionKey // full
 
 	mu     sync.Mutex // held by each operation, so that the transaction does not end in the middle of one
@@ -48,10 +50,10 @@ func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 	}
 	var charge float64
 	var given error // returned by fn
-	r, err := c.update(ctx, c.locate(key, ""), func(t *tx) error {
+	r, err := c.update(ctx, c.items.Locate(key, ""), func(t *transaction.Tx) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		x := &Transaction{ctx: ctx, t: t, key: key}
+		x := &Transaction{ctx: ctx, c: c, t: t, key: key}
 		given = x.run(cancel, fn)
 		charge = x.charge
 		return given
@@ -87,7 +89,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 		}()
 		err = fn(x)
 	}()
-	fires, stop := x.t.Container.ds.opts.Wall.After(maxTransacting)
+	fires, stop := x.c.ds.opts.Wall.After(maxTransacting)
 	defer stop()
 	var err error
 	select {
@@ -117,7 +119,7 @@ func (x *Transaction) Do(op Operation) OperationResult {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return value.Failed(fault.New(fault.CodeBadRequest, "A transaction runs no triggers."))
 	}
-	p, err := x.t.Container.prepare(x.key, op)
+	p, err := x.c.prepare(x.key, op)
 	if err != nil {
 		return value.Failed(err)
 	}
@@ -125,7 +127,7 @@ func (x *Transaction) Do(op Operation) OperationResult {
 		return value.Failed(fault.New(fault.CodeBadRequest,
 			"A transaction is on one partition key; the document has another one."))
 	}
-	r := x.t.apply(p)
+	r := x.t.Apply(p)
 	x.charge += r.Charge
 	if r.Fatal() {
 		x.over = r.Err
@@ -141,7 +143,7 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 		return QueryPage{}, err
 	}
 	q.Scope = Scope{Partition: x.key}
-	page, err := x.t.query(x.ctx, q)
+	page, err := x.c.queryIn(x.ctx, x.t, q)
 	x.charge += value.ChargeRows(page.Stats)
 	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)
 }
@@ -165,14 +167,17 @@ func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {
 	return c.def.Extract(document)
 }
 
-// query returns one page of a query over a logical partition. It sees the writes of the transaction.
-func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err error) {
-	c := t.Container
-	plan, err := query.Prepare(q.Text, q.Parameters, c.queryInfo(t.State))
+// queryIn returns one page of a query over a logical partition. It sees the writes of transaction t.
+func (c *Container) queryIn(
+	ctx context.Context,
+	t *transaction.Tx,
+	q QueryRequest,
+) (page query.Page, err error) {
+	plan, err := query.Prepare(q.Text, q.Parameters, c.items.QueryInfo(t.State))
 	if err != nil {
 		return page, err
 	}
-	state := c.viewState(t.State, t.now)
+	state := c.viewState(t.State, t.Now)
 	sp, err := scan.Resolve(state, t.State.InFormer(q.Scope))
 	if err != nil {
 		return page, err

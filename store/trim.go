@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -29,8 +28,13 @@ type expiredEntries struct {
 
 // findExpiredEntries reads the oldest entries of a slot's log. family is the log of versions or of
 // expiries, window its retention in seconds.
-func (c *Container) findExpiredEntries(ctx context.Context, s *container.Partition, family byte, window, now int64,
-	decode func(value []byte) (layout.Version, error)) (expiredEntries, error) {
+func (c *Container) findExpiredEntries(
+	ctx context.Context,
+	s *container.Partition,
+	family byte,
+	window, now int64,
+	decode func(value []byte) (layout.Version, error),
+) (expiredEntries, error) {
 	out := expiredEntries{next: never}
 	err := c.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(layout.SlotFamily(s.Scope, family), false)

@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 )
 
 // A container's ttlPropertyPath names the property from which the times to live of its items count, instead

@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // A container whose change feed policy has a retention keeps every version of its items, and their deletes,
@@ -39,9 +39,9 @@ func switchVersions(old, next *container.State, now int64) (write func(engine.Tx
 	return func(t engine.Txn) {
 		for _, s := range next.Ranges {
 			if on {
-				setFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
+				transaction.SetFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
 			} else {
-				dropVersions(t, layout.SlotFamily(s.Scope, layout.FamilyVersions))
+				transaction.DropVersions(t, layout.SlotFamily(s.Scope, layout.FamilyVersions))
 			}
 		}
 	}
@@ -49,7 +49,12 @@ func switchVersions(old, next *container.State, now int64) (write func(engine.Tx
 
 // trimVersions deletes the entries of a slot that are outside the window. next is the second at which there
 // will be more.
-func (c *Container) trimVersions(ctx context.Context, st *container.State, s *container.Partition, now int64) (more bool,
+func (c *Container) trimVersions(
+	ctx context.Context,
+	st *container.State,
+	s *container.Partition,
+	now int64,
+) (more bool,
 	next int64, err error) {
 	old, err := c.findExpiredEntries(ctx, s, layout.FamilyVersions, st.Retention(), now, layout.DecodeVersion)
 	if err != nil || old.last == 0 {
@@ -61,33 +66,12 @@ func (c *Container) trimVersions(ctx context.Context, st *container.State, s *co
 	}
 	defer c.leave()
 	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
-		var t tx
-		if err := t.begin(txn, c, st, s); err != nil {
+		var t transaction.Tx
+		if err := c.begin(&t, txn, st, s); err != nil {
 			return err
 		}
 		t.Relax()
-		return t.raiseFloor(old.last)
+		return t.RaiseFloor(old.last)
 	})
 	return old.more, now + 1, err
-}
-
-// raiseFloor turns the entry of a sequence into the floor, unless the policy has changed and the entry is
-// inside the window now.
-func (t *tx) raiseFloor(seq layout.Sequence) error {
-	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq))
-	if isAbsent(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	v, err := layout.DecodeVersion(value)
-	if err != nil || v.TS > t.now-t.State.Retention() {
-		return err
-	}
-	below := layout.SlotFamily(t.Range.Scope, layout.FamilyVersions)
-	below.End = layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq)
-	dropVersions(t.Txn, below)
-	setFloor(t.Txn, t.Range.Scope, seq, v.TS)
-	return nil
 }

@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
@@ -85,7 +84,7 @@ func (c *Container) inspect(ctx context.Context,
 // viewState returns a state of the container as a plain value.
 func (c *Container) viewState(st *container.State, now int64) *view.State {
 	s := &view.State{
-		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.Spec,
+		Database: c.d.ID(), Name: c.name, Identity: c.items.Identity, Keys: c.items.Keys, Spec: &st.Spec,
 		Policy: st.Policy(), Now: now,
 		Lives: st.Lives,
 		Terms: st.Terms, Olders: st.Olders, Tombstones: st.Tombstones,

@@ -1,6 +1,8 @@
-package store
+package transaction
 
 import (
+	"errors"
+
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -10,56 +12,60 @@ import (
 // Records besides the items: what is stored about a slot or a container.
 
 // setShape writes the record of a shape.
-func (t *tx) setShape(name, record []byte) {
+func (t *Tx) setShape(name, record []byte) {
 	t.Set(layout.ShapeRecordKey(t.Range.Scope, name), record)
 }
 
-// wipeTerms deletes all index entries of the slot.
-func (t *tx) wipeTerms() {
+// WipeTerms deletes all index entries of the slot.
+func (t *Tx) WipeTerms() {
 	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyTerms))
 	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyComposite))
 	t.wiped, t.listed = true, t.listed[:0]
 }
 
-// setReindexed stores the rid up to which documents have been reindexed.
-func (t *tx) setReindexed(rid uint64) {
+// SetReindexed stores the rid up to which documents have been reindexed.
+func (t *Tx) SetReindexed(rid uint64) {
 	t.Set(layout.IndexedKey(t.Range.Scope), layout.ReindexedValue(t.State.Rec.IndexRound, rid))
 }
 
-// setSwept stores the second of a purge. The store's clock is never behind it.
-func (t *tx) setSwept() {
-	t.Container.note(container.MarkPurge, t.now)
-	t.Set(layout.SweptKey(t.Range.Scope), layout.Number(uint64(t.now)))
+// SetSwept stores the second of a purge. The store's clock is never behind it.
+func (t *Tx) SetSwept() {
+	t.Container.Host.Note(container.MarkPurge, t.Now)
+	t.Set(layout.SweptKey(t.Range.Scope), layout.Number(uint64(t.Now)))
 }
 
-// setLease sets the end of an item's lease; 0 means no lease. It does not make a new version: nothing but
+// SetLease sets the end of an item's lease; 0 means no lease. It does not make a new version: nothing but
 // the header changes.
-func (t *tx) setLease(item *stored, until int64) {
+func (t *Tx) SetLease(item *Stored, until int64) {
 	item.Head.Life.LeaseUntil = until
 	t.setItem(item)
-	t.Container.note(container.MarkLease, t.now)
-	t.Set(layout.LeasedKey(t.Range.Scope), layout.Number(uint64(t.now)))
+	t.Container.Host.Note(container.MarkLease, t.Now)
+	t.Set(layout.LeasedKey(t.Range.Scope), layout.Number(uint64(t.Now)))
 }
 
 // setItem writes the item's own key.
-func (t *tx) setItem(item *stored) {
+func (t *Tx) setItem(item *Stored) {
 	value := item.Head.Append(make([]byte, 0, item.Head.Len()+len(item.Body)))
 	t.Set(t.itemKey(item.RID), append(value, item.Body...))
 	t.touch(item)
 }
 
-func setUsed(t engine.Txn, cid uint32, second int64) {
+// SetUsed stores the second until which a container counts as used.
+func SetUsed(t engine.Txn, cid uint32, second int64) {
 	t.Set(layout.UsedKey(cid), layout.Number(uint64(second)))
 }
 
-func setTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
+// SetTombstone stores a partition tombstone: the items of a partition key that were created at or below lsn
+// are deleted.
+func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 	t.Set(layout.TombstoneKey(cid, name), layout.Number(lsn))
 }
 
-func dropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
+// DropTombstone removes a partition tombstone.
+func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
 // noteDeadline records the earliest key that was written in each of the reaper's families.
-func (t *tx) noteDeadline(item *stored) {
+func (t *Tx) noteDeadline(item *Stored) {
 	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {
 	case !ok:
@@ -76,17 +82,18 @@ type dues struct{ written, deadline int64 }
 
 // rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have left
 // behind. It is called when the commit is visible: see container.Partition.HasPassed.
-func (t *tx) rescanBehind() {
-	if t.dues.written != never && t.Range.HasPassed(layout.FamilyWritten, t.dues.written) ||
-		t.dues.deadline != never && t.Range.HasPassed(layout.FamilyDeadline, t.dues.deadline) {
+func (t *Tx) rescanBehind() bool {
+	if t.dues.written != view.Never && t.Range.HasPassed(layout.FamilyWritten, t.dues.written) ||
+		t.dues.deadline != view.Never && t.Range.HasPassed(layout.FamilyDeadline, t.dues.deadline) {
 		t.Range.Rescan.Store(true)
-		t.Container.ds.in.WakeReaper()
+		return true
 	}
+	return false
 }
 
 // rebase updates the header and the key in the index of expiry of an item of an earlier era. It does not
 // make a new version, and no feed shows it.
-func (t *tx) rebase(item *stored) {
+func (t *Tx) rebase(item *Stored) {
 	before := item.Head.Life
 	after := t.State.Life(&item.Item)
 	if before == after {
@@ -109,9 +116,9 @@ func (t *tx) rebase(item *stored) {
 
 // readItem reads an item that is to be changed without writing a new version. It returns nil if there is
 // none.
-func (t *tx) readItem(rid uint64) (*stored, error) {
+func (t *Tx) readItem(rid uint64) (*Stored, error) {
 	v, err := t.Get(t.itemKey(rid))
-	if isAbsent(err) {
+	if errors.Is(err, engine.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -121,12 +128,12 @@ func (t *tx) readItem(rid uint64) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stored{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
+	return &Stored{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
 }
 
-// prefetch reads the items of several operations in one call, if the engine supports that. A read error is
+// Prefetch reads the items of several operations in one call, if the engine supports that. A read error is
 // not reported here but when the item is needed.
-func (t *tx) prefetch(list []*prepared) {
+func (t *Tx) Prefetch(list []*Prepared) {
 	far, ok := t.Txn.(engine.Ahead)
 	if !ok {
 		return

@@ -1,4 +1,4 @@
-package store
+package transaction
 
 import (
 	"github.com/mayflydb/mayfly/engine"
@@ -19,8 +19,8 @@ type versionWrite struct {
 	entry layout.Version
 }
 
-// finish writes the entries of the transaction to both feeds and to the log of expiries.
-func (t *tx) finish() {
+// Finish writes the entries of the transaction to both feeds and to the log of expiries.
+func (t *Tx) Finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
 		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, f.seq)),
@@ -36,7 +36,7 @@ func (t *tx) finish() {
 }
 
 // dropFeed deletes the feed entry of a version that is not the latest any more.
-func (t *tx) dropFeed(seq layout.Sequence) {
+func (t *Tx) dropFeed(seq layout.Sequence) {
 	for i, f := range t.feed {
 		if f.seq == seq {
 			t.feed = append(t.feed[:i], t.feed[i+1:]...)
@@ -48,16 +48,16 @@ func (t *tx) dropFeed(seq layout.Sequence) {
 
 // record adds a change to the feed of all versions, under the last sequence taken, if the container keeps
 // it. item is nil for a delete.
-func (t *tx) record(kind uint8, old, item *stored) {
+func (t *Tx) record(kind uint8, old, item *Stored) {
 	if !t.keeps {
 		return
 	}
-	t.Container.note(container.MarkWrite, t.now)
-	v := layout.Version{Kind: kind, Slot: t.Range.Number, TS: t.now}
+	t.Container.Host.Note(container.MarkWrite, t.Now)
+	v := layout.Version{Kind: kind, Slot: t.Range.Number, TS: t.Now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.RID, old.Head.EPK, old.PK, old.ID
 		v.Previous = layout.Image{Slot: old.Head.Slot, Sequence: old.Head.Sequence, TS: old.Head.Life.TS}
-		if kind != layout.Expired || t.Container.ds.opts.TTLPreviousImage || t.State.AsksPreviousOfDelete() {
+		if kind != layout.Expired || t.Container.PreviousImage || t.State.AsksPreviousOfDelete() {
 			v.Previous.Body = old.Body
 		}
 	}
@@ -70,10 +70,11 @@ func (t *tx) record(kind uint8, old, item *stored) {
 	t.history = append(t.history, versionWrite{t.last, v})
 }
 
-// setFloor records that the entries of a slot's feed of all versions up to a sequence have been deleted.
-func setFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+// SetFloor records that the entries of a slot's feed of all versions up to a sequence have been deleted.
+func SetFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	floor := layout.Version{Kind: layout.Floor, Last: seq, TS: ts}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))
 }
 
-func dropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
+// DropVersions deletes a range of the feed of all versions.
+func DropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

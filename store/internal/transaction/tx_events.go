@@ -1,4 +1,4 @@
-package store
+package transaction
 
 import (
 	"github.com/mayflydb/mayfly/engine"
@@ -7,35 +7,38 @@ import (
 
 // The writes to the log of expiries: see events.go.
 
-// expiryWrite is an entry of the log that finish writes.
+// expiryWrite is an entry of the log that Finish writes.
 type expiryWrite struct {
 	seq   layout.Sequence
 	entry layout.Expiry
 }
 
 // logExpiry adds the expiry of an item to the log, under the last sequence taken.
-func (t *tx) logExpiry(ghost *stored) {
+func (t *Tx) logExpiry(ghost *Stored) {
 	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.Item))
-	if !ok || at > t.now {
-		at = t.now // it expired under a former policy, by a floor
+	if !ok || at > t.Now {
+		at = t.Now // it expired under a former policy, by a floor
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
-		Kind: layout.Expired, Slot: t.Range.Number, RID: ghost.RID, TS: t.now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
+		Kind: layout.Expired, Slot: t.Range.Number, RID: ghost.RID, TS: t.Now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
 		Previous: layout.Image{Slot: ghost.Head.Slot, Sequence: ghost.Head.Sequence, TS: ghost.Head.Life.TS,
 			Body: ghost.Body},
 	}}})
 }
 
-// announce adds the expiry of an item to the log before the item is purged, and marks the item.
-func (t *tx) announce(ghost *stored) {
+// Logs reports whether the transaction writes to the log of expiries.
+func (t *Tx) Logs() bool { return len(t.expiries) > 0 }
+
+// Announce adds the expiry of an item to the log before the item is purged, and marks the item.
+func (t *Tx) Announce(ghost *Stored) {
 	t.take()
 	t.logExpiry(ghost)
 	ghost.Head.Announced = true
 	t.setItem(ghost)
 }
 
-// writeExpiries is the part of finish that writes the log.
-func (t *tx) writeExpiries() {
+// writeExpiries is the part of Finish that writes the log.
+func (t *Tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
 		e.entry.Last = t.last
@@ -44,18 +47,21 @@ func (t *tx) writeExpiries() {
 	}
 }
 
-// setExpiryFloor records that the entries of a slot's log up to a sequence have been deleted.
-func setExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+// SetExpiryFloor records that the entries of a slot's log up to a sequence have been deleted.
+func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: seq, TS: ts}}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
 }
 
-func dropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
+// DropExpiries deletes a range of the log of expiries.
+func DropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
 
-func setConfirmed(t engine.Txn, cid uint32, webhook, position string) {
+// SetConfirmed stores the position that a subscriber has confirmed.
+func SetConfirmed(t engine.Txn, cid uint32, webhook, position string) {
 	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
 }
 
-func dropConfirmed(t engine.Txn, cid uint32, webhook string) {
+// DropConfirmed deletes the position of a subscriber.
+func DropConfirmed(t engine.Txn, cid uint32, webhook string) {
 	t.Delete(layout.ConfirmedKey(cid, webhook))
 }

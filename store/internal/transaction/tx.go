@@ -1,35 +1,33 @@
-package store
+package transaction
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
-
-	"github.com/mayflydb/mayfly/store/internal/container"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
-	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/split"
-	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
+// Tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
 // items. Requests, batches and the reaper all use them, so that an item, its feed entry, its deadline and
 // its unique keys always agree. A split moves these keys without changing them: see package
 // store/internal/split.
-type tx struct {
+type Tx struct {
 	engine.Txn
-	ctx       context.Context // of the request; nil in background work
+	Ctx       context.Context // of the request; nil in background work
 	Container *Container
 	State     *container.State
 	Range     *container.Partition
-	now       int64
+	Now       int64
 
 	last   layout.Sequence // the last sequence taken; 0 if none
-	purged int             // ghosts removed
+	Purged int             // ghosts removed
 	// terms is the number of index entries written and removed, without those of ghosts. It determines the
 	// charge
 	terms    int
@@ -38,45 +36,40 @@ type tx struct {
 	listed   []container.ShapeName // shapes known in this transaction to have a record
 	full     bool                  // there is no room for records of more shapes
 	wiped    bool                  // all index entries of the slot have been deleted
-	feed     []feedWrite           // finish writes it, when the last sequence is known
+	feed     []feedWrite           // Finish writes it, when the last sequence is known
 	history  []versionWrite        // the same
 	changed  []view.Entry          // reused by put and del
 	mem      layout.Room           // memory for keys
-	written  []*prepared           // operations whose items apply has written
-	blocked  *blocker              // the ghost that must be moved before the transaction can be done
-	one      [1]*prepared          // memory for written in the usual case
-	lint     definition.Lint       // lint rules broken by what was written
-	expiries []expiryWrite         // written by finish
+	Written  []*Prepared           // operations whose items Apply has written
+	Blocked  *Blocker              // the ghost that must be moved before the transaction can be done
+	one      [1]*Prepared          // memory for Written in the usual case
+	expiries []expiryWrite         // written by Finish
 	noted    *split.Notes          // receives touched for a split; nil if the range is not being split
 	touched  []uint64              // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches
 }
 
-// stored is an item in its stored form.
-type stored struct {
+// Stored is an item in its stored form.
+type Stored struct {
 	view.Item
 
 	terms *terms // index entries made in advance, or nil
 	dated bool   // put keeps its _ts
 }
 
-// begin fails with *container.ElsewhereError if st is not the present state of the container.
-func (t *tx) begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition) error {
-	if err := c.writable(txn, st, s); err != nil {
-		return err
-	}
-	*t = tx{Txn: txn, Container: c, State: st, Range: s, now: c.moment(), keeps: st.Retention() > 0,
+// Begin begins the transaction in second now. st is the present state of the container.
+func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
+	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
 		mem: t.mem, noted: s.Noted.Load()}
 	t.mem.Reset()
-	t.written = t.one[:0]
-	t.dues = dues{never, never}
-	return nil
+	t.Written = t.one[:0]
+	t.dues = dues{view.Never, view.Never}
 }
 
 // take returns the sequence of the next write. The first call also takes the transaction's LSN.
-func (t *tx) take() layout.Sequence {
+func (t *Tx) take() layout.Sequence {
 	next, ok := t.last.Next()
 	if t.last == 0 || !ok {
 		next = layout.FirstOf(t.NextLSN(t.Range.Scope))
@@ -85,39 +78,22 @@ func (t *tx) take() layout.Sequence {
 	return next
 }
 
-// committed updates the state in memory with the results of the transaction. It is called after the commit,
-// inside the gate.
-func (t *tx) committed() {
-	t.Container.ds.purged.Add(uint64(t.purged))
-	t.Container.purged.Add(uint64(t.purged))
+// Learn updates the range's state in memory with the results of the transaction. It is called after the
+// commit, inside the gate. rescan reports whether the reaper's pass starts again.
+func (t *Tx) Learn() (rescan bool) {
 	if t.wiped {
 		t.Range.Shapes.Forget()
 	}
 	t.Range.Shapes.Learn(t.shapes, t.full)
 	t.tellSplit()
-	t.rescanBehind()
-	for _, p := range t.written {
-		point := p.Point
-		if p.renamed != nil {
-			point = p.renamed
-		}
-		t.Container.ds.rids.Put(point, p.item.RID)
-		if t.Container.diesSoon(p.item.Head.Life, t.now) {
-			t.Container.ds.in.WakeReaper()
-		}
-		t.lint |= t.Container.lintItem(t.State, p)
-	}
-	t.Container.watch.Notify()
-	if len(t.expiries) > 0 {
-		t.Container.expirySubscribers.Notify()
-	}
+	return t.rescanBehind()
 }
 
-// find looks up an item by its point key. ghost reports that it has expired or was deleted with its whole
+// Find looks up an item by its point key. ghost reports that it has expired or was deleted with its whole
 // partition key: it does not exist for requests any more, but its keys are still stored.
-func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
+func (t *Tx) Find(point []byte) (item *Stored, ghost bool, err error) {
 	v, err := t.Get(point)
-	if isAbsent(err) {
+	if errors.Is(err, engine.ErrNotFound) {
 		return nil, false, nil
 	}
 	if err != nil {
@@ -127,64 +103,51 @@ func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 	if !ok {
 		return nil, false, engine.ErrCorrupt
 	}
-	return t.load(rid)
+	return t.Load(rid)
 }
 
-func (t *tx) itemKey(rid uint64) []byte {
+func (t *Tx) itemKey(rid uint64) []byte {
 	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.Range.Scope, layout.FamilyItem, rid))
 }
 
-// load reads an item by its rid. It returns nil if there is none.
-func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
+// Load reads an item by its rid. It returns nil if there is none.
+func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
 	v, err := t.Get(t.itemKey(rid))
-	if isAbsent(err) {
+	if errors.Is(err, engine.ErrNotFound) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	item, err = t.Container.decode(rid, v)
+	item, err = t.Container.Decode(rid, v)
 	if err != nil {
 		return nil, false, err
 	}
-	return item, !t.live(item), nil
-}
-
-// decode decodes a stored value completely.
-func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
-	item, err := c.keys.Decode(rid, value)
-	if err != nil {
-		return nil, err
-	}
-	return &stored{Item: item}, nil
-}
-
-// item returns a stored item in the form for responses.
-func (c *Container) item(of *stored) Item {
-	return value.NewItem((*itemOwner)(c), of.RID, of.Head, of.Body, of.ID)
+	return item, !t.Live(item), nil
 }
 
 // entries appends all keys of an item except its own, its feed entry and its index entries.
-func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
-	return t.Container.keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
+func (t *Tx) entries(dst []view.Entry, item *Stored) []view.Entry {
+	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
 
-func (t *tx) live(item *stored) bool {
-	return !t.State.Expired(&item.Head, item.Body, t.now) &&
+// Live reports whether an item exists for clients: it has not expired, and no tombstone deletes it.
+func (t *Tx) Live(item *Stored) bool {
+	return !t.State.Expired(&item.Head, item.Body, t.Now) &&
 		!t.State.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
 // put writes item over old, which is nil for a new item. It sets the item's sequence, and the rid of a new
 // one.
-func (t *tx) put(old, item *stored) error {
+func (t *Tx) put(old, item *Stored) error {
 	item.Head.Sequence = t.take()
 	item.Head.Slot = t.Range.Number
 	if !item.dated {
-		item.Head.Life.TS = t.now
+		item.Head.Life.TS = t.Now
 	}
 	item.Head.Life.Generation = t.State.Policy().Generation
 	item.Head.Life.Base, item.Head.Life.Based = t.State.Lives.Basis.Of(item.Body)
-	t.Container.note(container.MarkWrite, t.now)
+	t.Container.Host.Note(container.MarkWrite, t.Now)
 	item.RID = layout.ItemRID(t.Range.Number, item.Head.Sequence)
 	if old != nil {
 		item.RID = old.RID
@@ -203,7 +166,7 @@ func (t *tx) put(old, item *stored) error {
 	t.diff(all[:n], all[n:])
 	t.setItem(item)
 	t.feed = append(t.feed, feedWrite{item.Head.Sequence,
-		layout.FeedEntry{RID: item.RID, TS: t.now, EPK: item.Head.EPK}})
+		layout.FeedEntry{RID: item.RID, TS: t.Now, EPK: item.Head.EPK}})
 	if old == nil {
 		t.record(layout.Created, nil, item)
 	} else {
@@ -215,7 +178,7 @@ func (t *tx) put(old, item *stored) error {
 
 // putTerms writes the index entries of a new version of an item, and deletes those that only the old
 // version had.
-func (t *tx) putTerms(old, item *stored) error {
+func (t *Tx) putTerms(old, item *Stored) error {
 	after, err := t.termsOf(item)
 	if err != nil {
 		return err
@@ -234,7 +197,7 @@ func (t *tx) putTerms(old, item *stored) error {
 
 // diffTerms is diff for index entries; both lists are in the order of their keys. complete reports that all
 // entries of before are stored.
-func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
+func (t *Tx) diffTerms(before, after []index.Entry, complete bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
 		switch {
@@ -258,7 +221,7 @@ func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
 }
 
 // diff writes the difference between an item's old keys and its new ones: deletes before sets.
-func (t *tx) diff(before, after []view.Entry) {
+func (t *Tx) diff(before, after []view.Entry) {
 	for _, b := range before {
 		if !containsEntry(after, b, false) {
 			t.Delete(b.Key)
@@ -281,7 +244,7 @@ func containsEntry(in []view.Entry, e view.Entry, values bool) bool {
 }
 
 // del deletes a live item with all its keys. The change has the last sequence taken.
-func (t *tx) del(item *stored) error {
+func (t *Tx) del(item *Stored) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {
 		return err
@@ -294,10 +257,10 @@ func (t *tx) del(item *stored) error {
 
 // purge deletes a ghost with all its keys. If the ghost is to be moved to an expiry sink, it ends the
 // transaction with errBlocked.
-func (t *tx) purge(ghost *stored) error {
+func (t *Tx) purge(ghost *Stored) error {
 	if t.State.Moves(&ghost.Item) {
-		t.blocked = &blocker{t.Container, t.Range, ghost.RID}
-		return errBlocked
+		t.Blocked = &Blocker{t.Container.Host, t.Range, ghost.RID}
+		return ErrBlocked
 	}
 	terms := t.terms
 	keys, err := t.owned(t.changed[:0], ghost)
@@ -311,8 +274,8 @@ func (t *tx) purge(ghost *stored) error {
 
 // purgeWith is purge for a ghost whose keys are known. Only a reader of all versions sees a purge. For that
 // reader it is a change with its own sequence, before that of the item that takes the ghost's place.
-func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
-	t.purged++
+func (t *Tx) purgeWith(ghost *Stored, keys []view.Entry) {
+	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)
 	if t.keeps || logged {
 		kind := uint8(layout.Expired)
@@ -331,14 +294,14 @@ func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 }
 
 // charge counts the entries of a document that the indexing policy asks for.
-func (t *tx) charge(entries []index.Entry) {
+func (t *Tx) charge(entries []index.Entry) {
 	t.terms += max(0, len(entries)-t.State.Terms.Unnamed())
 }
 
 // owned appends the keys that belong to an item. Keys that contain a rid need not be read to know that they
 // are the item's own: an id or a unique key that a ghost holds is given to another item only after the
 // ghost has been purged, in the same transaction.
-func (t *tx) owned(dst []view.Entry, item *stored) ([]view.Entry, error) {
+func (t *Tx) owned(dst []view.Entry, item *Stored) ([]view.Entry, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
 	t.charge(terms)
@@ -350,7 +313,7 @@ func (t *tx) owned(dst []view.Entry, item *stored) ([]view.Entry, error) {
 
 // remove deletes an item and its keys. To remove several items, get the keys of all of them first: a read
 // after a write makes the transaction build an index of its writes.
-func (t *tx) remove(item *stored, keys []view.Entry) {
+func (t *Tx) remove(item *Stored, keys []view.Entry) {
 	for _, e := range keys {
 		t.Delete(e.Key)
 	}
