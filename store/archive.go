@@ -179,12 +179,8 @@ type archiver struct {
 	there  []*transaction.Tx      // of the archive's ranges
 }
 
-func (a *archiver) scopes(
-	ctx context.Context,
-	s *container.Partition,
-	batch []sweep.Candidate,
-) (scopes [][]byte,
-	err error) {
+func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (
+	scopes [][]byte, err error) {
 	seen := make(map[*container.Partition]bool)
 	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		for _, item := range items {

@@ -182,8 +182,8 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // 0, or the number that the throughput needs if both are 0. A container that shares its database's
 // throughput then has one.
 func (ds *dataset) newRanges(
-	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64,
-) []record.Range {
+	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool,
+	now int64) []record.Range {
 	if n == 0 {
 		n = ds.opts.Ranges
 	}

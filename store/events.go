@@ -71,25 +71,20 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 
 // trimExpiries deletes the entries of a slot's log that are older than its retention. next is the second at
 // which there will be more to delete.
-func (c *Container) trimExpiries(
-	ctx context.Context,
-	st *container.State,
-	s *container.Partition,
-	now int64,
-) (more bool,
-	next int64, err error) {
+func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *container.Partition,
+	now int64) (more bool, next int64, err error) {
 	window := st.EventRetention()
-	old, err := c.findExpiredEntries(ctx, s, layout.FamilyExpired, window, now,
+	old, err := sweep.OldEntries(ctx, c.ds.eng, s.Scope, layout.FamilyExpired, window, now,
 		func(value []byte) (layout.Version, error) {
 			e, err := layout.DecodeExpiry(value)
 			return e.Version, err
 		})
-	if err != nil || old.last == 0 {
-		return false, old.next, err
+	if err != nil || old.Last == 0 {
+		return false, old.Next, err
 	}
 	st, _, err = c.enter(ctx)
 	if err != nil {
-		return false, old.next, err
+		return false, old.Next, err
 	}
 	defer c.leave()
 	if st.Rec.Log == nil || st.EventRetention() > window {
@@ -100,23 +95,18 @@ func (c *Container) trimExpiries(
 			return err
 		}
 		below := layout.SlotFamily(s.Scope, layout.FamilyExpired)
-		below.End = layout.AppendSequenceKey(nil, s.Scope, layout.FamilyExpired, old.last)
+		below.End = layout.AppendSequenceKey(nil, s.Scope, layout.FamilyExpired, old.Last)
 		transaction.DropExpiries(t, below)
-		transaction.SetExpiryFloor(t, s.Scope, old.last, old.ts)
+		transaction.SetExpiryFloor(t, s.Scope, old.Last, old.TS)
 		t.Relax()
 		return nil
 	})
-	return old.more, now + 1, err
+	return old.More, now + 1, err
 }
 
 // announceExpired logs the expiries of items that the reaper may not purge yet.
-func (c *Container) announceExpired(
-	ctx context.Context,
-	st *container.State,
-	s *container.Partition,
-	now int64,
-	limit int,
-) (more bool, next int64, err error) {
+func (c *Container) announceExpired(ctx context.Context, st *container.State, s *container.Partition,
+	now int64, limit int) (more bool, next int64, err error) {
 	l := sweep.NewLook(st.Policy(), s.Scope, &s.Announcing, now, limit)
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return false, never, err

@@ -29,9 +29,7 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 		return ExpirationsPage{}, err
 	}
 	var r feed.LogReader
-	err = c.withSources(
-		ctx,
-		Scope{},
+	err = c.withSources(ctx, Scope{},
 		func(sp *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
 			r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
 				Share: max(1, PageLimit(limit)/len(sources))}
@@ -44,8 +42,7 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 				}
 			}
 			return nil
-		},
-	)
+		})
 	if err != nil {
 		return ExpirationsPage{}, err
 	}
@@ -59,14 +56,11 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	defer c.ds.in.Leave()
 	var sp *scan.Span
 	var ranges []*container.Partition
-	err := c.withSources(
-		ctx,
-		Scope{},
+	err := c.withSources(ctx, Scope{},
 		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
 			sp, ranges = s, in
 			return feed.KeepsLog(sources[0].State)
-		},
-	)
+		})
 	if err != nil {
 		return "", err
 	}

@@ -58,13 +58,8 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 
 // withMoved calls fn, in a view, with the candidates that have expired and are to be moved. It does not
 // call fn if there are none.
-func (c *Container) withMoved(
-	ctx context.Context,
-	st *container.State,
-	s *container.Partition,
-	batch []sweep.Candidate,
-	fn func(r engine.Reader, items []*transaction.Stored) error,
-) error {
+func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition,
+	batch []sweep.Candidate, fn func(r engine.Reader, items []*transaction.Stored) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
 		var items []*transaction.Stored
 		for _, cand := range batch {
@@ -153,12 +148,8 @@ func (h *tenantSink) dead(ghost *transaction.Stored) host.ExpiredItem {
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(
-	ctx context.Context,
-	s *container.Partition,
-	batch []sweep.Candidate,
-) (scopes [][]byte,
-	err error) {
+func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (
+	scopes [][]byte, err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		dead := make([]host.ExpiredItem, len(items))
 		for i, item := range items {

@@ -40,9 +40,7 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	var ranges []*container.Partition
 	var served *container.Partition
 	var at []uint64
-	err = c.withSources(
-		ctx,
-		req.Scope,
+	err = c.withSources(ctx, req.Scope,
 		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
 			sp, ranges, at = s, in, make([]uint64, len(sources))
 			for i, src := range sources {
@@ -60,8 +58,7 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 				src.Seen = at[i]
 			}
 			return nil
-		},
-	)
+		})
 	if err == nil && req.Start.Now {
 		// All changes made before this call are durable by now.
 		for i, s := range ranges {

@@ -7,7 +7,6 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/container"
-	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
@@ -102,29 +101,11 @@ func (c *Container) loadInto(r engine.Reader, st *container.State) error {
 // loadMoments makes sure that the clock is not behind the moments stored in a slot. It returns the second
 // of the last write.
 func (c *Container) loadMoments(r engine.Reader, s *container.Partition) (wrote int64, err error) {
-	last, err := container.LastFeedEntry(r, s.Scope)
-	if err != nil {
-		return 0, err
-	}
-	c.note(container.MarkWrite, last.TS)
-	version, err := container.LastVersionTime(r, s.Scope)
-	if err != nil {
-		return 0, err
-	}
-	c.note(container.MarkWrite, version)
-	swept, err := r.Get(layout.SweptKey(s.Scope))
-	if err != nil && !isAbsent(err) {
-		return 0, err
-	}
-	if n, ok := layout.NumberOf(swept); ok {
-		c.note(container.MarkPurge, int64(n))
-	}
-	leased, err := r.Get(layout.LeasedKey(s.Scope))
-	if err != nil && !isAbsent(err) {
-		return 0, err
-	}
-	if n, ok := layout.NumberOf(leased); ok {
-		c.note(container.MarkLease, int64(n))
-	}
-	return max(last.TS, version), nil
+	err = s.Moments(r, func(k container.Mark, t int64) {
+		c.note(k, t)
+		if k == container.MarkWrite {
+			wrote = max(wrote, t)
+		}
+	})
+	return wrote, err
 }

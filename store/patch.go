@@ -61,10 +61,8 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.Prepared) 
 
 // evaluate fails with CodePreconditionFailed if a condition does not hold. turn is query.Env.Turn; it is
 // nil inside a transaction, where other operations are waiting for this one to finish.
-func (c *Container) evaluate(
-	ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
-	turn func(context.Context) error,
-) error {
+func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
+	turn func(context.Context) error) error {
 	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)
 	env.Turn = turn
 	defer c.ds.door.memory.Lend(&env)()
@@ -91,12 +89,8 @@ func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on
 const maxEvaluations = 10
 
 // updateConditional is update, with the conditions of patches evaluated before the transaction.
-func (c *Container) updateConditional(
-	ctx context.Context,
-	at transaction.Location,
-	list []*transaction.Prepared,
-	fn func(t *transaction.Tx) error,
-) (r Receipt, err error) {
+func (c *Container) updateConditional(ctx context.Context, at transaction.Location,
+	list []*transaction.Prepared, fn func(t *transaction.Tx) error) (r Receipt, err error) {
 	for range maxEvaluations {
 		for _, p := range list {
 			if err := c.evaluateAhead(ctx, p); err != nil {

@@ -84,13 +84,8 @@ func (*CrossPartitionError) Error() string {
 var errStale = errors.New("the plan is stale")
 
 // run makes one page with a plan that was made for state st.
-func (c *Container) run(
-	ctx context.Context,
-	st *container.State,
-	plan *query.Plan,
-	q QueryRequest,
-) (QueryPage,
-	Receipt, error) {
+func (c *Container) run(ctx context.Context, st *container.State, plan *query.Plan, q QueryRequest) (
+	QueryPage, Receipt, error) {
 	scope, over, err := c.reach(st, plan, q)
 	if err != nil {
 		return QueryPage{}, c.refused(), err
@@ -146,18 +141,10 @@ func (c *Container) run(
 
 // runIn makes one page of the rows in a scope. served is the last range that was read, nil if there was
 // none. The error is errStale if the plan is.
-func (c *Container) runIn(
-	ctx context.Context,
-	st *container.State,
-	plan *query.Plan,
-	scope Scope,
-	session []SessionPosition,
-	o query.RunOptions,
-) (page query.Page, served *container.Partition, err error) {
+func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan, scope Scope,
+	session []SessionPosition, o query.RunOptions) (page query.Page, served *container.Partition, err error) {
 	stale := false
-	err = c.withSources(
-		ctx,
-		scope,
+	err = c.withSources(ctx, scope,
 		func(sp *scan.Span, sources []*scan.Source, ranges []*container.Partition) error {
 			list := make([]query.Source, len(sources))
 			for i, src := range sources {
@@ -193,8 +180,7 @@ func (c *Container) runIn(
 				page, err = plan.Run(ctx, list, env, o)
 				return err
 			})
-		},
-	)
+		})
 	if stale {
 		err = errStale
 	}
@@ -227,11 +213,8 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 // reach returns the scope of a query, and the spans that its pages read one after the other; no spans if
 // the query is not run range by range. If the query has no scope, its conditions may determine the
 // partition key, or a prefix of it.
-func (c *Container) reach(
-	st *container.State,
-	plan *query.Plan,
-	q QueryRequest,
-) (Scope, []query.Span, error) {
+func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest) (Scope, []query.Span,
+	error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		if !byRange {

@@ -97,14 +97,8 @@ func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
 // leads to the right item or to none; if to none, the point key is read again. The answer, an item or its
 // absence, is durable. position is the position of the range at that moment. Errors must be ignored if the
 // range has been split meanwhile.
-func (c *Container) get(
-	ctx context.Context,
-	st *container.State,
-	s *container.Partition,
-	p transaction.Location,
-	now int64,
-) (it Item,
-	position uint64, err error) {
+func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
+	p transaction.Location, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
@@ -157,14 +151,8 @@ type found struct {
 	at    engine.Position
 }
 
-func (c *Container) answer(
-	ctx context.Context,
-	st *container.State,
-	s *container.Partition,
-	p transaction.Location,
-	f found,
-	now int64,
-) (Item, uint64, error) {
+func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
+	p transaction.Location, f found, now int64) (Item, uint64, error) {
 	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
@@ -187,12 +175,8 @@ func (c *Container) answer(
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.
-func (c *Container) absent(
-	ctx context.Context,
-	st *container.State,
-	s *container.Partition,
-	at engine.Position,
-) error {
+func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition,
+	at engine.Position) error {
 	if err := st.Current(at.Mark); err != nil {
 		return err
 	}

@@ -79,12 +79,8 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 }
 
 // sweep is Sweep; force ignores everything that holds the reaper back.
-func (c *Container) sweep(
-	ctx context.Context,
-	s *container.Partition,
-	limit int,
-	force bool,
-) (ttl.Swept, error) {
+func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept,
+	error) {
 	rescan := s.Rescan.Swap(false)
 	st, now, _, err := c.look(ctx)
 	if ctx.Err() != nil {

@@ -27,7 +27,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 		ranges = st.Partitions(sp.Ranges)
 		return ranges, err
 	}
-	err := c.viewOf(watch, pick, func(_ *container.State, now int64, r engine.Reader,
+	err := c.snapshot(watch, pick, func(_ *container.State, now int64, r engine.Reader,
 		at []engine.Position) error {
 		state.Now = now // nobody else uses it yet
 		sources = make([]*scan.Source, len(sp.Ranges))

@@ -134,13 +134,8 @@ func (c *Container) alone(ctx context.Context, fn func(st container.State) error
 
 // beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
 // splitting.
-func (c *Container) beginSplit(
-	ctx context.Context,
-	s *container.Partition,
-	bound []byte,
-	wanted func() bool,
-) (
-	m *splitting, err error) {
+func (c *Container) beginSplit(ctx context.Context, s *container.Partition, bound []byte,
+	wanted func() bool) (m *splitting, err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
@@ -184,11 +179,8 @@ type splitting struct {
 }
 
 // newSplitting prepares the split of s. The container's record already has the numbers of the new slots.
-func (c *Container) newSplitting(
-	st *container.State,
-	s *container.Partition,
-	bound []byte,
-) (*splitting, error) {
+func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*splitting,
+	error) {
 	m := &splitting{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	m.recs[0].Slot, m.recs[1].Slot = st.Rec.Split.Lower, st.Rec.Split.To

@@ -162,11 +162,8 @@ func (ds *dataset) pending(o record.Offer) bool {
 }
 
 // splitPoint returns the bound at which to split a range.
-func (c *Container) splitPoint(
-	ctx context.Context,
-	s *container.Partition,
-	at string,
-) (bound []byte, err error) {
+func (c *Container) splitPoint(ctx context.Context, s *container.Partition, at string) (bound []byte,
+	err error) {
 	r := s.Plain()
 	if at == "" {
 		err = c.ds.view(ctx, func(reader engine.Reader) (err error) {

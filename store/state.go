@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // The state of a container (policies, settings, tombstones and ranges) is kept in memory as a whole, and in
@@ -225,7 +226,7 @@ func (c *Container) followSplit(ctx context.Context) error {
 	if !c.state.Load().Elsewhere {
 		return nil
 	}
-	return c.view(ctx, func(*container.State, int64, engine.Reader) error { return nil })
+	return c.inspect(ctx, func(*view.State, *container.State, engine.Reader) error { return nil })
 }
 
 // storedRecord returns the record of the container's name. If the container was dropped, it is absent or

@@ -168,11 +168,8 @@ func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {
 }
 
 // queryIn returns one page of a query over a logical partition. It sees the writes of transaction t.
-func (c *Container) queryIn(
-	ctx context.Context,
-	t *transaction.Tx,
-	q QueryRequest,
-) (page query.Page, err error) {
+func (c *Container) queryIn(ctx context.Context, t *transaction.Tx, q QueryRequest) (page query.Page,
+	err error) {
 	plan, err := query.Prepare(q.Text, q.Parameters, c.items.QueryInfo(t.State))
 	if err != nil {
 		return page, err

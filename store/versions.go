@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
@@ -49,20 +50,16 @@ func switchVersions(old, next *container.State, now int64) (write func(engine.Tx
 
 // trimVersions deletes the entries of a slot that are outside the window. next is the second at which there
 // will be more.
-func (c *Container) trimVersions(
-	ctx context.Context,
-	st *container.State,
-	s *container.Partition,
-	now int64,
-) (more bool,
-	next int64, err error) {
-	old, err := c.findExpiredEntries(ctx, s, layout.FamilyVersions, st.Retention(), now, layout.DecodeVersion)
-	if err != nil || old.last == 0 {
-		return false, old.next, err
+func (c *Container) trimVersions(ctx context.Context, st *container.State, s *container.Partition,
+	now int64) (more bool, next int64, err error) {
+	old, err := sweep.OldEntries(ctx, c.ds.eng, s.Scope, layout.FamilyVersions, st.Retention(), now,
+		layout.DecodeVersion)
+	if err != nil || old.Last == 0 {
+		return false, old.Next, err
 	}
 	st, _, err = c.enter(ctx)
 	if err != nil {
-		return false, old.next, err
+		return false, old.Next, err
 	}
 	defer c.leave()
 	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
@@ -71,7 +68,7 @@ func (c *Container) trimVersions(
 			return err
 		}
 		t.Relax()
-		return t.RaiseFloor(old.last)
+		return t.RaiseFloor(old.Last)
 	})
-	return old.more, now + 1, err
+	return old.More, now + 1, err
 }

@@ -9,26 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// view runs fn over one snapshot of the container, with the matching state and moment. If the state changes
-// before the snapshot exists, view starts again: otherwise a query could rely on an index that is not in
-// the snapshot yet, or not any more. Only the end of ctx limits its time.
-func (c *Container) view(ctx context.Context,
-	fn func(st *container.State, now int64, r engine.Reader) error) error {
-	return c.viewFor(&work.Stopwatch{Ctx: ctx}, fn)
-}
-
-// viewFor is view with the time limit of a stopwatch.
-func (c *Container) viewFor(w *work.Stopwatch,
-	fn func(st *container.State, now int64, r engine.Reader) error) error {
-	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
-	return c.viewOf(w, first, func(st *container.State, now int64, r engine.Reader,
-		_ []engine.Position) error {
-		return fn(st, now, r)
-	})
-}
-
-// viewOf is viewFor for the ranges that pick returns. fn also receives the position of each of them.
-func (c *Container) viewOf(w *work.Stopwatch, pick func(*container.State) ([]*container.Partition, error),
+// snapshot runs fn over one snapshot of the container, with the matching state and moment, and with the
+// positions of the ranges that pick returns. If the state changes before the snapshot exists, snapshot starts
+// again: otherwise a query could rely on an index that is not in the snapshot yet, or not any more. The
+// stopwatch limits its time.
+func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*container.Partition, error),
 	fn func(st *container.State, now int64, r engine.Reader, at []engine.Position) error) error {
 	ctx := w.Ctx
 	for {
@@ -73,12 +58,14 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*container.State) ([]*co
 	}
 }
 
-// inspect is view with the state as a plain value.
+// inspect is snapshot with the state as a plain value too. Only the end of ctx limits its time.
 func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.State, st *container.State, r engine.Reader) error) error {
-	return c.view(ctx, func(st *container.State, now int64, r engine.Reader) error {
-		return fn(c.viewState(st, now), st, r)
-	})
+	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
+	return c.snapshot(&work.Stopwatch{Ctx: ctx}, first,
+		func(st *container.State, now int64, r engine.Reader, _ []engine.Position) error {
+			return fn(c.viewState(st, now), st, r)
+		})
 }
 
 // viewState returns a state of the container as a plain value.

@@ -17,11 +17,8 @@ import (
 // far as possible. If the transaction needs an expired item moved to an expiry sink first, update moves it
 // and runs fn again. CodeCanceled: ctx has ended before fn began, or others have held the range for
 // Options.QueryTime.
-func (c *Container) update(
-	ctx context.Context,
-	p transaction.Location,
-	fn func(t *transaction.Tx) error,
-) (Receipt, error) {
+func (c *Container) update(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
+	Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	for {
@@ -38,12 +35,8 @@ func (c *Container) update(
 	}
 }
 
-func (c *Container) tryUpdate(
-	ctx context.Context,
-	p transaction.Location,
-	fn func(t *transaction.Tx) error,
-) (Receipt,
-	*transaction.Blocker, error) {
+func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
+	Receipt, *transaction.Blocker, error) {
 	wait := &work.Patience{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
@@ -133,12 +126,8 @@ func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id s
 
 // begin begins a transaction. It fails with *container.ElsewhereError if st is not the present state of the
 // container.
-func (c *Container) begin(
-	t *transaction.Tx,
-	txn engine.Txn,
-	st *container.State,
-	s *container.Partition,
-) error {
+func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State,
+	s *container.Partition) error {
 	if err := c.writable(txn, st, s); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package container
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -106,20 +107,46 @@ func (s *Partition) Holds(epk []byte) bool {
 	return bytes.Compare(s.Min, epk) <= 0 && (len(s.max) == 0 || bytes.Compare(epk, s.max) < 0)
 }
 
-// LastFeedEntry returns the newest entry of a range's change feed; a zero one if it has none.
-func LastFeedEntry(r engine.Reader, scope []byte) (last layout.FeedEntry, err error) {
+// Moments calls note with the latest moment of each kind that is stored in the range.
+func (s *Partition) Moments(r engine.Reader, note func(k Mark, t int64)) error {
+	for _, last := range []func(engine.Reader, []byte) (int64, error){lastFeedTime, lastVersionTime} {
+		t, err := last(r, s.Scope)
+		if err != nil {
+			return err
+		}
+		note(MarkWrite, t)
+	}
+	for _, k := range []struct {
+		mark Mark
+		key  []byte
+	}{{MarkPurge, layout.SweptKey(s.Scope)}, {MarkLease, layout.LeasedKey(s.Scope)}} {
+		v, err := r.Get(k.key)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return err
+		}
+		if t, ok := layout.NumberOf(v); ok {
+			note(k.mark, int64(t))
+		}
+	}
+	return nil
+}
+
+// lastFeedTime returns the second of a slot's newest change; 0 if it has none.
+func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	it := r.Scan(layout.SlotFamily(scope, layout.FamilyFeed), true)
 	if it.Next() {
+		var last layout.FeedEntry
 		last, err = layout.DecodeFeed(it.Value())
+		ts = last.TS
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr
 	}
-	return last, err
+	return ts, err
 }
 
-// LastVersionTime returns the second of a slot's newest version; 0 if it has none.
-func LastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
+// lastVersionTime returns the second of a slot's newest version; 0 if it has none.
+func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	it := r.Scan(layout.SlotFamily(scope, layout.FamilyVersions), true)
 	if it.Next() {
 		var v layout.Version

@@ -71,11 +71,8 @@ func (c *Container) Prepare(st *container.State, now int64, pk definition.Partit
 }
 
 // Address prepares an operation that names its item by id.
-func (c *Container) Address(
-	st *container.State,
-	pk definition.PartitionKey,
-	op value.Operation,
-) (*Prepared, error) {
+func (c *Container) Address(st *container.State, pk definition.PartitionKey, op value.Operation) (*Prepared,
+	error) {
 	pk, err := c.Keys.Def.FullKey(pk, op.ID)
 	if err != nil {
 		return nil, err

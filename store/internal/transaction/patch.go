@@ -27,11 +27,8 @@ type PreparedPatch struct {
 	Again  bool // the condition is evaluated before the transaction
 }
 
-func (c *Container) preparePatch(
-	st *container.State,
-	pk definition.PartitionKey,
-	p value.Patch,
-) (*PreparedPatch, error) {
+func (c *Container) preparePatch(st *container.State, pk definition.PartitionKey, p value.Patch) (
+	*PreparedPatch, error) {
 	if p.Operations.Len() == 0 {
 		return nil, fault.New(fault.CodeBadRequest, "A patch must have at least one operation.")
 	}
