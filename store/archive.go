@@ -5,14 +5,10 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/container"
-	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/transaction"
-	"github.com/mayflydb/mayfly/store/internal/value"
-	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Archives: an expired document is moved to another container instead of being deleted.
@@ -68,13 +64,6 @@ const (
 var storedLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + MaxMoves*archiveBytes,
 	MaxDepth: jsondoc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
-// archiving is a container's state and its archive while the gates of both are held.
-type archiving struct {
-	st      *container.State
-	archive *Container
-	to      *container.State
-}
-
 // enterBoth takes the gates of the container and of its archive, shared, in the order of their creation.
 func (c *Container) enterBoth(ctx context.Context, name string) (*container.State, expirySink, error) {
 	a, err := c.d.Container(name)
@@ -97,64 +86,9 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 		first.leave()
 		return nil, nil, err
 	}
-	b := archiving{st: c.state.Load(), archive: a, to: a.state.Load()}
-	return b.st, &archiver{archiving: b, c: c}, nil
-}
-
-// arrival is an expired document in the form in which the archive stores it.
-type arrival struct {
-	transaction.Prepared
-	s *container.Partition
-}
-
-// arrive converts a ghost of c to the document that the archive stores. It chooses a free id.
-func (b *archiving) arrive(r engine.Reader, c *Container, ghost *transaction.Stored) (*arrival, error) {
-	a := &arrival{Prepared: transaction.Prepared{Kind: OperationCreate}}
-	at, _ := b.st.Policy().ExpiresAt(b.st.Life(&ghost.Item))
-	from := value.Archived{Item: &ghost.Item, Identity: &c.items.Identity, Container: c.name, ExpiredAt: at}
-	for n := 0; ; n++ {
-		id := value.ArchiveID(&ghost.Item, n)
-		body := value.ArchiveBody(from, id, false)
-		pk, err := b.archive.def.KeyOf(definition.PartitionKey{}, body)
-		if err != nil {
-			body = value.ArchiveBody(from, id, true)
-			pk = b.archive.def.Extract(body)
-		}
-		a.Location = b.archive.items.Locate(pk, id)
-		a.s = b.to.RangeOf(a.EPK)
-		a.Item = transaction.Stored{
-			Item: view.Item{Head: layout.Header{EPK: a.EPK}, Body: body, ID: id, PK: a.PK},
-		}
-		free, err := b.isFree(r, a)
-		if err != nil || free {
-			return a, err
-		}
-	}
-}
-
-// isFree reports whether the id of an arrival is free in the archive. An id held by a ghost counts as free.
-func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
-	v, err := r.Get(a.Point)
-	if isAbsent(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	rid, ok := layout.NumberOf(v)
-	if !ok {
-		return false, engine.ErrCorrupt
-	}
-	v, err = r.Get(layout.AppendSlotKey(nil, a.s.Scope, layout.FamilyItem, rid))
-	if err != nil {
-		return false, err
-	}
-	head, body, err := layout.DecodeItem(v)
-	if err != nil {
-		return false, err
-	}
-	return b.to.Expired(&head, body, b.archive.moment()) ||
-		b.to.Tombstoned(head, func() []byte { return a.PK }), nil
+	b := transaction.Archive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
+		ToState: a.state.Load()}
+	return b.State, &archiver{Archive: b, c: c, archive: a}, nil
 }
 
 // Purge implements transaction.Host.
@@ -172,26 +106,27 @@ func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint6
 
 // archiver is the expiry sink that moves ghosts to the archive.
 type archiver struct {
-	archiving
-	c      *Container
-	ranges []*container.Partition // of the archive; the transaction has their scopes
-	t      *transaction.Tx        // of the container
-	there  []*transaction.Tx      // of the archive's ranges
+	transaction.Archive
+	c       *Container
+	archive *Container
+	ranges  []*container.Partition // of the archive; the transaction has their scopes
+	t       *transaction.Tx        // of the container
+	there   []*transaction.Tx      // of the archive's ranges
 }
 
 func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (
 	scopes [][]byte, err error) {
 	seen := make(map[*container.Partition]bool)
-	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
+	err = a.c.withMoved(ctx, a.State, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		for _, item := range items {
-			to, err := a.arrive(r, a.c, item)
+			to, err := a.Arrive(r, item, a.archive.moment())
 			if err != nil {
 				return err
 			}
-			if !seen[to.s] {
-				seen[to.s] = true
-				a.ranges = append(a.ranges, to.s)
-				scopes = append(scopes, to.s.Scope)
+			if !seen[to.Range] {
+				seen[to.Range] = true
+				a.ranges = append(a.ranges, to.Range)
+				scopes = append(scopes, to.Range.Scope)
 			}
 		}
 		return nil
@@ -203,7 +138,7 @@ func (a *archiver) begin(t *transaction.Tx) error {
 	a.t, a.there = t, a.there[:0]
 	for _, s := range a.ranges {
 		there := new(transaction.Tx)
-		if err := a.archive.begin(there, t.Txn, a.to, s); err != nil {
+		if err := a.archive.begin(there, t.Txn, a.ToState, s); err != nil {
 			return err
 		}
 		a.there = append(a.there, there)
@@ -214,12 +149,12 @@ func (a *archiver) begin(t *transaction.Tx) error {
 // take creates the document for a ghost in the archive. It returns false if the document belongs to a range
 // whose scope the transaction lacks; this could not be foreseen when the transaction began.
 func (a *archiver) take(ghost *transaction.Stored) (taken bool, err error) {
-	to, err := a.arrive(a.t, a.c, ghost)
+	to, err := a.Arrive(a.t, ghost, a.archive.moment())
 	if err != nil {
 		return false, err
 	}
 	for _, t := range a.there {
-		if t.Range != to.s {
+		if t.Range != to.Range {
 			continue
 		}
 		if err := t.Create(to.Point, &to.Item); err != nil {

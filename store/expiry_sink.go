@@ -10,7 +10,6 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/container"
-	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
@@ -61,25 +60,9 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition,
 	batch []sweep.Candidate, fn func(r engine.Reader, items []*transaction.Stored) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
-		var items []*transaction.Stored
-		for _, cand := range batch {
-			v, err := r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, cand.RID))
-			if isAbsent(err) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			item, err := c.items.Decode(cand.RID, v)
-			if err != nil {
-				return err
-			}
-			if st.Expired(&item.Head, item.Body, c.moment()) && st.Moves(&item.Item) {
-				items = append(items, item)
-			}
-		}
-		if len(items) == 0 {
-			return nil
+		items, err := c.items.Moved(r, st, s, batch, c.moment())
+		if err != nil || len(items) == 0 {
+			return err
 		}
 		return fn(r, items)
 	})

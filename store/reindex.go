@@ -30,12 +30,6 @@ import (
 // again.
 
 const (
-	reindexBatch = 32 // documents per transaction
-	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has
-	// more, its old entries are deleted in a transaction of their own. Queries do not miss those entries:
-	// they use only paths that the present policy indexes as well.
-	reindexBytes = 4 << 20
-
 	// While requests are being served, the reindexer pauses after each batch, for a multiple of the time
 	// that the batch took, so that the requests get most of the machine.
 	reindexRest    = 4
@@ -180,22 +174,22 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 		})
 	}
 	at := s.Reindexed.Load()
-	found, next, err := c.remake(ctx, st, s, at)
+	var found []transaction.Reindexed
+	var next uint64
+	err = c.ds.view(ctx, func(r engine.Reader) (err error) {
+		found, next, err = transaction.Remake(r, st, s, at)
+		return err
+	})
 	if err != nil {
 		return true, err
 	}
-	if len(found) == 1 && found[0].Size > reindexBytes {
-		same, err = c.reindexTxn(
-			ctx,
-			st,
-			s,
-			at,
-			func(t *transaction.Tx) error { return t.Reindex(found[0], false) },
-		)
+	if len(found) == 1 && found[0].IsLarge() {
+		same, err = c.reindexTxn(ctx, st, s, at,
+			func(t *transaction.Tx) error { return t.Reindex(found[0], false) })
 		if !same || err != nil {
 			return same, err
 		}
-		found[0].Before = nil
+		found[0].DropBefore()
 	}
 	return c.reindexTxn(ctx, st, s, next, func(t *transaction.Tx) error {
 		for _, d := range found {
@@ -208,34 +202,6 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 		}
 		return nil
 	})
-}
-
-// remake makes the index entries of the documents after rid at, a few at a time. next is the rid to
-// continue from.
-func (c *Container) remake(ctx context.Context, st *container.State, s *container.Partition,
-	at uint64) (found []transaction.Reindexed,
-	next uint64, err error) {
-	next = layout.AllReindexed
-	err = c.ds.view(ctx, func(r engine.Reader) error {
-		rg := layout.SlotFamily(s.Scope, layout.FamilyItem)
-		rg.Start = layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, at+1)
-		it := r.Scan(rg, false)
-		for size := 0; it.Next(); {
-			d, err := transaction.RemakeOne(st, s, it.Key(), it.Value())
-			if err != nil {
-				it.Close()
-				return err
-			}
-			size += d.Size
-			if n := len(found); n == reindexBatch || n > 0 && size > reindexBytes {
-				next = found[n-1].RID
-				break
-			}
-			found = append(found, d)
-		}
-		return it.Close()
-	})
-	return found, next, err
 }
 
 // reindexTxn runs fn as a transaction of the reindexer and stores next as its progress.

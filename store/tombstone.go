@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -84,7 +83,11 @@ func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s 
 			return purged, true, nil
 		}
 		want := limit - purged
-		found, err := c.belowTombstone(ctx, name, lsn, want)
+		var found []sweep.Candidate
+		err = c.ds.view(ctx, func(r engine.Reader) (err error) {
+			found, err = sweep.BelowTombstone(r, c.cid, name, lsn, want)
+			return err
+		})
 		if err != nil {
 			return purged, false, err
 		}
@@ -101,24 +104,6 @@ func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s 
 		}
 	}
 	return purged, false, nil
-}
-
-// belowTombstone returns items of a partition key that were created at or below the LSN of its tombstone.
-func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64,
-	limit int) (found []sweep.Candidate,
-	err error) {
-	prefix := layout.TombstonePostings(c.cid, name)
-	err = c.ds.view(ctx, func(r engine.Reader) error {
-		it := r.Scan(engine.Prefix(prefix), false)
-		for len(found) < limit && it.Next() {
-			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
-			if ok && layout.RIDBorn(rid).LSN() <= lsn {
-				found = append(found, sweep.Candidate{RID: rid})
-			}
-		}
-		return it.Close()
-	})
-	return found, err
 }
 
 func (c *Container) removeTombstone(ctx context.Context, s *container.Partition, name string, epk []byte,

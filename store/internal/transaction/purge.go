@@ -27,6 +27,29 @@ func ItemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
 	return keys
 }
 
+// Moved returns the items among the candidates that have expired by second now and are to be moved to the
+// expiry sink.
+func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Partition,
+	batch []sweep.Candidate, now int64) (items []*Stored, err error) {
+	for _, cand := range batch {
+		v, err := r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, cand.RID))
+		if errors.Is(err, engine.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		item, err := c.Decode(cand.RID, v)
+		if err != nil {
+			return nil, err
+		}
+		if st.Expired(&item.Head, item.Body, now) && st.Moves(&item.Item) {
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}
+
 // purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
 const purgeBytes = 4 << 20
 

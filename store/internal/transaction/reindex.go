@@ -11,28 +11,66 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
+const (
+	reindexBatch = 32 // documents per transaction
+	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has
+	// more, its old entries are deleted in a transaction of their own. Queries do not miss those entries:
+	// they use only paths that the present policy indexes as well.
+	reindexBytes = 4 << 20
+)
+
 // Reindexed is a document with its new and old index entries, as of one version.
 type Reindexed struct {
-	RID    uint64
+	rid    uint64
 	seq    layout.Sequence
 	after  []index.Entry   // by the present policy
-	Before [][]index.Entry // by each of the older ones
-	Size   int             // of all of them, in bytes
+	before [][]index.Entry // by each of the older ones
+	size   int             // of all of them, in bytes
 }
 
-// RemakeOne makes the index entries of a document from its stored key and value. It fails with
+// IsLarge reports whether the entries are too many for one transaction.
+func (d *Reindexed) IsLarge() bool { return d.size > reindexBytes }
+
+// DropBefore forgets the old entries, which have been deleted.
+func (d *Reindexed) DropBefore() { d.before = nil }
+
+// Remake makes the index entries of the documents of a range after rid at, a few at a time. next is the rid
+// to continue from.
+func Remake(r engine.Reader, st *container.State, s *container.Partition, at uint64) (found []Reindexed,
+	next uint64, err error) {
+	next = layout.AllReindexed
+	rg := layout.SlotFamily(s.Scope, layout.FamilyItem)
+	rg.Start = layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, at+1)
+	it := r.Scan(rg, false)
+	for size := 0; it.Next(); {
+		d, err := remakeOne(st, s, it.Key(), it.Value())
+		if err != nil {
+			it.Close()
+			return nil, 0, err
+		}
+		size += d.size
+		if n := len(found); n == reindexBatch || n > 0 && size > reindexBytes {
+			next = found[n-1].rid
+			break
+		}
+		found = append(found, d)
+	}
+	return found, next, it.Close()
+}
+
+// remakeOne makes the index entries of a document from its stored key and value. It fails with
 // engine.ErrCorrupt for malformed ones.
-func RemakeOne(st *container.State, s *container.Partition, key, value []byte) (Reindexed, error) {
+func remakeOne(st *container.State, s *container.Partition, key, value []byte) (Reindexed, error) {
 	rid, ok := layout.SlotKeyNumber(key)
 	head, body, err := layout.DecodeItem(value)
 	if !ok || err != nil {
 		return Reindexed{}, errors.Join(engine.ErrCorrupt, err)
 	}
-	d := Reindexed{RID: rid, seq: head.Sequence}
+	d := Reindexed{rid: rid, seq: head.Sequence}
 	entries := func(x *index.Indexer) []index.Entry {
 		list := view.AppendTerms(nil, x, s.Scope, &view.Item{RID: rid, Head: head, Body: body})
 		for _, e := range list {
-			d.Size += len(e.Key) + len(e.Value)
+			d.size += len(e.Key) + len(e.Value)
 		}
 		return list
 	}
@@ -41,7 +79,7 @@ func RemakeOne(st *container.State, s *container.Partition, key, value []byte) (
 	}
 	d.after = entries(st.Terms)
 	for _, old := range st.Olders {
-		d.Before = append(d.Before, entries(old))
+		d.before = append(d.before, entries(old))
 	}
 	return d, nil
 }
@@ -49,7 +87,7 @@ func RemakeOne(st *container.State, s *container.Partition, key, value []byte) (
 // Reindex gives an item the entries of the present policy and deletes those that only older ones have,
 // unless the item has been written since d was made. If sets is false it only deletes.
 func (t *Tx) Reindex(d Reindexed, sets bool) error {
-	item, err := t.readItem(d.RID)
+	item, err := t.readItem(d.rid)
 	if err != nil || item == nil || item.Head.Sequence != d.seq {
 		return err
 	}
@@ -64,7 +102,7 @@ func (t *Tx) Reindex(d Reindexed, sets bool) error {
 		return err
 	}
 	var before []index.Entry
-	for _, old := range d.Before {
+	for _, old := range d.before {
 		n := len(before)
 		before = append(before, old...)
 		if err := t.listShape(before[n:], true); err != nil {
