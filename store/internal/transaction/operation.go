@@ -23,7 +23,7 @@ type Prepared struct {
 	given   Stored // what is to be written, as prepare made it
 	Item    Stored // what is written: copied from given, or made by a patch, each time it is applied
 	renamed []byte // point key of the new id, if a replace changes the id; else nil
-	refused error  // why a replace's document was refused; apply returns it if the item exists
+	refused error  // why a replace's document was refused; Apply returns it if the item exists
 	Patch   *PreparedPatch
 }
 
@@ -92,7 +92,7 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey, op 
 }
 
 // replacement prepares a replace. Its document may give the item another id, but not another partition. A
-// refused document is reported by apply, since an absent item must be reported first. Without a valid
+// refused document is reported by Apply, since an absent item must be reported first. Without a valid
 // partition key the item cannot be looked up, so replacement reports the refused document itself.
 func (c *Container) replacement(st *container.State, now int64, pk definition.PartitionKey,
 	op value.Operation) (*Prepared, error) {
