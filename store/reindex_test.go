@@ -10,10 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/store/internal/transaction"
-
-	"github.com/mayflydb/mayfly/store/internal/container"
-
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -21,8 +17,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
