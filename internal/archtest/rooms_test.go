@@ -90,6 +90,17 @@ var rooms = map[string]room{
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "internal/host",
 			"index", "engine"},
 	},
+	"store/internal/container": {
+		own: []string{"store/internal/split", "store/internal/sweep", "store/internal/value",
+			"store/internal/record", "store/internal/view", "store/internal/layout", "store/definition",
+			"store/fault", "internal/host", "index", "engine", "ttl"},
+	},
+	"store/internal/transaction": {
+		own: []string{"store/internal/container", "store/internal/scan", "store/internal/split",
+			"store/internal/sweep", "store/internal/value", "store/internal/view", "store/internal/layout",
+			"store/internal/classify", "store/definition", "store/fault", "query", "index", "internal/jsondoc",
+			"engine", "ttl"},
+	},
 	"store/internal/resource": {
 		own: []string{"store/internal/value", "store/internal/record", "store/internal/layout",
 			"store/definition", "store/fault", "internal/host", "internal/jsondoc", "engine"},
