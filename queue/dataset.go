@@ -22,6 +22,8 @@ type dataset struct {
 	gate    host.Gate // shared by transactions that store times; exclusive while a clock is set back
 	timers  *timers
 	idler   *idler
+	shared  bool         // other servers may have the engine open, too
+	loading host.Mutex   // held while records of entities become the state in memory
 	started int64        // the millisecond at which the dataset started
 	latest  atomic.Int64 // the latest millisecond in which an entity was created or changed
 
@@ -45,7 +47,7 @@ type entityState struct {
 	rules      atomic.Pointer[ruleSet] // of a subscription
 	updated    atomic.Int64
 	accessed   atomic.Int64                   // the last activity
-	generation atomic.Uint64                  // incremented by each update
+	version    atomic.Uint64                  // of a queue or topic: the mark of its scope; see version.go
 	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
 	changes    host.Notifier                  // of changes of its messages
 	fan        atomic.Pointer[fanOut]         // of a topic: its subscriptions' rules; nil: not built yet
@@ -58,12 +60,14 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 		in:      in,
 		opts:    &t.q.opts,
 		gate:    host.NewGate(),
+		shared:  engine.IsShared(in.Engine()),
+		loading: host.NewMutex(),
 		paths:   make(map[string]*entityState),
 		numbers: make(map[uint32]*entityState),
 	}
 	m.timers, m.idler = newTimers(m), newIdler(m)
-	err := in.Engine().View(ctx, m.load)
-	return host.OpenTenant{Life: m, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
+	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
+	return host.OpenTenant{Life: m, Reread: m.reread, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
 		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
 }
 

@@ -190,6 +190,9 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 	if err != nil || !ok || h.State != layout.Active {
 		return err
 	}
+	if free, err := w.isFree(s, seq); !free || err != nil {
+		return err
+	}
 	at := w.now
 	// The message is forwarded as of the latest of its arrival, the entity's last update and the server's
 	// start.

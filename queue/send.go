@@ -190,9 +190,18 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error { return w.cancelScheduled(s, numbers) })
 	if err == nil {
 		s.e.touch(s.now())
-		err = s.activate(ctx) // updates the time at which the next one is due
+		err = s.cancelled(ctx)
 	}
 	return err
+}
+
+// cancelled updates the time at which the next scheduled message is due. In a shared engine that time is
+// stored, and may be too early.
+func (s *messageStore) cancelled(ctx context.Context) error {
+	if s.e.m.shared {
+		return nil
+	}
+	return s.activate(ctx)
 }
 
 // cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.

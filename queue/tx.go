@@ -47,8 +47,9 @@ const (
 // update runs one transaction on messages in scopes. fn may run more than once, each time with new work.
 // When update returns, the changes are durable, waiting receivers have been woken, and arrived messages
 // have been forwarded. Errors are those of fn, and *entity.Error with CodeStorage or CodeCancelled.
-func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
-	w, err := m.transact(ctx, scopes, fn)
+func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) error,
+	ahead ...[]byte) error {
+	w, err := m.transact(ctx, scopes, fn, ahead...)
 	if err == nil {
 		m.forward(ctx, w.sources())
 	}
@@ -56,22 +57,35 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) 
 }
 
 // transact is update without forwarding.
-func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error) (*work, error) {
+func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error,
+	ahead ...[]byte) (*work, error) {
 	if err := m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
 	defer m.gate.Leave()
 	var last *work
-	_, err := m.in.Engine().Update(ctx, scopes, func(t engine.Txn) error {
+	run := func(t engine.Txn) error {
 		last = m.begin(t)
+		if err := m.current(t, scopes); err != nil {
+			return err
+		}
 		if err := fn(last); err != nil {
 			return err
 		}
 		last.finish()
 		return nil
-	})
-	if err != nil {
-		return nil, wrap(err)
+	}
+	for {
+		_, err := m.in.Engine().Update(ctx, scopes, run, ahead...)
+		if errors.Is(err, errOutdated) {
+			if err = m.refresh(ctx); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, wrap(err)
+		}
+		break
 	}
 	last.tell()
 	return last, nil
@@ -93,6 +107,10 @@ func (w *work) in(s *messageStore) (*part, error) {
 	c, err := s.read(w)
 	if err != nil {
 		return nil, err
+	}
+	if c.Latest > w.now { // by the clock of another server
+		w.now = c.Latest
+		s.date(w.now)
 	}
 	p := &part{messageStore: s, Counters: c}
 	w.parts = append(w.parts, p)
@@ -120,7 +138,11 @@ func (w *work) tell() {
 		if p.dirty {
 			p.date(w.now)
 			p.size.Store(p.Bytes)
+			p.scheduled.Store(p.Scheduled)
 			p.applyEvents(p.events)
+			if w.m.shared {
+				p.dueAt(&p.Counters)
+			}
 			p.e.changes.Notify()
 		}
 	}
@@ -176,6 +198,9 @@ func (w *work) put(p *part, seq int64, h *layout.Header, body []byte) error {
 		return w.link(p, seq, h)
 	case layout.Scheduled:
 		w.Set(p.keys.MomentKey(layout.FamilyDue, h.Due, seq), nil)
+		if w.m.shared {
+			p.Wake(h.Due)
+		}
 		p.events = append(p.events, event{kind: awaits, due: h.Due})
 	}
 	return nil
@@ -203,16 +228,19 @@ func (w *work) take(p *part, seq int64, h *layout.Header) error {
 	return nil
 }
 
-// link writes the index entries of an active message, for receivers and for the reaper. A message is always
-// the last one of its session when it arrives.
+// link writes the index entries of an active message, for receivers and for the reaper. A message that
+// arrives is the last one of its session; a message that was locked may be before others.
 func (w *work) link(p *part, seq int64, h *layout.Header) error {
 	if p.bySession() {
 		first, err := firstOf(w, p.readyPrefix(h.Session), 0)
 		if err != nil {
 			return err
 		}
-		if first == 0 {
+		if first == 0 || seq < first {
 			w.Set(p.keys.Key(layout.FamilyHead, seq), []byte(h.Session))
+		}
+		if seq < first {
+			w.Delete(p.keys.Key(layout.FamilyHead, first))
 		}
 	}
 	w.Set(p.readyKey(h.Session, seq), nil)
