@@ -22,33 +22,41 @@ func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (
 // fn.
 func (q *Queues) Change(ctx context.Context, path string,
 	fn func(p *entity.Properties) error) (entity.Entity, error) {
-	var now entity.Entity
+	var e *entityState
 	err := again(func() (err error) {
-		now, err = q.changeOnce(ctx, path, fn)
+		e, err = q.changeOnce(ctx, path, fn)
 		return err
 	})
-	return now, err
-}
-
-func (q *Queues) changeOnce(ctx context.Context, path string,
-	fn func(p *entity.Properties) error) (entity.Entity, error) {
-	m, leave, err := q.manage(ctx)
-	if err != nil {
-		return entity.Entity{}, err
-	}
-	defer leave()
-	e, err := m.findPath(path)
-	if err != nil {
-		return entity.Entity{}, err
-	}
-	p, err := m.changedProperties(e, fn)
 	if err != nil {
 		return entity.Entity{}, err
 	}
 	for _, s := range e.stores {
+		if s != nil && s.forwardsTo() != "" {
+			e.m.forward(ctx, []*messageStore{s})
+		}
+	}
+	return e.m.entity(ctx, e)
+}
+
+func (q *Queues) changeOnce(ctx context.Context, path string,
+	fn func(p *entity.Properties) error) (*entityState, error) {
+	m, leave, err := q.manage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	e, err := m.findPath(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.changedProperties(e, fn)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range e.stores {
 		if s != nil {
 			if err := s.catchUp(ctx); err != nil { // messages due until now follow the old properties
-				return entity.Entity{}, err
+				return nil, err
 			}
 		}
 	}
@@ -68,18 +76,13 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 		return host.SetRecord(t, rec.key(), rec)
 	}, e.scope)
 	if err != nil {
-		return entity.Entity{}, wrap(err)
+		return nil, wrap(err)
 	}
 	m.changed(ctx, e.top(), version, func() { e.adopt(&rec, e.rules.Load()) })
 	if unlocked != nil {
 		unlocked.tell()
 	}
-	for _, s := range e.stores {
-		if s != nil && s.forwardsTo() != "" {
-			m.forward(ctx, []*messageStore{s})
-		}
-	}
-	return m.entity(ctx, e)
+	return e, nil
 }
 
 // unlockEntity ends all stored locks of an entity's messages, in a transaction that changes the entity.

@@ -32,6 +32,9 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 	if err != nil {
 		return 0, 0, err
 	}
+	if err := m.learn(ctx); err != nil {
+		return 0, 0, err
+	}
 	for _, e := range m.list() {
 		one, err := m.entity(ctx, e)
 		if err != nil {

@@ -110,7 +110,7 @@ func TestFailure(t *testing.T) {
 	w.queue("q", lockFor(10*time.Second))
 	w.send("q", msg("A"), msg("B"))
 	d := w.expect("q", "A B")
-	of, err := w.q.store(entity.Address{Entity: "q"})
+	of, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
 	s := memoryLocks{of}
 	c, err := s.beginSettle(d[0].Token)

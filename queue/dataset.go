@@ -22,6 +22,7 @@ type dataset struct {
 	gate    host.Gate // shared by transactions that store times; exclusive while a clock is set back
 	timers  *timers
 	idler   *idler
+	watcher *watcher     // started if the engine is shared
 	shared  bool         // other servers may have the engine open, too
 	loading host.Mutex   // held while records of entities become the state in memory
 	started int64        // the millisecond at which the dataset started
@@ -50,6 +51,7 @@ type entityState struct {
 	version    atomic.Uint64                  // of a queue or topic: the mark of its scope; see version.go
 	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
 	changes    host.Notifier                  // of changes of its messages
+	awaiting   atomic.Int32                   // calls of Await
 	fan        atomic.Pointer[fanOut]         // of a topic: its subscriptions' rules; nil: not built yet
 }
 
@@ -65,7 +67,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 		paths:   make(map[string]*entityState),
 		numbers: make(map[uint32]*entityState),
 	}
-	m.timers, m.idler = newTimers(m), newIdler(m)
+	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
 	return host.OpenTenant{Life: m, Reread: m.reread, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
 		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
@@ -86,12 +88,16 @@ func (m *dataset) Start() {
 	m.started = m.in.Clock().Millis()
 	m.timers.start()
 	m.idler.start()
+	if m.shared {
+		m.watcher.start()
+	}
 	m.q.live.Store(m)
 }
 
 // Stop implements host.Life.
 func (m *dataset) Stop() {
 	m.in.Closing("the queues")
+	m.watcher.stop()
 	m.idler.stop()
 	m.timers.stop()
 	for _, s := range m.allStores() {
@@ -204,6 +210,19 @@ func (m *dataset) find(a entity.Address) (*entityState, error) {
 		return nil, notFound(a.Entity)
 	}
 	return e, nil
+}
+
+// lookup is find, also for an entity that another server has created. The caller does not hold the catalog's
+// lock.
+func (m *dataset) lookup(ctx context.Context, a entity.Address) (*entityState, error) {
+	e, err := m.find(a)
+	if err == nil || !m.shared {
+		return e, err
+	}
+	if err := m.learn(ctx); err != nil {
+		return nil, err
+	}
+	return m.find(a)
 }
 
 func notFound(path string) *entity.Error {

@@ -13,7 +13,7 @@ import (
 // the locks.
 func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
 	holder *Receiver) ([]Delivery, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers 
 // serves administration tools; clients receive in order. It fails with CodeMessageNotFound if there is no
 // such message, or if it is locked or deferred, and with CodeNotAllowed for an entity with sessions.
 func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int64) (Delivery, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return Delivery{}, err
 	}

@@ -14,6 +14,9 @@ func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
 	if err != nil {
 		return entity.Entity{}, err
 	}
+	if err := m.learn(ctx); err != nil {
+		return entity.Entity{}, err
+	}
 	if err := m.bringDue(ctx); err != nil {
 		return entity.Entity{}, err
 	}
@@ -30,6 +33,9 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 	skip, top int) ([]entity.Entity, error) {
 	m, err := q.dataset()
 	if err != nil {
+		return nil, err
+	}
+	if err := m.learn(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.bringDue(ctx); err != nil {

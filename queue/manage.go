@@ -33,15 +33,31 @@ func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err erro
 
 // findPath returns the entity with a path given by a client.
 func (m *dataset) findPath(path string) (*entityState, error) {
-	a, management, err := entity.ParseAddress(path)
+	a, err := entityAddress(path)
 	if err != nil {
 		return nil, err
 	}
-	if a.Sub != entity.Main || management {
-		return nil, &entity.Error{Code: entity.CodeArgument, Entity: path,
+	return m.find(a)
+}
+
+// lookupPath is findPath, also for an entity that another server has created. The caller does not hold the
+// catalog's lock.
+func (m *dataset) lookupPath(ctx context.Context, path string) (*entityState, error) {
+	a, err := entityAddress(path)
+	if err != nil {
+		return nil, err
+	}
+	return m.lookup(ctx, a)
+}
+
+// entityAddress parses the path of an entity given by a client.
+func entityAddress(path string) (entity.Address, error) {
+	a, management, err := entity.ParseAddress(path)
+	if err == nil && (a.Sub != entity.Main || management) {
+		err = &entity.Error{Code: entity.CodeArgument, Entity: path,
 			Message: "'" + path + "' is no entity by itself."}
 	}
-	return m.find(a)
+	return a, err
 }
 
 func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) {

@@ -82,7 +82,7 @@ func (s *messageStore) load(r engine.Reader) error {
 		s.forwardAt(0)
 	}
 	if s.e.m.shared {
-		s.dueAt(&c)
+		s.noteCounters(&c)
 		return nil
 	}
 	if s.activates, err = host.FirstAfter(r, s.keys.Family(layout.FamilyDue), -1); err != nil {

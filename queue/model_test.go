@@ -296,7 +296,7 @@ func (p *play) crash() {
 // compare compares the messages of a queue, but for those that have expired.
 func (p *play) compare(when string, w *world, tw *twin) {
 	p.t.Helper()
-	s, err := w.q.store(entity.Address{Entity: "q"})
+	s, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
 	var got []string
 	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {

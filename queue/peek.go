@@ -22,7 +22,7 @@ type PeekOptions struct {
 // Peek returns messages in the order of their sequence numbers without locking them. Active, locked,
 // deferred and scheduled messages are included.
 func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]Delivery, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ const maxDeleted = 4000
 // returns how many it deleted. It skips locked, scheduled and expired messages.
 func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before time.Time, most int,
 	session *string) (n int, err error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return 0, err
 	}

@@ -68,7 +68,7 @@ type Receiver struct {
 // fails with CodeTimeout. Other errors: CodeEntityNotFound, CodeEntityDisabled, CodeNotAllowed,
 // CodeSessionCannotBeLocked.
 func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverOptions) (*Receiver, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}

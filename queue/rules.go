@@ -165,6 +165,9 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 	if err != nil {
 		return nil, err
 	}
+	if err := m.learn(ctx); err != nil {
+		return nil, err
+	}
 	e, err := m.findKind(subscription, entity.Subscription)
 	if err != nil {
 		return nil, err
@@ -176,6 +179,9 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Rule, error) {
 	m, err := q.dataset()
 	if err != nil {
+		return entity.Rule{}, err
+	}
+	if err := m.learn(ctx); err != nil {
 		return entity.Rule{}, err
 	}
 	e, err := m.findKind(subscription, entity.Subscription)

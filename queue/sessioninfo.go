@@ -29,7 +29,7 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	if err != nil {
 		return nil, err
 	}
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}

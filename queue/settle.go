@@ -21,7 +21,7 @@ const maxReason = 4096
 // letter), CodeEntityDisabled.
 func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUID, st Settlement,
 	tx *Transaction) error {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (w *work) settle(s *messageStore, seq int64, st *Settlement) (after, error)
 // RenewLocks renews locks, all or none, and returns the times at which they end.
 func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	tokens []message.UUID) ([]time.Time, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 // CodeMessageLockLost.
 func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUID) (number int64, id string,
 	err error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return 0, "", err
 	}

@@ -122,6 +122,9 @@ func (w *work) purgeSome(s *messageStore, list []*claim) error {
 func (w *work) giveOut(p *part, list []stored, mode Mode, r *Receiver) ([]Delivery, error) {
 	until := saturate(w.now, millis(p.e.properties.Load().LockDuration))
 	out := make([]Delivery, len(list))
+	if err := w.unlinkAll(p, list); err != nil {
+		return nil, err
+	}
 	for i := range list {
 		m := &list[i]
 		d, err := p.delivery(m)
@@ -138,7 +141,7 @@ func (w *work) giveOut(p *part, list []stored, mode Mode, r *Receiver) ([]Delive
 				l.Covered, l.Session = true, r.lock.id
 				d.Broker.LockedUntil = message.LastMoment
 			}
-			err = w.lockMessage(p, m.seq, &m.Header, &l)
+			w.setLock(p, m.seq, &l)
 		}
 		if err != nil {
 			return nil, err

@@ -150,25 +150,24 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	_, ended := s.popLapsed(s.now()) // the receivers of this server
 	s.mu.Unlock()
-	var next, last int64
+	var c layout.Counters
+	var last int64
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
-		next, last, err = w.advance(s.messageStore)
+		c, last, err = w.advance(s.messageStore)
 		return err
 	}, s.keys.Family(layout.FamilyCounters))
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, l := range ended {
 		s.endSession(l)
 	}
+	s.mu.Unlock()
 	if err != nil {
 		s.e.m.timers.arm(s.messageStore, s.now()+retryTimer)
 		return false, err
 	}
-	s.activates = next
-	s.e.m.timers.arm(s.messageStore, next)
-	if last > 0 {
+	if s.noteCounters(&c); last > 0 {
 		s.e.touch(last)
 		s.e.m.idler.wakeUp()
 	}
-	return next <= s.now(), nil
+	return c.Next != 0 && c.Next <= s.now(), nil
 }

@@ -89,13 +89,15 @@ func (s *messageStore) learnDue(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		s.dueAt(&c)
+		s.noteCounters(&c)
 	}
 	return wrap(err)
 }
 
-// dueAt records when the next change of a store in a shared engine is due.
-func (s *messageStore) dueAt(c *layout.Counters) {
+// noteCounters records what the counters of a store in a shared engine say: other servers change them, too.
+func (s *messageStore) noteCounters(c *layout.Counters) {
+	s.size.Store(c.Bytes)
+	s.scheduled.Store(c.Scheduled)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.activates = c.Next; c.Next == 0 {

@@ -27,6 +27,9 @@ type part struct {
 	layout.Counters
 	dirty  bool    // a key of the store was written
 	events []event // applied to the store once the transaction is durable
+	// unlinked are messages whose lock was ended: they have no index entries.
+	unlinked map[int64]bool
+	firsts   map[string]int64 // the first active message of sessions, where it is known; 0: none
 }
 
 // event is a change that is applied to the state in memory of a store once the transaction is durable.
@@ -112,7 +115,7 @@ func (w *work) in(s *messageStore) (*part, error) {
 		w.now = c.Latest
 		s.date(w.now)
 	}
-	p := &part{messageStore: s, Counters: c}
+	p := &part{messageStore: s, Counters: c, unlinked: make(map[int64]bool), firsts: make(map[string]int64)}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
@@ -141,7 +144,7 @@ func (w *work) tell() {
 			p.scheduled.Store(p.Scheduled)
 			p.applyEvents(p.events)
 			if w.m.shared {
-				p.dueAt(&p.Counters)
+				p.noteCounters(&p.Counters)
 			}
 			p.e.changes.Notify()
 		}
@@ -232,17 +235,22 @@ func (w *work) take(p *part, seq int64, h *layout.Header) error {
 // arrives is the last one of its session; a message that was locked may be before others.
 func (w *work) link(p *part, seq int64, h *layout.Header) error {
 	if p.bySession() {
-		first, err := firstOf(w, p.readyPrefix(h.Session), 0)
-		if err != nil {
-			return err
+		first, known := p.firsts[h.Session]
+		if !known {
+			var err error
+			if first, err = firstOf(w, p.readyPrefix(h.Session), 0); err != nil {
+				return err
+			}
 		}
-		if first == 0 || seq < first {
+		if p.firsts[h.Session] = first; first == 0 || seq < first {
 			w.Set(p.keys.Key(layout.FamilyHead, seq), []byte(h.Session))
+			p.firsts[h.Session] = seq
 		}
 		if seq < first {
 			w.Delete(p.keys.Key(layout.FamilyHead, first))
 		}
 	}
+	delete(p.unlinked, seq)
 	w.Set(p.readyKey(h.Session, seq), nil)
 	if p.sub == entity.Main {
 		w.Set(p.expiryKey(seq, h), nil)
@@ -253,6 +261,10 @@ func (w *work) link(p *part, seq int64, h *layout.Header) error {
 
 // unlink deletes the index entries of an active message.
 func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
+	if p.unlinked[seq] {
+		return nil
+	}
+	delete(p.firsts, h.Session)
 	w.Delete(p.readyKey(h.Session, seq))
 	if p.sub == entity.Main {
 		w.Delete(p.expiryKey(seq, h))
@@ -272,6 +284,36 @@ func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
 		w.Set(p.keys.Key(layout.FamilyHead, next), []byte(h.Session))
 	}
 	return err
+}
+
+// unlinkAll is unlink for messages of a receive, which are often the first ones of one session.
+func (w *work) unlinkAll(p *part, list []stored) error {
+	ids := make(map[string]bool)
+	for i := range list {
+		h := &list[i].Header
+		if h.State != layout.Active {
+			continue
+		}
+		w.Delete(p.readyKey(h.Session, list[i].seq))
+		if p.sub == entity.Main {
+			w.Delete(p.expiryKey(list[i].seq, h))
+		}
+		if p.bySession() {
+			w.Delete(p.keys.Key(layout.FamilyHead, list[i].seq))
+			ids[h.Session] = true
+		}
+		p.unlinked[list[i].seq] = true
+	}
+	for id := range ids {
+		first, err := firstOf(w, p.readyPrefix(id), 0)
+		if err != nil {
+			return err
+		}
+		if p.firsts[id] = first; first > 0 {
+			w.Set(p.keys.Key(layout.FamilyHead, first), []byte(id))
+		}
+	}
+	return nil
 }
 
 // expiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no

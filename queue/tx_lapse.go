@@ -9,36 +9,31 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// advance makes the changes of a store that are due: locks lapse and scheduled messages become active. next
-// is when the next change is due, or host.Never; last is the due time of the last activated message, or 0.
-func (w *work) advance(s *messageStore) (next, last int64, err error) {
+// advance makes the changes of a store that are due: locks lapse and scheduled messages become active. It
+// returns the counters afterwards; last is the due time of the last activated message, or 0.
+func (w *work) advance(s *messageStore) (c layout.Counters, last int64, err error) {
 	p, err := w.in(s)
 	if err != nil {
-		return 0, 0, err
+		return c, 0, err
 	}
-	if p.Next == 0 {
-		return host.Never, 0, nil
-	}
-	if p.Next > w.now {
-		return p.Next, 0, nil
+	if p.Next == 0 || p.Next > w.now {
+		return p.Counters, 0, nil
 	}
 	p.dirty, p.Next = true, 0
 	if p.e.kind != entity.Topic {
 		if err := w.lapseMessages(p); err != nil {
-			return 0, 0, err
+			return c, 0, err
 		}
 		if err := w.lapseSessions(p); err != nil {
-			return 0, 0, err
+			return c, 0, err
 		}
 	}
 	due, last, err := w.activate(s)
 	if err != nil {
-		return 0, 0, err
+		return c, 0, err
 	}
-	if p.Wake(due); p.Next == 0 {
-		return host.Never, last, nil
-	}
-	return p.Next, last, nil
+	p.Wake(due)
+	return p.Counters, last, nil
 }
 
 // lapseMessages ends lapsed locks of messages, maxLapse at most.

@@ -50,17 +50,7 @@ func (s *messageStore) lockIndex(seq int64, l *layout.Lock) []byte {
 	return s.keys.MomentKey(layout.FamilyLapse, l.Lapses(), seq)
 }
 
-// lockMessage locks a message that has no lock.
-func (w *work) lockMessage(p *part, seq int64, h *layout.Header, l *layout.Lock) error {
-	if h.State == layout.Active {
-		if err := w.unlink(p, seq, h); err != nil {
-			return err
-		}
-	}
-	w.setLock(p, seq, l)
-	return nil
-}
-
+// setLock stores the lock of a message without index entries.
 func (w *work) setLock(p *part, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.keys.Key(layout.FamilyLock, seq), l.Encode())
@@ -75,6 +65,7 @@ func (w *work) dropLock(p *part, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Delete(p.keys.Key(layout.FamilyLock, seq))
 	w.Delete(p.lockIndex(seq, l))
+	p.unlinked[seq] = true
 }
 
 // unlock ends the lock of a message without counting a delivery. If a transaction is going to settle the
