@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -23,6 +24,7 @@ type dataset struct {
 	timers  *timers
 	idler   *idler
 	watcher *watcher     // started if the engine is shared
+	server  uint64       // a random number of this server; 0 if the engine is not shared
 	shared  bool         // other servers may have the engine open, too
 	loading host.Mutex   // held while records of entities become the state in memory
 	started int64        // the millisecond at which the dataset started
@@ -48,6 +50,8 @@ type entityState struct {
 	rules      atomic.Pointer[ruleSet] // of a subscription
 	updated    atomic.Int64
 	accessed   atomic.Int64                   // the last activity
+	covered    atomic.Int64                   // uses until then need not be stored; see storeUses
+	elsewhere  atomic.Int64                   // another server may use it until then
 	version    atomic.Uint64                  // of a queue or topic: the mark of its scope; see version.go
 	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
 	changes    host.Notifier                  // of changes of its messages
@@ -66,6 +70,10 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 		loading: host.NewMutex(),
 		paths:   make(map[string]*entityState),
 		numbers: make(map[uint32]*entityState),
+	}
+	if m.shared {
+		id := newToken()
+		m.server = binary.BigEndian.Uint64(id[:]) | 1 // never 0
 	}
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
@@ -106,8 +114,12 @@ func (m *dataset) Stop() {
 	}
 }
 
-// Leave implements host.Life. It stores the times of the entities' last use.
+// Leave implements host.Life. It stores the times of the entities' last use. In a shared engine storeUses
+// does that.
 func (m *dataset) Leave(ctx context.Context) error {
+	if m.shared {
+		return nil
+	}
 	return m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		for _, e := range m.list() {
 			if rec := e.record(); e.accessed.Load() > 0 {
@@ -221,6 +233,14 @@ func (m *dataset) lookup(ctx context.Context, a entity.Address) (*entityState, e
 	}
 	if err := m.learn(ctx); err != nil {
 		return nil, err
+	}
+	m.mu.RLock()
+	e = m.paths[strings.ToLower(a.Entity)]
+	m.mu.RUnlock()
+	if e != nil {
+		if _, err := m.isIdle(ctx, e); err != nil {
+			return nil, err
+		}
 	}
 	return m.find(a)
 }

@@ -52,10 +52,16 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 		all = m.list()
 		sortByPath(all)
 	}
-	now := m.in.Clock().Millis()
 	var list []*entityState
 	for _, e := range all {
-		if e.kind == kind && !e.idleTooLong(now) {
+		if e.kind != kind {
+			continue
+		}
+		idle, err := m.isIdle(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if !idle {
 			list = append(list, e)
 		}
 	}
@@ -85,6 +91,14 @@ func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, er
 		Accessed:   accessedAt(e),
 	}
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
+		if m.shared {
+			u, err := readUse(r, e.number)
+			if err != nil {
+				return err
+			}
+			e.noteUse(u)
+			out.Accessed = accessedAt(e)
+		}
 		for sub, s := range e.stores {
 			if s == nil {
 				continue

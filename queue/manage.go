@@ -274,14 +274,17 @@ func (q *Queues) deleteOnce(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return m.drop(ctx, e)
+	return m.drop(ctx, e, func(*host.Change) error { return nil })
 }
 
-// drop deletes an entity. The caller holds the catalog's lock.
-func (m *dataset) drop(ctx context.Context, e *entityState) error {
+// drop deletes an entity, unless check fails in the transaction. The caller holds the catalog's lock.
+func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.Change) error) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	var version uint64
 	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
+		if err := check(t); err != nil {
+			return err
+		}
 		if e.topic == nil {
 			at, err := t.Positions([][]byte{e.scope})
 			if err != nil {

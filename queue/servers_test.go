@@ -205,6 +205,27 @@ func TestServers(t *testing.T) {
 			a.update("q", func(p *entity.Properties) { p.Status = entity.SendDisabled })
 			b.fails(b.q.Send(b.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityDisabled)
 		},
+		"idle": func(a, b *world) {
+			a.queue("q", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
+			a.queue("other", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
+			b.expect("q", "")
+			b.pass(4 * time.Minute)
+			b.expect("q", "")
+			m, err := b.q.dataset()
+			b.must(err)
+			b.must(m.storeUses(b.ctx, m.in.Clock().Millis()))
+			b.pass(2 * time.Minute)
+			m, err = a.q.dataset()
+			a.must(err)
+			a.must(m.idler.delete(a.ctx))
+			a.send("q", msg("A"))
+			_, err = b.q.Get(b.ctx, "other")
+			b.fails(err, entity.CodeEntityNotFound)
+			b.pass(7 * time.Minute)
+			a.must(m.idler.delete(a.ctx))
+			_, err = b.q.Get(b.ctx, "q")
+			b.fails(err, entity.CodeEntityNotFound)
+		},
 		"transactions": func(a, b *world) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
