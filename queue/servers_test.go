@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -399,5 +400,106 @@ func TestTripsOfLocks(t *testing.T) {
 		if got := counted.Take().String(); got != c.want {
 			t.Errorf("%s takes %s, not %s", c.name, got, c.want)
 		}
+	}
+}
+
+// TestServersChange: two servers change entities at the same time, and agree on them afterwards.
+func TestServersChange(t *testing.T) {
+	const each = 15
+	a, b := newServers(t, Options{})
+	a.create(entity.Topic, "t", standard())
+	var working sync.WaitGroup
+	for i, w := range []*world{a, b} {
+		working.Go(func() {
+			for n := range each {
+				path := fmt.Sprint("t/Subscriptions/s", i, ".", n)
+				if _, err := w.q.Create(w.ctx, entity.Subscription, path, standard()); err != nil {
+					t.Error(err)
+				}
+				if _, err := w.q.Update(w.ctx, "t", standard()); err != nil {
+					t.Error(err)
+				}
+				if err := w.q.Send(w.ctx, address("t"), []*message.Message{msg("A")}, nil); err != nil {
+					t.Error(err)
+				}
+				if n%3 == 0 {
+					if err := w.q.Delete(w.ctx, path); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	working.Wait()
+	describe := func(w *world) (lines string) {
+		list, err := w.q.List(w.ctx, entity.Subscription, "t", 0, 100)
+		w.must(err)
+		for _, e := range list {
+			lines += fmt.Sprintln(e.Path, e.Counts.Active, e.Updated)
+		}
+		return lines
+	}
+	one, two := describe(a), describe(b)
+	if one != two || strings.Count(one, "\n") != 2*each*2/3 {
+		t.Errorf("one server has\n%s\nthe other\n%s", one, two)
+	}
+	a.send("t", msg("last"))
+	if got := describe(b); got == one {
+		t.Error("the last message has not arrived")
+	}
+}
+
+// TestServerKilled: what a server has locked when it ends comes back once the locks lapse, as failed deliveries.
+func TestServerKilled(t *testing.T) {
+	const messages = 200
+	a, b := newServers(t, Options{})
+	a.queue("q", lockFor(10*time.Second))
+	for i := range messages {
+		a.send("q", msg(fmt.Sprint(i)))
+	}
+	var mu sync.Mutex
+	locked := make(map[string]bool)
+	var receiving sync.WaitGroup
+	half := make(chan struct{}, 1)
+	for range 3 {
+		r, err := a.q.OpenReceiver(a.ctx, address("q"), ReceiverOptions{})
+		a.must(err)
+		receiving.Go(func() {
+			for {
+				list, err := r.TryReceive(a.ctx, 3)
+				if err != nil || len(list) == 0 {
+					return
+				}
+				mu.Lock()
+				for _, d := range list {
+					locked[textOf(d)] = true
+				}
+				if len(locked) > messages/2 {
+					select {
+					case half <- struct{}{}:
+					default:
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	<-half
+	a.must(a.h.Close())
+	receiving.Wait()
+	got := b.lock("q")
+	b.pass(10 * time.Second)
+	for list := got; len(list) > 0; got = append(got, list...) {
+		list = b.lock("q")
+	}
+	failed := 0
+	there := make(map[string]bool)
+	for _, d := range got {
+		if there[textOf(d)] = true; locked[textOf(d)] && d.Broker.DeliveryCount == 1 {
+			failed++
+		}
+	}
+	if len(there) != messages || failed != len(locked) {
+		t.Errorf("%d messages of %d, %d failed deliveries of %d", len(there), messages, failed, len(locked))
 	}
 }

@@ -85,6 +85,9 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work
 				continue
 			}
 		}
+		if err != nil && m.shared && entity.CodeOf(err) == entity.CodeEntityNotFound {
+			m.watcher.wakeUp() // another server may have deleted the entity and created it again
+		}
 		if err != nil {
 			return nil, wrap(err)
 		}
