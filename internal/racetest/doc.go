@@ -1,5 +1,5 @@
-// Package racetest tells tests whether they run under the race detector, which makes everything some ten
-// times slower.
+// Package racetest tells tests how much they may repeat themselves: less under the race detector, which makes
+// everything some ten times slower, and more with -tags long.
 //
 // A test in which one goroutine does everything has nothing for the detector to find: it begins with
 //
