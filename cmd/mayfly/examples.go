@@ -79,6 +79,11 @@ var examples = []example{
 			`mayfly query --db shop --container carts "SELECT c.user, COUNT(1) AS n FROM c GROUP BY c.user" --ndjson`,
 		},
 	},
+	{"queries save", "", []string{
+		`mayfly queries save by-user "SELECT * FROM c WHERE c.user = @user" --param user=ada --db shop --container carts`}},
+	{"queries list", "", []string{"mayfly queries list --db shop --container carts"}},
+	{"queries run", "", []string{"mayfly queries run by-user --param user=bob --db shop --container carts"}},
+	{"queries delete", "", []string{"mayfly queries delete by-user --db shop --container carts"}},
 	{
 		"explain",
 		"",

@@ -42,6 +42,7 @@ func TestPlainErrors(t *testing.T) {
 		{"containers create c --db d --partition-key /user/", exitUsage, "is it --partition-key /user?"},
 		{"containers list", exitUsage, "--db must name the database"},
 		{"faults add latency", exitUsage, "a latency has a length: --latency 200ms"},
+		{"requests --har x --protocol amqp", exitUsage, "an HTTP archive cannot contain AMQP operations"},
 		{"import - ", exitUsage, "--db and --container must name the container"},
 		{"query SELECT --db d --container c --param user", exitUsage, "--param must be NAME=VALUE, not user"},
 		{"query SELECT --db d --container c --param @=1", exitUsage, "--param must be NAME=VALUE, not @=1"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/requests"
 )
 
 const requestsPath = "_mayfly/requests"
@@ -65,7 +66,7 @@ func requestsCommand() *cobra.Command {
 		"a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
 	flags.IntVar(&c.limit, "limit", 100, "maximal number; the latest ones are shown")
 	flags.BoolVar(&c.explorer, "explorer", false, "include requests of the explorer")
-	flags.StringVar(&c.har, "har", "", "file to write them to as an HTTP archive; - is the standard output")
+	flags.StringVar(&c.har, "har", "", "write an HTTP archive to this file, or to the standard output for -; it has no AMQP operations")
 	flags.BoolVar(&c.clear, "clear", false, "remove all requests from the log")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) })
 	return cmd
@@ -81,12 +82,14 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case modes > 1:
 		return cli.Misuse("an ID, --follow, --har and --clear exclude each other")
+	case c.har != "" && c.protocol == requests.AMQP.String():
+		return cli.Misuse("--har with --protocol amqp: an HTTP archive cannot contain AMQP operations")
 	case len(args) > 0:
 		return c.show(cmd, args[0])
 	case c.clear:
 		return tell(cmd, &c.ServerCall, http.MethodDelete, requestsPath, nil,
 			func(out io.Writer, _ struct{}) error {
-				_, err := fmt.Fprintln(out, "the server has forgotten the requests")
+				_, err := fmt.Fprintln(out, "the log of requests is empty now")
 				return err
 			})
 	case c.har != "":
