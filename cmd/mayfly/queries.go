@@ -26,7 +26,8 @@ func queriesCommand() *cobra.Command {
 	return cli.Family(&cobra.Command{
 		Use:   "queries",
 		Short: "List, run, save and delete the saved queries of a container",
-		Long: "List, run, save and delete the saved queries of a container. They are part of its settings, and\n" +
+		Long: "List, run, save and delete the saved queries of a container. They are part of its " +
+			"settings, and\n" +
 			"the explorer shows the same queries.",
 	}, queriesListCommand(), queriesRunCommand(), queriesSaveCommand(), queriesDeleteCommand())
 }
@@ -67,7 +68,8 @@ func queriesRunCommand() *cobra.Command {
 		Use:   "run NAME",
 		Short: "Run a saved query and print its rows",
 		Args:  cobra.ExactArgs(1),
-		Long: "Run a saved query and print its rows, as `mayfly query` does. A --param replaces the saved value of\n" +
+		Long: "Run a saved query and print its rows, as `mayfly query` does. A --param replaces the " +
+			"saved value of\n" +
 			"the parameter.",
 	}
 	c.registerQuery(cmd.Flags())
@@ -127,7 +129,8 @@ func queriesSaveCommand() *cobra.Command {
 		Use:   "save NAME QUERY",
 		Short: "Save a query under a name",
 		Args:  cobra.ExactArgs(2),
-		Long: "Save a query under a name, with the values of its parameters. A saved query of the same name is\n" +
+		Long: "Save a query under a name, with the values of its parameters. A saved query of the same " +
+			"name is\n" +
 			"replaced. If QUERY is -, it is read from the standard input.",
 	}
 	flags := cmd.Flags()

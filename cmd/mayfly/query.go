@@ -31,11 +31,14 @@ func queryCommand() *cobra.Command {
 		Use:   "query QUERY",
 		Short: "Run a query and print its rows",
 		Args:  cobra.ExactArgs(1),
-		Long: "Run a query and print all its rows: as a table, with --json as a JSON array, or with --ndjson as one\n" +
-			"JSON value per line. The table omits the system properties (_rid, _self, _etag, _attachments) and\n" +
+		Long: "Run a query and print all its rows: as a table, with --json as a JSON array, or with " +
+			"--ndjson as one\n" +
+			"JSON value per line. The table omits the system properties (_rid, _self, _etag, " +
+			"_attachments) and\n" +
 			"shortens long values.\n\n" +
 			"If QUERY is -, it is read from the standard input.\n\n" +
-			"Without --partition-key the query covers the whole container, and the server merges the results of\n" +
+			"Without --partition-key the query covers the whole container, and the server merges the " +
+			"results of\n" +
 			"the partition ranges.",
 	}
 	c.registerQuery(cmd.Flags())

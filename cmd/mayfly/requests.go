@@ -41,9 +41,12 @@ func requestsCommand() *cobra.Command {
 		Use:   "requests [ID]",
 		Short: "Show the latest requests and responses",
 		Args:  cobra.MaximumNArgs(1),
-		Long: "Show the latest requests to a server, over HTTP, in direct mode and over AMQP, with their status,\n" +
-			"duration and charge. A line is an operation: ×3 means three attempts. With an ID, the command shows\n" +
-			"the headers and bodies of that request. The server keeps requests in memory only, and masks keys,\n" +
+		Long: "Show the latest requests to a server, over HTTP, in direct mode and over AMQP, with " +
+			"their status,\n" +
+			"duration and charge. A line is an operation: ×3 means three attempts. With an ID, the " +
+			"command shows\n" +
+			"the headers and bodies of that request. The server keeps requests in memory only, and " +
+			"masks keys,\n" +
 			"tokens and signatures.",
 	}
 	flags := cmd.Flags()
