@@ -230,6 +230,9 @@ var examples = []example{
 		[]string{"mayfly databases delete shop-copy --yes"},
 	},
 	{"check", "", []string{"mayfly check ./data"}},
+	{"migrate", "", []string{
+		"mayfly migrate --from ./data --to postgres://mayfly@db1/mayfly",
+		"mayfly migrate --from postgres://mayfly@db1/mayfly --to ./data"}},
 	{"reset", "", []string{"mayfly reset"}},
 }
 

@@ -33,7 +33,8 @@ func exitCode(f *cli.Failure) int {
 		return exitPort
 	case errors.Is(f, engine.ErrLocked):
 		return exitLocked
-	case errors.Is(f, engine.ErrCorrupt), errors.Is(f, engine.ErrNewerFormat),
+	case errors.Is(f, engine.ErrCorrupt), errors.Is(f, engine.ErrIncomplete), errors.Is(f, engine.ErrMoved),
+		errors.Is(f, engine.ErrNewerFormat),
 		errors.Is(f, engine.ErrOlderFormat), errors.Is(f, engine.ErrNotDatabase):
 		return exitData
 	case errors.As(f, &refusal) && refusal.Code == cli.InsufficientStorage,

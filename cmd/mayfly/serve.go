@@ -140,8 +140,11 @@ func (s *serve) options() product.Options {
 		Queues: true, Listeners: s.listeners, Webhooks: &f.webhooks, Certificate: s.certificate(),
 		Telemetry: s.openTelemetry, Probes: &s.probes, ExtraThreads: os.Getenv("GOMAXPROCS") == "",
 		Requests: int64(f.limits.requests), Drain: drainTime}
-	if f.engine != "" {
+	switch {
+	case f.engine != "":
 		o.Remote = s.openPostgres
+	case f.migrateTo != "":
+		o.Remote = s.openMigrating
 	}
 	if f.virtualClock {
 		o.Store.Clock = ttl.NewVirtual(ttl.Real{})

@@ -37,7 +37,7 @@ type serveFlags struct {
 	port, ranges                                                             int
 	memory, noAuth, noClockCheck, strict, virtualClock                       bool
 	lenient, serveCrossPartition, throttle, direct                           bool
-	engine                                                                   string
+	engine, migrateTo                                                        string
 	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey  bool
 	emulatorVariables                                                        bool
 	limits                                                                   limitFlags
@@ -58,6 +58,9 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.engine, "engine", "",
 		"postgres://user:password@host1,host2/database keeps the data in PostgreSQL, by one server at a time;\n"+
 			"the data folder keeps the certificate and temporary files")
+	flags.StringVar(&f.migrateTo, "migrate-to", "",
+		"postgres:// address of an empty database, or empty folder, to which the data folder is copied while\n"+
+			"the server runs; when the server is stopped, the store changes over")
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
 		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
 	flags.BoolVar(&f.memory, "memory", false,
@@ -131,6 +134,9 @@ func (f *serveFlags) settle(sources map[string]cli.Source) error {
 	}
 	if f.engine != "" && f.memory {
 		return cli.Misuse("--memory keeps nothing and --engine names a database: give one of them")
+	}
+	if f.migrateTo != "" && (f.memory || f.engine != "") {
+		return cli.Misuse("--migrate-to copies a data folder: give it without --memory and --engine")
 	}
 	if f.memory {
 		f.data = ""
