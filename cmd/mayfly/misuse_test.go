@@ -53,7 +53,7 @@ func TestPlainErrors(t *testing.T) {
 		{"query", exitUsage, "QUERY is missing: it is called as `mayfly query QUERY`"},
 		{"wait", exitUsage, "expired|purged|feed is missing: it is called as `mayfly wait expired|purged|feed ID | wait quiet`"},
 		{"snapshot restore", exitUsage, "NAME is missing: it is called as `mayfly snapshot restore NAME`"},
-		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check DIR`"},
+		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check [DIR]`"},
 		{"health now", exitUsage, "\"now\" is too much: it is called as `mayfly health`"},
 		{"put a b", exitUsage, "\"b\" is too much: it is called as `mayfly put [DOCUMENT]`"},
 		{"put {'id':1} --db d --container c", exitUsage,
