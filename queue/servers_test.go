@@ -151,6 +151,32 @@ func TestServers(t *testing.T) {
 				a.t.Fatal(texts(got))
 			}
 		},
+		"deleted, but for what is locked": func(a, b *world) {
+			a.queue("q")
+			a.send("q", msg("A"), msg("B"))
+			r := a.receiver(q, ReceiverOptions{})
+			_, err := r.TryReceive(a.ctx, 1)
+			a.must(err)
+			b.pass(s)
+			n, err := b.q.DeleteMessages(b.ctx, q, start.Add(s), 1, nil)
+			b.must(err)
+			if n != 1 {
+				b.t.Fatal(n)
+			}
+			b.shows("q", "A")
+		},
+		"described sessions": func(a, b *world) {
+			a.queue("q", sessions)
+			a.send("q", msg("A", of("1")), msg("B", of("1")))
+			r := a.receiver(q, session("1"))
+			_, err := r.TryReceive(a.ctx, 1)
+			a.must(err)
+			list, err := b.q.InspectSessions(b.ctx, q, 0, 9)
+			b.must(err)
+			if len(list) != 1 || list[0].Messages != 2 || !list[0].Locked {
+				b.t.Fatal(list)
+			}
+		},
 		"scheduled": func(a, b *world) {
 			a.queue("q")
 			a.send("q", msg("A", due(s)), msg("B", due(2*s)))
