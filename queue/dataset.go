@@ -100,6 +100,7 @@ func (m *dataset) Start() {
 		m.watcher.start()
 	}
 	m.q.live.Store(m)
+	m.q.changes.Notify()
 }
 
 // Stop implements host.Life.
@@ -177,6 +178,7 @@ func (m *dataset) add(rec entityRecord) *entityState {
 		e.topic.changeChildren(e, true)
 	}
 	m.idler.wakeUp()
+	m.q.changes.Notify() // a reader of the list waits for m.mu
 	return e
 }
 
@@ -199,6 +201,7 @@ func (m *dataset) forget(list []*entityState) {
 		}
 		e.changes.Notify()
 	}
+	m.q.changes.Notify()
 }
 
 // record returns the catalog record of the entity.

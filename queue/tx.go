@@ -150,6 +150,7 @@ func (w *work) tell() {
 				p.noteCounters(&p.Counters)
 			}
 			p.e.changes.Notify()
+			p.e.m.q.changes.Notify()
 		}
 	}
 }

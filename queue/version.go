@@ -227,6 +227,7 @@ func (e *entityState) adopt(rec *entityRecord, rules *ruleSet) {
 		}
 	}
 	e.m.idler.wakeUp()
+	e.m.q.changes.Notify()
 }
 
 // changed applies a change that this server has stored, unless it was adopted meanwhile. fn applies it.
