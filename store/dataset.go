@@ -37,6 +37,7 @@ type dataset struct {
 	cat catalog
 
 	incarnation uint32
+	timed       bool   // the engine tells the time (engine.Teller)
 	server      uint32 // identifies this store in the marks of slots; unique among the stores over an engine
 	purged      atomic.Uint64
 }
@@ -77,6 +78,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
+	_, db.timed = db.eng.(engine.Teller)
 	db.rids.Seed()
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {

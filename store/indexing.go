@@ -213,6 +213,7 @@ func sortTerms(list []index.Entry) []index.Entry {
 // index entries, so the cache stays valid. Shapes that are not in it are looked up.
 type shapeBook struct {
 	mu    sync.RWMutex
+	wiped uint32 // the last wipe of the index that the cache knows, if wipes are in the slots' marks: see takeOver
 	known map[shapeName]struct{}
 	full  bool // there are view.MaxShapes records; no more will be added
 }
@@ -226,13 +227,30 @@ func (b *shapeBook) lookUp(name shapeName) (known, full bool) {
 	return known, b.full
 }
 
-// learn adds the shapes that a transaction has found, after its commit.
-func (b *shapeBook) learn(names []shapeName, full bool) {
+// follow empties the cache if another wipe than the one it knows was the last one.
+func (b *shapeBook) follow(wipe uint32) {
+	b.mu.RLock()
+	same := b.wiped == wipe
+	b.mu.RUnlock()
+	if same {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known, b.full, b.wiped = nil, false, wipe
+}
+
+// learn adds the shapes that a transaction has found, after its commit. wipe is the last wipe of the index
+// before the transaction: if there has been another one since, the shapes are out of date.
+func (b *shapeBook) learn(names []shapeName, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.wiped != wipe {
+		return
+	}
 	if b.known == nil {
 		b.known = make(map[shapeName]struct{})
 	}

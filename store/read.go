@@ -184,6 +184,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *partition
 	if err != nil {
 		return Item{}, 0, err
 	}
+	now = c.momentOf(now, f.at)
 	if st.expired(&h, body, now) || st.tombstoned(h, func() []byte { return p.pk }) {
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
@@ -311,7 +312,7 @@ func (c *Container) resolve(ctx context.Context, st *containerState, now int64, 
 		if err != nil {
 			return Key{}, classify.ToFault(err)
 		}
-		t := tx{st: st, now: now}
+		t := tx{st: st, now: c.momentOf(now, at)}
 		if !t.live(item) {
 			break
 		}

@@ -34,10 +34,14 @@ import (
 // before a stored one, whatever the clocks of the servers say (takeOver). A store that is alone does so
 // once for each slot.
 //
-//	+-------+---------+
-//	| store | version |   a slot's mark
-//	+-------+---------+
-//	 32 bits  32 bits
+// If the engine tells the time, all stores date their writes by it, behind the slot's lock, so no write is
+// dated before a stored one and nobody takes over. Then the upper half identifies the last wipe of the slot's
+// index, since what stores have cached about the index ends with it.
+//
+//	+---------------+---------+
+//	| store or wipe | version |   a slot's mark
+//	+---------------+---------+
+//	     32 bits      32 bits
 
 // versionOf returns the version in a slot's mark.
 func versionOf(mark uint64) uint32 { return uint32(mark) }
@@ -142,6 +146,10 @@ func (st *containerState) commit(t engine.Txn, next *containerState, fn func() e
 // takeOver records in the mark of a slot that this store writes to it now. If another store has written
 // before, it raises the clock, so that new writes are not dated before the stored ones.
 func (c *Container) takeOver(t engine.Txn, s *partition, mark uint64) error {
+	if c.ds.timed {
+		s.shapes.follow(uint32(mark >> 32))
+		return nil
+	}
 	own := c.ds.ownMark(versionOf(mark))
 	if mark == own {
 		return nil
@@ -152,6 +160,20 @@ func (c *Container) takeOver(t engine.Txn, s *partition, mark uint64) error {
 	s.shapes.forget() // records may have been deleted
 	t.SetMark(s.scope, own)
 	return nil
+}
+
+// wipeOf returns the last wipe of a slot's index, 0 if the slot's mark does not have it.
+func (ds *dataset) wipeOf(t engine.Txn, s *partition) uint32 {
+	if !ds.timed {
+		return 0
+	}
+	return uint32(t.Mark(s.scope) >> 32)
+}
+
+// wipeMark returns the mark of a slot for a new wipe of its index.
+func (ds *dataset) wipeMark(mark uint64) uint64 {
+	wipe := uint32(mark>>32) + 1
+	return uint64(wipe)<<32 | uint64(versionOf(mark))
 }
 
 // refreshed reports whether an operation has failed because another store has changed the container. If so,

@@ -36,6 +36,7 @@ type tx struct {
 	listed   []shapeName     // shapes known in this transaction to have a record
 	full     bool            // there is no room for records of more shapes
 	wiped    bool            // all index entries of the slot have been deleted
+	wipe     uint32          // the last wipe before the transaction: see takeOver
 	feed     []feedWrite     // finish writes it, when the last sequence is known
 	history  []versionWrite  // the same
 	changed  []view.Entry    // reused by put and del
@@ -68,7 +69,7 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partitio
 	if err := c.writable(txn, st, s); err != nil {
 		return err
 	}
-	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
+	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0, wipe: c.ds.wipeOf(txn, s),
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
 		mem: t.mem, noted: s.noted.Load()}
 	t.mem.Reset()
@@ -95,7 +96,7 @@ func (t *tx) committed() {
 	if t.wiped {
 		t.s.shapes.forget()
 	}
-	t.s.shapes.learn(t.shapes, t.full)
+	t.s.shapes.learn(t.shapes, t.full, t.wipe)
 	t.tellSplit()
 	t.rescanBehind()
 	for _, p := range t.written {

@@ -18,6 +18,9 @@ func (t *tx) wipeTerms() {
 	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyTerms))
 	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyComposite))
 	t.wiped, t.listed = true, t.listed[:0]
+	if t.c.ds.timed {
+		t.SetMark(t.s.scope, t.c.ds.wipeMark(t.Mark(t.s.scope)))
+	}
 }
 
 // setReindexed stores the rid up to which documents have been reindexed.

@@ -60,7 +60,7 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*par
 					return err
 				}
 			}
-			return fn(st, now, r, positions)
+			return fn(st, c.momentOf(now, positions[0]), r, positions)
 		})
 		again := false
 		if same {

@@ -52,7 +52,7 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 	}
 	in.places, in.sinks = make(map[string]int), make(sinks)
 	in.catalog.in, in.catalog.eng, in.catalog.turn = in, e, NewMutex()
-	in.clock.in, in.clock.base = in, o.Clock
+	in.clock.in = in
 	in.get = in.viewGet
 	if g, ok := e.(engine.Getter); ok {
 		in.get = g.Get
@@ -61,6 +61,10 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 		return nil, err
 	}
 	in.incarnation = in.catalog.head.Incarnation
+	var err error
+	if in.clock.base, err = dataClock(e, o); err != nil {
+		return nil, err
+	}
 	if err := e.View(ctx, in.clock.restore); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 func (in *Instance) openReaper() {
 	o := ttl.ReaperOptions{
-		Clock:  in.opts.Clock,
+		Clock:  in.clock.base,
 		Batch:  in.opts.Batch,
 		Load:   in.Working,
 		Paused: in.opts.ManualReaper,
