@@ -286,6 +286,13 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	if len(made) > 0 {
 		batch.Queue("DELETE FROM mayfly_newscope WHERE k = ANY($1::bytea[])", made)
 	}
+	if a.e.Shared() && !a.e.silent.Load() {
+		var scopes [][]byte
+		for _, s := range a.scopes {
+			scopes = append(scopes, s.key)
+		}
+		batch.Queue(notifyAwaited, a.e.channel, scopes)
+	}
 	batch.Queue("COMMIT")
 	return batch, size
 }

@@ -21,6 +21,10 @@ type Engine struct {
 	log              *slog.Logger
 	rerun            func() bool
 
+	channel  string          // of the notifications
+	listener *pgx.ConnConfig // of the connection that waits for notifications
+	silent   atomic.Bool     // the database sends no notifications
+
 	lease   *lease // nil if other Engines may write, too
 	lanes   lanes
 	commits atomic.Uint64 // number of committed functions
@@ -43,6 +47,7 @@ var (
 	_ engine.Expecter = (*iterator)(nil)
 	_ engine.Shared   = (*Engine)(nil)
 	_ engine.Teller   = (*Engine)(nil)
+	_ engine.Notifier = (*Engine)(nil)
 )
 
 // trip counts an exchange with the database.

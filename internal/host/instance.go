@@ -25,10 +25,13 @@ type Instance struct {
 	catalog Catalog
 	clock   Clock // the server's clock
 
+	membership  *membership  // this server among those that share the data; nil: there cannot be others
+	follower    *follower    // nil if there is no membership
 	residents   []OpenTenant // in the order of the tenants
 	incarnation uint32       // fixed once open
 	found       int          // the format of the data before they were brought up to date
 	reaper      *ttl.Reaper
+	purging     *Lease       // of the reaper's rounds
 	working     atomic.Int64 // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
 	places      map[string]int // positions of the tenants, by name
@@ -65,8 +68,19 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 	if in.clock.base, err = dataClock(e, o); err != nil {
 		return nil, err
 	}
-	if err := e.View(ctx, in.clock.restore); err != nil {
+	if err := in.join(ctx); err != nil {
 		return nil, err
+	}
+	if err := in.open(ctx, ts); err != nil {
+		return nil, errors.Join(err, in.membership.leave(context.Background()))
+	}
+	return in, nil
+}
+
+// open opens the tenants.
+func (in *Instance) open(ctx context.Context, ts []Tenant) error {
+	if err := in.eng.View(ctx, in.clock.restore); err != nil {
+		return err
 	}
 	for i, t := range ts {
 		r, err := t.Open(ctx, in)
@@ -74,12 +88,12 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 			err = in.sinks.add(i, r.Sinks)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		in.places[t.KeySpace().Name] = i
 		in.residents = append(in.residents, r)
 	}
-	return in, in.recover(ctx)
+	return in.recover(ctx)
 }
 
 // recover checks the clocks, and lets the tenants finish what a crash interrupted.
@@ -110,6 +124,8 @@ func (in *Instance) recover(ctx context.Context) error {
 
 // start starts the reaper and the tenants' background work.
 func (in *Instance) start() {
+	in.membership.start()
+	in.startFollowing()
 	in.openReaper()
 	for _, r := range in.residents {
 		if r.Life != nil {
@@ -131,7 +147,7 @@ func (in *Instance) end() error {
 	in.Closing("the reaper")
 	in.reaper.Close()
 	in.Closing("the engine: a transaction that does not end, or the disk")
-	err := errors.Join(in.leave(context.Background()), in.eng.Close())
+	err := errors.Join(in.leave(context.Background()), in.membership.leave(context.Background()), in.eng.Close())
 	for _, r := range in.residents {
 		if r.Life != nil {
 			r.Life.Gone()
@@ -225,7 +241,7 @@ func keySpaceError(tenants []Tenant) error {
 	for _, t := range tenants {
 		c := t.KeySpace()
 		for _, kind := range []byte(c.Kinds) {
-			if kind == kindHost || kind == kindCeiling || kind == kindMark {
+			if kind == kindHost || kind == kindLease || kind == kindCeiling || kind == kindMark {
 				return fmt.Errorf("host: %s claims the records of kind %c: the host's", c.Name, kind)
 			}
 		}
