@@ -56,11 +56,20 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// recoverSplits undoes the splits that were interrupted by a crash.
+// recoverSplits undoes the splits that were interrupted by a crash. It leaves those of servers that are running.
 func (ds *dataset) recoverSplits(ctx context.Context) error {
 	for _, c := range ds.cat.containers {
 		st := *c.state.Load()
 		if st.rec.Split == nil {
+			continue
+		}
+		runs, err := ds.in.Running(ctx, st.rec.Split.Owner)
+		if err != nil {
+			return err
+		}
+		if runs {
+			st.elsewhere = true
+			c.state.Store(&st)
 			continue
 		}
 		if err := c.undoSplit(ctx, st); err != nil {

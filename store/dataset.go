@@ -71,7 +71,7 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	db, err := t.db.moveIn(ctx, in)
 	return host.OpenTenant{Life: db, Reread: db.reread, Sweep: sweeper{db}, ClockUser: dated{db},
-		Note: db.snapshotNote}, err
+		Awaited: db.awaited, Changed: db.changedElsewhere, Note: db.snapshotNote}, err
 }
 
 // moveIn loads the catalog of an instance into a new dataset.
@@ -106,8 +106,9 @@ func (ds *dataset) Start() {
 	}
 	ds.reindexer.open(ds)
 	ds.splitter.open(ds)
-	ds.reindexer.Start() // its passes may wake the splitter
-	ds.splitter.Start()
+	// Of several servers, one does each kind of work. A pass of the reindexer may wake the splitter.
+	ds.reindexer.Start(ds.leader("indexing"))
+	ds.splitter.Start(ds.leader("splitting"))
 	ds.door.dataset.Store(ds)
 	ds.door.subscribers.Notify()
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // Server is a door of a server that shares its database with others. Its engine says so, and tells the
-// database's time with its answers.
+// database's time with its answers, and reports the commits of other servers.
 //
 // clock is the clock of the database. Its time reaches the server with answers only.
 func (s *Shared) Server(clock ttl.Clock) engine.Engine {
 	return &server{door: s.Door().(*door), clock: clock}
 }
 
-// server implements engine.Engine, engine.Getter, engine.Shared and engine.Teller.
+// server implements engine.Engine, engine.Getter, engine.Shared, engine.Teller and engine.Notifier.
 type server struct {
 	*door
 	clock ttl.Clock
@@ -62,7 +62,50 @@ func (s *server) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	for i := range at {
 		at[i].Now = now
 	}
+	if err == nil {
+		s.shared.report(scopes)
+	}
 	return at, err
+}
+
+// Await implements engine.Notifier.
+func (s *server) Await(_ context.Context, scopes [][]byte) error {
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	if s.shared.awaited == nil {
+		s.shared.awaited = make(map[string]bool)
+	}
+	for _, scope := range scopes {
+		s.shared.awaited[string(scope)] = true
+	}
+	return nil
+}
+
+// Listen implements engine.Notifier.
+func (s *server) Listen(ctx context.Context, fn func(scope []byte)) {
+	s.shared.mu.Lock()
+	if s.shared.listen == nil {
+		s.shared.listen = make(map[*server]func([]byte))
+	}
+	s.shared.listen[s] = fn
+	s.shared.mu.Unlock()
+	<-ctx.Done()
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	delete(s.shared.listen, s)
+}
+
+// report tells the servers of a commit in scopes.
+func (s *Shared) report(scopes [][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, scope := range scopes {
+		for _, fn := range s.listen {
+			if s.awaited[string(scope)] {
+				fn(scope)
+			}
+		}
+	}
 }
 
 func (s *server) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {

@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -20,16 +22,28 @@ const (
 
 // follower is the work of one goroutine. It exists only if the engine is shared.
 type follower struct {
-	in      *Instance
-	nudge   chan struct{}        // somebody begins to wait, or the catalog may have changed; capacity 1
-	awaited map[string]time.Time // scopes that the notifier was asked for, and when by the wall's clock
+	in    *Instance
+	nudge chan struct{} // somebody begins to wait, or the catalog may have changed; capacity 1
+
+	mu      sync.Mutex
+	awaited map[string]time.Time // scopes that the notifier was asked for, and when by the wall's clock; guarded by mu
 }
 
-// Awaiting says that a caller is going to wait for a change in a scope that its tenant lists (OpenTenant.Awaited).
-// It does not block.
-func (in *Instance) Awaiting() {
-	if in.follower != nil {
-		in.follower.wake()
+// Awaiting says that a caller is going to wait for a change in one of the scopes, which its tenant lists
+// (OpenTenant.Awaited). It does not block.
+func (in *Instance) Awaiting(scopes [][]byte) {
+	f := in.follower
+	if f == nil {
+		return
+	}
+	now := in.opts.Wall.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, scope := range scopes {
+		if asked, known := f.awaited[string(scope)]; !known || now.Sub(asked) >= awaitAgain {
+			f.wake()
+			return
+		}
 	}
 }
 
@@ -93,37 +107,38 @@ func (f *follower) look(ctx context.Context) {
 		return
 	}
 	now := f.in.opts.Wall.Now()
-	scopes := [][]byte{CatalogScope()}
-	for _, r := range f.in.residents {
-		if r.Awaited != nil {
-			scopes = append(scopes, r.Awaited()...)
-		}
-	}
-	var fresh [][]byte
-	next := make(map[string]time.Time, len(scopes))
-	for _, scope := range scopes {
-		asked, known := f.awaited[string(scope)]
-		if _, twice := next[string(scope)]; twice {
-			continue
-		}
-		if next[string(scope)] = asked; !known || now.Sub(asked) >= awaitAgain {
-			fresh = append(fresh, scope)
-			next[string(scope)] = now
-		}
-	}
-	for scope, asked := range f.awaited { // not awaited at the moment: the request is in force for some time
-		if _, awaited := next[scope]; !awaited && now.Sub(asked) < awaitAgain {
-			next[scope] = asked
-		}
-	}
+	fresh := f.fresh(now)
 	if len(fresh) == 0 {
 		return
 	}
 	if err := n.Await(ctx, fresh); err != nil {
 		return // the next look asks again; until then the data are looked at each second
 	}
-	f.awaited = next
+	f.mu.Lock()
+	for _, scope := range fresh {
+		f.awaited[string(scope)] = now
+	}
+	f.mu.Unlock()
 	for _, scope := range fresh { // something may have changed meanwhile
 		f.in.wakeWaiting(scope)
 	}
+}
+
+// fresh returns the awaited scopes for which the notifier must be asked.
+func (f *follower) fresh(now time.Time) (list [][]byte) {
+	scopes := [][]byte{CatalogScope()}
+	for _, r := range f.in.residents {
+		if r.Awaited != nil {
+			scopes = append(scopes, r.Awaited()...)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.awaited, func(_ string, asked time.Time) bool { return now.Sub(asked) >= awaitAgain })
+	for _, scope := range scopes {
+		if _, known := f.awaited[string(scope)]; !known {
+			list = append(list, scope)
+		}
+	}
+	return list
 }

@@ -194,15 +194,18 @@ func (m *membership) renew(ctx context.Context) error {
 	}
 	sent := m.wall.Now()
 	var held map[string]bool
+	var running []Server
 	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) (err error) {
 		t.NextLSN(leaseScope())
-		held, err = m.write(t, wanted, given)
+		if held, err = m.write(t, wanted, given); err == nil {
+			running, err = m.read(t)
+		}
 		return err
 	}, ahead...)
 	if err != nil {
 		return err
 	}
-	m.renewed(sent.Add(leaseTime-leaseSafety), held)
+	m.renewed(sent.Add(leaseTime-leaseSafety), held, len(running))
 	return nil
 }
 

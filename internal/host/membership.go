@@ -29,6 +29,7 @@ type membership struct {
 
 	mu     sync.Mutex
 	leases map[string]*Lease
+	count  int       // running servers, by the last renewal
 	until  time.Time // by wall: until then the leases are held
 	disarm func()    // stops the timer for until
 }
@@ -44,6 +45,16 @@ type Server struct {
 
 // Shared reports whether other servers may have the data open at the same time.
 func (in *Instance) Shared() bool { return in.membership != nil }
+
+// ServerCount returns how many servers share the data, as of the last renewal of this server's record; at least 1.
+func (in *Instance) ServerCount() int {
+	if in.membership == nil {
+		return 1
+	}
+	in.membership.mu.Lock()
+	defer in.membership.mu.Unlock()
+	return max(in.membership.count, 1)
+}
 
 // ServerID identifies this server among those that share its data; it is empty if there cannot be others.
 func (in *Instance) ServerID() string {
@@ -68,7 +79,7 @@ func (in *Instance) join(ctx context.Context) error {
 		return err
 	}
 	in.membership = m
-	in.follower = &follower{in: in, nudge: make(chan struct{}, 1)}
+	in.follower = &follower{in: in, nudge: make(chan struct{}, 1), awaited: make(map[string]time.Time)}
 	return m.forget(ctx)
 }
 
@@ -141,10 +152,10 @@ func (m *membership) loop() {
 }
 
 // renewed notes the leases that the server has until a moment.
-func (m *membership) renewed(until time.Time, held map[string]bool) {
+func (m *membership) renewed(until time.Time, held map[string]bool, count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.until = until
+	m.until, m.count = until, count
 	for name, l := range m.leases {
 		if l.held != held[name] {
 			l.held = held[name]
