@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
 // What a store does because others may be open over its engine, in other processes.
@@ -12,6 +13,15 @@ import (
 // leader returns a function that runs background work while it is this server's task.
 func (ds *dataset) leader(work string) func(context.Context, func(context.Context)) {
 	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
+}
+
+// Server is a running server of those that share the data.
+type Server = host.Server
+
+// Servers returns the running servers that share the data, the oldest first; none if the engine cannot be shared.
+func (db *DB) Servers(ctx context.Context) ([]Server, error) {
+	list, err := db.live().in.Servers(ctx)
+	return list, classify.ToFault(err)
 }
 
 // await returns a channel that the next change closes, also one by another server.
