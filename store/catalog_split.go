@@ -56,7 +56,8 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// recoverSplits undoes the splits that were interrupted by a crash. It leaves those of servers that are running.
+// recoverSplits undoes the splits that were interrupted by a crash. It leaves those of servers that are
+// running.
 func (ds *dataset) recoverSplits(ctx context.Context) error {
 	for _, c := range ds.cat.containers {
 		st := *c.state.Load()

@@ -91,8 +91,8 @@ func (s Subscription) Name() string {
 }
 
 // WhileDelivering runs deliver while this server is the one that sends the subscription's events, until ctx
-// ends. Of several servers that share the data one does; if it stops, another one continues behind the confirmed
-// position. The context of deliver ends when the server must stop.
+// ends. Of several servers that share the data one does; if it stops, another one continues behind the
+// confirmed position. The context of deliver ends when the server must stop.
 func (s Subscription) WhileDelivering(ctx context.Context, deliver func(ctx context.Context)) {
 	c := s.Container
 	c.ds.in.WhileLeased(ctx, fmt.Sprintf("delivery/%x/%s", c.cid, s.Name()), deliver)

@@ -213,7 +213,7 @@ func sortTerms(list []index.Entry) []index.Entry {
 // index entries, so the cache stays valid. Shapes that are not in it are looked up.
 type shapeBook struct {
 	mu    sync.RWMutex
-	wiped uint32 // the last wipe of the index that the cache knows, if wipes are in the slots' marks: see takeOver
+	wiped uint32 // the last wipe of the index that the cache knows, if marks have it: see takeOver
 	known map[shapeName]struct{}
 	full  bool // there are view.MaxShapes records; no more will be added
 }

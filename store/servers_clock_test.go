@@ -24,8 +24,8 @@ type skewed struct {
 
 func (c skewed) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
-// twoServers is two stores over one engine that tells the time of clock, and the clocks of their machines. watch
-// looks at what the first one does with the engine.
+// twoServers is two stores over one engine that tells the time of clock, and the clocks of their machines.
+// watch looks at what the first one does with the engine.
 func twoServers(t *testing.T, spec string, clock *ttl.Virtual, machines [2]ttl.Clock,
 	watch func(engine.Engine) engine.Engine) (a, b *bench) {
 	t.Helper()

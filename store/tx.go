@@ -69,7 +69,8 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partitio
 	if err := c.writable(txn, st, s); err != nil {
 		return err
 	}
-	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0, wipe: c.ds.wipeOf(txn, s),
+	*t = tx{Txn: txn, c: c, st: st, s: s, now: c.moment(), keeps: st.retention() > 0,
+		wipe: c.ds.wipeOf(txn, s),
 		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
 		mem: t.mem, noted: s.noted.Load()}
 	t.mem.Reset()

@@ -175,8 +175,8 @@ func (v *Virtual) Base() Clock {
 	return v.base
 }
 
-// When returns the clock's time at the moment at which its base shows t. If the base is a Virtual clock, t is a
-// time of that clock's base, and so on.
+// When returns the clock's time at the moment at which its base shows t. If the base is a Virtual clock, t is
+// a time of that clock's base, and so on.
 func (v *Virtual) When(t time.Time) time.Time {
 	v.lock()
 	defer v.unlock()

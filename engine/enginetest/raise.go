@@ -116,7 +116,8 @@ func testPositions(t *testing.T, s *subject) {
 		}
 		return nil
 	}, keys("a/last", "a/2", "a/2", "a/4")...)
-	if want := (engine.Position{LSN: lsn, Settled: true}); err != nil || len(at) != 1 || timeless(at[0]) != want {
+	if want := (engine.Position{LSN: lsn, Settled: true}); err != nil || len(at) != 1 ||
+		timeless(at[0]) != want {
 		t.Errorf("%v, %v; want %v", at, err, want)
 	}
 	// A relaxed commit may be visible without being settled.

@@ -13,9 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A commit notifies the servers that wait for a change of one of its scopes (LISTEN and NOTIFY). A commit with
-// a notification takes a lock of the whole database server, so a commit notifies only if somebody waits: the
-// scopes that are awaited have a row in a table of their own, which each commit reads in its last exchange.
+// A commit notifies the servers that wait for a change of one of its scopes (LISTEN and NOTIFY). A commit
+// with a notification takes a lock of the whole database server, so a commit notifies only if somebody waits:
+// the scopes that are awaited have a row in a table of their own, which each commit reads in its last
+// exchange.
 
 const (
 	awaitScopes = `INSERT INTO mayfly_awaited(scope, until)
@@ -32,7 +33,8 @@ const (
 	listenPause = time.Second
 )
 
-// channelOf returns the name of the channel for a schema. Names of channels are shorter than those of schemas.
+// channelOf returns the name of the channel for a schema. Names of channels are shorter than those of
+// schemas.
 func channelOf(schema string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(schema)) // never fails
@@ -49,7 +51,8 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 		return ctx.Err()
 	}
 	batch := &pgx.Batch{}
-	// A database without notifications refuses the first statement, so no commit finds an awaited scope there.
+	// A database without notifications refuses the first statement, so no commit finds an awaited scope
+	// there.
 	batch.Queue("SELECT pg_notify($1, '')", e.channel)
 	batch.Queue(awaitScopes, scopes, engine.AwaitTime.Seconds())
 	batch.Queue(forgetScopes, engine.AwaitTime.Seconds())

@@ -46,8 +46,8 @@ func TestNotifications(t *testing.T) {
 		}
 	}
 	// The connection is replaced, and the loss of reports is told.
-	d.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE 'LISTEN%" +
-		b.channel + "%'")
+	d.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity " +
+		"WHERE pid <> pg_backend_pid() AND query LIKE 'LISTEN%" + b.channel + "%'")
 	if scope := <-got; scope != "" {
 		t.Errorf("behind a lost connection a report of %q", scope)
 	}

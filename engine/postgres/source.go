@@ -15,12 +15,12 @@ import (
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
 const (
-	// getRows reads the rows of keys, and the time in a row without a key. The time is that of the beginning of
-	// the transaction: it is not after the snapshot.
+	// getRows reads the rows of keys, and the time in a row without a key. The time is that of the beginning
+	// of the transaction: it is not after the snapshot.
 	getRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
-	// getLockedRows is getRows in a transaction that has locked the scopes of the keys. The time is the present
-	// one, since nothing in the scopes can change any more.
+	// getLockedRows is getRows in a transaction that has locked the scopes of the keys. The time is the
+	// present one, since nothing in the scopes can change any more.
 	getLockedRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )

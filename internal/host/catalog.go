@@ -156,7 +156,7 @@ func (c *Catalog) Follow(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := c.in.followClocks(r); err != nil {
+		if err := errors.Join(c.in.followClocks(r), c.in.followPauses(r)); err != nil {
 			return err
 		}
 		c.head = h

@@ -76,9 +76,9 @@ func (c *Clock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
-// At returns the clock's time at the moment at which the database's clock told now (engine.Position.Now), or the
-// zero time if now is 0. A read decides by it what has expired, since another server may have answered by a
-// later time than this one knew when the read began.
+// At returns the clock's time at the moment at which the database's clock told now (engine.Position.Now), or
+// the zero time if now is 0. A read decides by it what has expired, since another server may have answered by
+// a later time than this one knew when the read began.
 func (c *Clock) At(now int64) time.Time {
 	if now == 0 {
 		return time.Time{}

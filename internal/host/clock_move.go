@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ErrSeveralServers refuses to move a clock while several servers share the data: one of them could still answer
-// by the old time. Nothing has changed.
+// ErrSeveralServers refuses to move a clock while several servers share the data: one of them could still
+// answer by the old time. Nothing has changed.
 var ErrSeveralServers = errors.New("host: several servers are running: their clock cannot be moved")
 
 // ErrSystemClock is returned by an attempt to move the system's clock.

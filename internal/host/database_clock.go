@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Servers that share a database take the time from it. What one of them has answered to be expired must not be
-// live for another whose own clock is behind, so no answer depends on a server's own clock.
+// Servers that share a database take the time from it. What one of them has answered to be expired must not
+// be live for another whose own clock is behind, so no answer depends on a server's own clock.
 
 // databaseClock is the clock of a shared engine's database, as far as this process knows it: the time that an
 // answer has told, and the real time that has passed since the answer. It is never ahead of the database.
@@ -47,8 +47,8 @@ func (c *databaseClock) Now() time.Time {
 // After implements ttl.Clock.
 func (c *databaseClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
 
-// dataClock returns the clock that dates the data of an engine: the given one, over the database's time if the
-// engine tells it.
+// dataClock returns the clock that dates the data of an engine: the given one, over the database's time if
+// the engine tells it.
 func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
 	teller, ok := e.(engine.Teller)
 	if !ok {

@@ -35,8 +35,8 @@
 // lock is held, a Change fails with ErrCatalogMoved. For other data that a tenant caches, the tenant uses the
 // marks of its own scopes.
 //
-// If the engine says that other processes may have its data open (engine.Shared), the hosts are servers of one
-// set of data:
+// If the engine says that other processes may have its data open (engine.Shared), the hosts are servers of
+// one set of data:
 //
 //   - Each has a record, which it renews (membership.go). The background work is divided by leases, which are
 //     renewed with it: the reaper's, and those that tenants ask for (lease.go).

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A server that shares its data follows the changes of the others: it reads a changed catalog again, and wakes
-// the requests that wait for a change. Both happen when the engine reports a commit (engine.Notifier), and once
-// a second in any case, since a report may be lost and not every engine sends them.
+// A server that shares its data follows the changes of the others: it reads a changed catalog again, and
+// wakes the requests that wait for a change. Both happen when the engine reports a commit (engine.Notifier),
+// and once a second in any case, since a report may be lost and not every engine sends them.
 
 const (
 	// followEvery is the time between two looks at the data of other servers.
@@ -25,8 +25,9 @@ type follower struct {
 	in    *Instance
 	nudge chan struct{} // somebody begins to wait, or the catalog may have changed; capacity 1
 
-	mu      sync.Mutex
-	awaited map[string]time.Time // scopes that the notifier was asked for, and when by the wall's clock; guarded by mu
+	mu sync.Mutex // guards awaited
+	// awaited is the scopes that the notifier was asked for, and when by the wall's clock
+	awaited map[string]time.Time
 }
 
 // Awaiting says that a caller is going to wait for a change in one of the scopes, which its tenant lists

@@ -31,8 +31,9 @@ type Instance struct {
 	incarnation uint32       // fixed once open
 	found       int          // the format of the data before they were brought up to date
 	reaper      *ttl.Reaper
-	purging     *Lease       // of the reaper's rounds
-	working     atomic.Int64 // running foreground operations, to which the reaper yields
+	purging     *Lease                   // of the reaper's rounds
+	pauses      atomic.Pointer[[]uint32] // numbers of paused objects: see catalog_pause.go
+	working     atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
 	places      map[string]int // positions of the tenants, by name
 	sinks       sinks
@@ -80,6 +81,9 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 // open opens the tenants.
 func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 	if err := in.eng.View(ctx, in.clock.restore); err != nil {
+		return err
+	}
+	if err := in.openPauses(ctx); err != nil {
 		return err
 	}
 	for i, t := range ts {
@@ -147,7 +151,8 @@ func (in *Instance) end() error {
 	in.Closing("the reaper")
 	in.reaper.Close()
 	in.Closing("the engine: a transaction that does not end, or the disk")
-	err := errors.Join(in.leave(context.Background()), in.membership.leave(context.Background()), in.eng.Close())
+	ctx := context.Background()
+	err := errors.Join(in.leave(ctx), in.membership.leave(ctx), in.eng.Close())
 	for _, r := range in.residents {
 		if r.Life != nil {
 			r.Life.Gone()
@@ -167,6 +172,9 @@ func (in *Instance) leave(ctx context.Context) error {
 		if r.Life != nil {
 			errs = append(errs, r.Life.Leave(ctx))
 		}
+	}
+	if in.Shared() {
+		errs = append(errs, in.endPauses(ctx, func(owner string) bool { return owner == in.ServerID() }))
 	}
 	return errors.Join(errs...)
 }

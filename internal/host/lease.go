@@ -11,8 +11,8 @@ import (
 
 // Servers that share their data divide the background work by leases. A lease is a record with its owner and
 // the moment until which it is valid, by the database's time. One transaction renews all leases of a server,
-// together with the record that says that the server is running. A server stops the work of a lease before the
-// lease ends, also if the database does not answer.
+// together with the record that says that the server is running. A server stops the work of a lease before
+// the lease ends, also if the database does not answer.
 //
 // A lease saves double work. It is no fence: a server may be stopped in the middle of a transaction until its
 // lease has ended. So all work under a lease must be correct if two servers do it.
@@ -99,8 +99,8 @@ func (l *Lease) Release() {
 	l.of.wake()
 }
 
-// Lease asks for a lease. It does not wait: the server gets the lease soon, or when its owner has gone. Several
-// callers of one server may have the same lease.
+// Lease asks for a lease. It does not wait: the server gets the lease soon, or when its owner has gone.
+// Several callers of one server may have the same lease.
 func (in *Instance) Lease(name string) *Lease {
 	m := in.membership
 	if m == nil {
@@ -206,51 +206,5 @@ func (m *membership) renew(ctx context.Context) error {
 		return err
 	}
 	m.renewed(sent.Add(leaseTime-leaseSafety), held, len(running))
-	return nil
-}
-
-// write is renew in its transaction. It returns the leases that the server has.
-func (m *membership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
-	now := m.now()
-	if m.since == 0 {
-		m.since = now
-	}
-	own := leaseRecord{Owner: m.id, Until: now + leaseTime.Microseconds(), Since: m.since}
-	if err := SetRecord(t, leaseKey(leaseServer, m.id), own); err != nil {
-		return nil, err
-	}
-	held = make(map[string]bool)
-	for _, name := range wanted {
-		key := leaseKey(leaseWork, name)
-		rec, found, err := readLease(t, key)
-		if err != nil {
-			return nil, err
-		}
-		if found && rec.Owner != m.id && rec.Until > now {
-			continue
-		}
-		if rec.Owner != m.id {
-			rec.Since = now
-		}
-		held[name] = true
-		if err := SetRecord(t, key, leaseRecord{Owner: m.id, Until: own.Until, Since: rec.Since}); err != nil {
-			return nil, err
-		}
-	}
-	return held, m.giveBack(t, given)
-}
-
-// giveBack deletes leases of this server.
-func (m *membership) giveBack(t engine.Txn, names []string) error {
-	for _, name := range names {
-		key := leaseKey(leaseWork, name)
-		rec, found, err := readLease(t, key)
-		if err != nil {
-			return err
-		}
-		if found && rec.Owner == m.id {
-			t.Delete(key)
-		}
-	}
 	return nil
 }

@@ -46,7 +46,8 @@ type Server struct {
 // Shared reports whether other servers may have the data open at the same time.
 func (in *Instance) Shared() bool { return in.membership != nil }
 
-// ServerCount returns how many servers share the data, as of the last renewal of this server's record; at least 1.
+// ServerCount returns how many servers share the data, as of the last renewal of this server's record; at
+// least 1.
 func (in *Instance) ServerCount() int {
 	if in.membership == nil {
 		return 1
@@ -89,30 +90,6 @@ func (m *membership) now() int64 {
 		return t.Told().UnixMicro()
 	}
 	return m.wall.Now().UnixMicro()
-}
-
-// forget deletes the records that servers which have ended long ago have left.
-func (m *membership) forget(ctx context.Context) error {
-	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) error {
-		before := m.now() - leaseKept.Microseconds()
-		var old [][]byte
-		for _, parent := range []uint32{leaseServer, leaseWork} {
-			err := scanRecords(t, leaseRecords(parent), func(key []byte, rec leaseRecord) error {
-				if rec.Until < before {
-					old = append(old, slices.Clone(key))
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		for _, key := range old {
-			t.Delete(key)
-		}
-		return nil
-	})
-	return err
 }
 
 func (m *membership) wake() {
@@ -199,11 +176,7 @@ func (m *membership) leave(ctx context.Context) error {
 	}
 	wanted, given := m.names()
 	m.mu.Unlock()
-	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) error {
-		t.Delete(leaseKey(leaseServer, m.id))
-		return m.giveBack(t, append(wanted, given...))
-	})
-	return err
+	return m.remove(ctx, append(wanted, given...))
 }
 
 // Servers returns the running servers that share the data, the oldest first. If there cannot be others it

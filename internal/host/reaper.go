@@ -129,14 +129,18 @@ func (in *Instance) ReaperMetrics() ttl.ReaperMetrics { return in.reaper.Metrics
 
 // PauseReaper stops or resumes purging in all tenants. Sweeps continue during a pause, so that a tenant can
 // still report expired items; tenants call ReaperPaused. When PauseReaper(true) returns, no purge is running.
-// A pause outlasts a restore and ends with Close.
+// A pause outlasts a restore and ends with Close. If servers share the data, it holds for all of them, the
+// others follow within a second, and it ends with the server that has ordered it.
 func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
-	in.state.reaperHeld.Store(paused)
+	if err := in.SharePause(ctx, 0, paused); err != nil {
+		return err
+	}
+	in.state.reaperHeld.Store(paused && !in.Shared())
 	return in.SettleReaper(ctx)
 }
 
 // ReaperPaused reports whether purging is stopped.
-func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() }
+func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() || in.Paused(0) }
 
 // SettleReaper waits for the running sweep and makes the reaper check all ranges again.
 func (in *Instance) SettleReaper(ctx context.Context) error {

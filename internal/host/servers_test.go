@@ -82,17 +82,23 @@ func (f *fleet) pass(d time.Duration, members ...*member) {
 func (f *fleet) until(report <-chan string, members ...*member) string {
 	f.t.Helper()
 	for range 1000 {
-		goroutines, stop := ttl.Real{}.After(time.Millisecond) // for the goroutines of the servers
 		select {
 		case who := <-report:
-			stop()
 			return who
-		case <-goroutines:
+		default:
+			f.turn()
 			f.pass(time.Second/2, members...)
 		}
 	}
 	f.t.Fatal("nothing has happened")
 	return ""
+}
+
+// turn lets the goroutines of the servers run.
+func (f *fleet) turn() {
+	turn, stop := ttl.Real{}.After(time.Millisecond)
+	defer stop()
+	<-turn
 }
 
 // A lease has one owner. It goes to another server when its owner gives it back, and when its owner has been
@@ -205,7 +211,9 @@ func TestServers(t *testing.T) {
 // answer by the old time, and a server that starts later has it.
 func TestVirtualClockOfServers(t *testing.T) {
 	f := newFleet(t)
-	virtual := func() host.Options { return host.Options{ManualReaper: true, Clock: ttl.NewVirtual(ttl.Real{})} }
+	virtual := func() host.Options {
+		return host.Options{ManualReaper: true, Clock: ttl.NewVirtual(ttl.Real{})}
+	}
 	a, b := f.server(virtual()), f.server(virtual())
 	day := 24 * time.Hour
 	_, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day})
@@ -231,4 +239,61 @@ func TestVirtualClockOfServers(t *testing.T) {
 		}
 	}
 	f.close(a, b)
+}
+
+// A pause of the reaper holds for all servers, and ends with the one that has ordered it, also if that one
+// has ended without doing so.
+func TestPauseOfServers(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
+	pause := func(m *member, paused bool) {
+		t.Helper()
+		if err := m.Instance().PauseReaper(t.Context(), paused); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Instance().ReaperPaused(); got != paused {
+			t.Errorf("paused is %v, not %v", got, paused)
+		}
+	}
+	want := func(m *member, paused bool) {
+		t.Helper()
+		if _, err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m.Instance().ReaperPaused() != paused {
+			t.Errorf("paused is %v for another server", !paused)
+		}
+	}
+	pause(a, true)
+	want(b, true)
+	pause(b, false)
+	want(a, false)
+	if err := a.Instance().SharePause(t.Context(), 7, true); err != nil {
+		t.Fatal(err)
+	}
+	if want(b, false); !b.Instance().Paused(7) || b.Instance().Paused(8) {
+		t.Error("the pause of one object does not hold, or that of another does")
+	}
+	pause(a, true)
+	f.close(a)
+	want(b, false)
+	if b.Instance().Paused(7) {
+		t.Error("a pause outlasts its server")
+	}
+	c := f.server(host.Options{ManualReaper: true})
+	pause(c, true)
+	for gone := 0; gone < 10; gone++ { // c is stopped; its last renewal may be under way
+		f.clock.Advance(11 * time.Second)
+		f.turn()
+		runs, err := b.Instance().Running(t.Context(), c.Instance().ServerID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs {
+			gone = 0
+		}
+	}
+	d := f.server(host.Options{ManualReaper: true})
+	want(d, false)
+	f.close(b, c, d)
 }

@@ -46,8 +46,8 @@ type OpenTenant struct {
 	// Awaited returns the scopes of the data whose changes somebody waits for at the moment. A caller that
 	// begins to wait calls Instance.Awaiting.
 	Awaited func() [][]byte
-	// Changed is called when another server may have changed data of a scope, nil for any scope. It wakes those
-	// who wait for such a change, and must not block.
+	// Changed is called when another server may have changed data of a scope, nil for any scope. It wakes
+	// those who wait for such a change, and must not block.
 	Changed func(scope []byte)
 	// Note returns the tenant's member of a snapshot's note, a JSON object. It is called while the catalog is
 	// locked.
