@@ -63,6 +63,7 @@ func (q *Queues) Change(ctx context.Context, path string,
 		}
 	}
 	m.idler.wakeUp()
+	m.q.changes.Notify()
 	for _, s := range e.stores {
 		if s != nil && s.forwardsTo() != "" {
 			m.forward(ctx, []*messageStore{s})

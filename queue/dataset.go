@@ -83,6 +83,7 @@ func (m *dataset) Start() {
 	m.timers.start()
 	m.idler.start()
 	m.q.live.Store(m)
+	m.q.changes.Notify()
 }
 
 // Stop implements host.Life.
@@ -155,6 +156,7 @@ func (m *dataset) add(rec entityRecord) *entityState {
 		e.topic.changeChildren(e, true)
 	}
 	m.idler.wakeUp()
+	m.q.changes.Notify() // a reader of the list waits for m.mu
 	return e
 }
 
@@ -177,6 +179,7 @@ func (m *dataset) forget(list []*entityState) {
 		}
 		e.changes.Notify()
 	}
+	m.q.changes.Notify()
 }
 
 // record returns the catalog record of the entity.

@@ -122,6 +122,7 @@ func (w *work) tell() {
 			p.size.Store(p.Bytes)
 			p.applyEvents(p.events)
 			p.e.changes.Notify()
+			p.e.m.q.changes.Notify()
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/work"
@@ -25,7 +28,7 @@ type dataset struct {
 	eng        engine.Engine
 	get        host.GetFunc
 	opts       Options
-	marks      marks // of the catalog
+	marks      container.Marks // of the catalog
 	rids       work.RIDCache
 	pageStates *work.PageStates // the state that a page of results keeps for the next page
 
@@ -110,7 +113,7 @@ func (ds *dataset) Start() {
 	ds.reindexer.Start(ds.leader("indexing"))
 	ds.splitter.Start(ds.leader("splitting"))
 	ds.door.dataset.Store(ds)
-	ds.door.subscribers.Notify()
+	ds.door.catalogWatch.Notify()
 }
 
 // Stop implements host.Life.
@@ -201,7 +204,7 @@ func (db *DB) Servers(ctx context.Context) ([]Server, error) {
 func (c *Container) await(n *host.Notifier) <-chan struct{} {
 	change := n.Changed()
 	if c.ds.in.Shared() {
-		c.ds.in.Awaiting(c.state.Load().scopes())
+		c.ds.in.Awaiting(c.state.Load().Scopes())
 	}
 	return change
 }
@@ -212,7 +215,7 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
 		if c.watch.Awaited() || c.expirySubscribers.Awaited() {
-			scopes = append(scopes, c.state.Load().scopes()...)
+			scopes = append(scopes, c.state.Load().Scopes()...)
 		}
 	}
 	return scopes
@@ -225,24 +228,20 @@ func (ds *dataset) changedElsewhere(scope []byte) {
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
 		st := c.state.Load()
-		if scope != nil && !st.hasScope(scope) {
+		if scope != nil && !hasScope(st, scope) {
 			continue
 		}
 		c.watch.Notify()
 		c.expirySubscribers.Notify()
-		if scope == nil && st.elsewhere {
+		if scope == nil && st.Elsewhere {
 			ds.splitter.Wake()
 		}
 	}
 }
 
-func (st *containerState) hasScope(scope []byte) bool {
-	for _, s := range st.ranges {
-		if string(s.scope) == string(scope) {
-			return true
-		}
-	}
-	return false
+// hasScope reports whether a scope is that of one of the container's slots.
+func hasScope(st *container.State, scope []byte) bool {
+	return slices.ContainsFunc(st.Scopes(), func(own []byte) bool { return bytes.Equal(own, scope) })
 }
 
 // followStates reads the states of the containers again that another store has changed, so that background
@@ -255,10 +254,10 @@ func (ds *dataset) followStates(ctx context.Context) error {
 	containers := ds.cat.containers
 	ds.mu.RUnlock()
 	var scopes [][]byte
-	states := make([]*containerState, len(containers))
+	states := make([]*container.State, len(containers))
 	for i, c := range containers {
 		states[i] = c.state.Load()
-		scopes = append(scopes, states[i].ranges[0].scope)
+		scopes = append(scopes, states[i].Ranges[0].Scope)
 	}
 	if len(scopes) == 0 {
 		return nil
@@ -272,7 +271,7 @@ func (ds *dataset) followStates(ctx context.Context) error {
 		return err
 	}
 	for i, c := range containers {
-		if states[i].dropped || states[i].current(at[i].Mark) == nil {
+		if states[i].Dropped || states[i].Current(at[i].Mark) == nil {
 			continue
 		}
 		if err := c.refresh(ctx, states[i]); ctx.Err() != nil {

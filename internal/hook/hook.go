@@ -107,7 +107,7 @@ func (d *Deliverer) Status() (list []Status) {
 // run keeps one worker for each webhook and queue in the settings.
 func (d *Deliverer) run(ctx context.Context) {
 	for {
-		changed := d.o.DB.SubscriptionsChanged()
+		changed := d.o.DB.CatalogChanged()
 		d.follow(ctx, d.o.DB.Subscriptions())
 		select {
 		case <-changed:

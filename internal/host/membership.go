@@ -67,8 +67,7 @@ func (in *Instance) ServerID() string {
 
 // join registers this server if the engine is shared.
 func (in *Instance) join(ctx context.Context) error {
-	s, ok := in.eng.(engine.Shared)
-	if !ok || !s.Shared() {
+	if !engine.IsShared(in.eng) {
 		return nil
 	}
 	var id [8]byte
