@@ -162,7 +162,7 @@ var rooms = map[string]room{
 			"query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine"},
 		third: []string{"github.com/hashicorp/golang-lru/v2", "github.com/tidwall/gjson",
 			"github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
-		tests: []string{"engine/pebble"},
+		tests: []string{"engine/pebble", "engine/postgres"},
 	},
 	"queue/entity": {own: []string{"queue/rule", "queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}},

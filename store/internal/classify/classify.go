@@ -56,6 +56,10 @@ func hostError(err error) *fault.Error {
 		return &fault.Error{Code: fault.CodeForbidden, Err: err,
 			Message: "The clock of this server is the system's: it cannot be moved. " +
 				"A server that is started with --virtual-clock has one that can."}
+	case errors.Is(err, host.ErrSeveralServers):
+		return &fault.Error{Code: fault.CodeForbidden, Err: err,
+			Message: "Several servers are running on this database: their clock cannot be moved.",
+			Hint:    "stop all servers but one"}
 	case errors.Is(err, host.ErrCatalogMoved):
 		return &fault.Error{Code: fault.CodeUnavailable, Err: err,
 			Message: "Another server has changed the databases and containers meanwhile.", Hint: "try again"}
