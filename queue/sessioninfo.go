@@ -29,12 +29,16 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	if err != nil {
 		return nil, err
 	}
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]SessionInfo, len(ids))
-	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+	var locked lockState
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		if locked, err = s.table.inspect(r, ids, nil); err != nil {
+			return err
+		}
 		for i, id := range ids {
 			list[i].ID = id
 			if list[i].Messages, err = s.countReady(ctx, r, id); err != nil {
@@ -52,11 +56,9 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	if err != nil {
 		return nil, wrap(err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range list {
-		if l := s.sessions[list[i].ID]; l != nil && !l.lost {
-			list[i].Locked, list[i].Holder, list[i].Until = true, l.holder.o.Name, moment(l.until)
+		if l, ok := locked.sessions[list[i].ID]; ok {
+			list[i].Locked, list[i].Holder, list[i].Until = true, l.Holder, moment(l.Until)
 		}
 	}
 	return list, nil

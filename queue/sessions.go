@@ -17,7 +17,7 @@ import (
 // and returns at most top.
 func (q *Queues) Sessions(ctx context.Context, a entity.Address, changed *time.Time,
 	skip, top int) (ids []string, err error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}

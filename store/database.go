@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -188,9 +189,9 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 	if len(containers) == 0 {
 		return fn()
 	}
-	return containers[0].change(ctx, func(st containerState, _ int64) (containerState, error) {
+	return containers[0].change(ctx, func(st container.State, _ int64) (container.State, error) {
 		err := closeAll(ctx, containers[1:], fn)
-		st.dropped = true
+		st.Dropped = true
 		return st, err
 	})
 }
@@ -209,8 +210,8 @@ func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 // highest returns the highest LSN that a client can have seen of the containers' ranges.
 func highest(containers []*Container) (high uint64) {
 	for _, c := range containers {
-		for _, s := range c.state.Load().ranges {
-			high = max(high, c.ds.eng.Horizon(s.scope))
+		for _, s := range c.state.Load().Ranges {
+			high = max(high, c.ds.eng.Horizon(s.Scope))
 		}
 	}
 	return high

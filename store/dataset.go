@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/work"
@@ -25,7 +26,7 @@ type dataset struct {
 	eng        engine.Engine
 	get        host.GetFunc
 	opts       Options
-	marks      marks // of the catalog
+	marks      container.Marks // of the catalog
 	rids       work.RIDCache
 	pageStates *work.PageStates // the state that a page of results keeps for the next page
 

@@ -9,9 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Expirations returns up to limit entries (0: 100) of the container's log of expiries that follow a
@@ -27,19 +29,20 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 		return ExpirationsPage{}, err
 	}
 	var r feed.LogReader
-	err = c.withSources(ctx, Scope{}, func(sp *scan.Span, sources []*scan.Source, _ []*partition) error {
-		r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
-			Share: max(1, PageLimit(limit)/len(sources))}
-		for i, src := range sources {
-			r.At[i] = from.Of(src.Range)
-		}
-		for i, src := range sources {
-			if err := r.Fill(src, i); err != nil {
-				return err
+	err = c.withSources(ctx, Scope{},
+		func(sp *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+			r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
+				Share: max(1, PageLimit(limit)/len(sources))}
+			for i, src := range sources {
+				r.At[i] = from.Of(src.Range)
 			}
-		}
-		return nil
-	})
+			for i, src := range sources {
+				if err := r.Fill(src, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	if err != nil {
 		return ExpirationsPage{}, err
 	}
@@ -52,11 +55,12 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	var sp *scan.Span
-	var ranges []*partition
-	err := c.withSources(ctx, Scope{}, func(s *scan.Span, sources []*scan.Source, in []*partition) error {
-		sp, ranges = s, in
-		return feed.KeepsLog(sources[0].State)
-	})
+	var ranges []*container.Partition
+	err := c.withSources(ctx, Scope{},
+		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
+			sp, ranges = s, in
+			return feed.KeepsLog(sources[0].State)
+		})
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +88,7 @@ type Subscription struct {
 // it is the URL.
 func (s Subscription) Name() string {
 	if s.ChangesTo != "" {
-		return changesPrefix + s.ChangesTo
+		return container.ChangesPrefix + s.ChangesTo
 	}
 	return s.URL
 }
@@ -97,11 +101,11 @@ func (ds *dataset) subscriptions() (list []Subscription) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
-		if st := c.state.Load(); !st.dropped {
-			for _, w := range st.webhooks() {
+		if st := c.state.Load(); !st.Dropped {
+			for _, w := range st.Webhooks() {
 				list = append(list, Subscription{Container: c, Webhook: w})
 			}
-			if to := st.rec.Settings.ChangesTo; to != "" {
+			if to := st.Rec.Settings.ChangesTo; to != "" {
 				list = append(list, Subscription{Container: c, ChangesTo: to})
 			}
 		}
@@ -145,18 +149,18 @@ func (c *Container) confirm(ctx context.Context, name, position string) error {
 	if err := c.hasSubscriber(st, name); err != nil {
 		return err
 	}
-	_, err = c.ds.eng.Update(ctx, [][]byte{st.ranges[0].scope}, func(t engine.Txn) error {
-		if err := st.current(t.Mark(st.ranges[0].scope)); err != nil {
+	_, err = c.ds.eng.Update(ctx, [][]byte{st.Ranges[0].Scope}, func(t engine.Txn) error {
+		if err := st.Current(t.Mark(st.Ranges[0].Scope)); err != nil {
 			return err
 		}
-		setConfirmed(t, c.cid, name, position)
+		transaction.SetConfirmed(t, c.cid, name, position)
 		return nil
 	})
 	return classify.ToFault(err)
 }
 
-func (c *Container) hasSubscriber(st *containerState, name string) error {
-	if slices.Contains(st.subscribers(), name) {
+func (c *Container) hasSubscriber(st *container.State, name string) error {
+	if slices.Contains(st.Subscribers(), name) {
 		return nil
 	}
 	return fault.New(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+name+"'.")

@@ -20,7 +20,7 @@ func benchCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure this build on this machine, side by side with the bare engine and an empty server",
+		Short: "Measure the speed of this build, beside the bare engine and an empty server",
 		Args:  cobra.NoArgs,
 	}
 	var help strings.Builder

@@ -277,7 +277,7 @@ func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ServerCa
 		return
 	}
 	var c cli.ServerCall
-	for name, to := range map[string]*string{"url": &c.Url, "key": &c.Key, "db": &c.Database,
+	for name, to := range map[string]*string{"url": &c.URL, "key": &c.Key, "db": &c.Database,
 		"container": &c.Container} {
 		if f := cmd.Flags().Lookup(name); f != nil {
 			*to = f.Value.String()

@@ -10,8 +10,11 @@ import (
 // acceptDamagedLog is the flag that opens a folder without the contents of a damaged write-ahead log.
 const acceptDamagedLog = "accept-damaged-log"
 
-// withRemedy adds to the error of a damaged log how to continue, and what is lost by that.
+// withRemedy adds advice to the error of opening a folder that is in use or has a damaged log.
 func withRemedy(err error, dir string) error {
+	if errors.Is(err, engine.ErrLocked) {
+		return withHolder(err, dir)
+	}
 	if !errors.Is(err, engine.ErrDamagedLog) {
 		return err
 	}

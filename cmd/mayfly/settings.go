@@ -15,7 +15,7 @@ func settingsCommand() *cobra.Command {
 	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "settings [PATCH]",
-		Short: "Show or change Mayfly's own settings of a container of a running server",
+		Short: "Show or change Mayfly's own settings of a container",
 		Args:  cobra.MaximumNArgs(1),
 		Long: "Show Mayfly's own settings of a container of a running server, after changing some of them where there is a PATCH.\n\n" +
 			"PATCH is a JSON object with some of these members; null puts one back to what it is in a new container:\n\n" +

@@ -133,10 +133,16 @@ func version(ctx context.Context, c *pgx.Conn) (known bool, err error) {
 	return true, nil
 }
 
+// durable are the settings on which durability depends.
+var durable = []string{"synchronous_commit", "fsync", "full_page_writes"}
+
+// unsafe reports whether the database may lose acknowledged commits with this value of a durable setting.
+func unsafe(value string) bool { return value == "off" || value == "local" }
+
 // safe checks the settings on which durability depends. Settings that a database does not support are
 // skipped.
 func safe(ctx context.Context, c *pgx.Conn, o Options) error {
-	for _, setting := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
+	for _, setting := range durable {
 		var value string
 		if err := c.QueryRow(ctx, "SHOW "+setting).Scan(&value); err != nil {
 			if isServer(err) {
@@ -144,7 +150,7 @@ func safe(ctx context.Context, c *pgx.Conn, o Options) error {
 			}
 			return err
 		}
-		if value != "off" && value != "local" {
+		if !unsafe(value) {
 			continue
 		}
 		if !o.AllowUnsafe {

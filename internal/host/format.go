@@ -99,9 +99,9 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 	return h.Format, nil
 }
 
-// upgradable returns engine.ErrNewerFormat or engine.ErrOlderFormat for data that cannot be upgraded.
+// upgradable fails like readable for data that cannot be upgraded.
 func (h *head) upgradable() error {
-	if h.Format >= oldestFormat && h.Format < formatVersion {
+	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
 	}
 	return h.readable()
