@@ -145,8 +145,12 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	now := s.now()
 	var claims []*claim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		locked, err := s.lockedNumbers(r)
+		if err != nil {
+			return err
+		}
 		return s.eachHeader(ctx, r, 0, func(seq int64, h layout.Header) (bool, error) {
-			if h.State == layout.Scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
+			if locked[seq] || h.State == layout.Scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
 				session != nil && h.Session != *session {
 				return true, nil
 			}
@@ -172,6 +176,19 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 		}
 	}
 	return n, wrap(err)
+}
+
+// lockedNumbers returns the numbers of the messages that have stored locks.
+func (s *messageStore) lockedNumbers(r engine.Reader) (map[int64]bool, error) {
+	if !s.e.m.shared {
+		return nil, nil
+	}
+	list := make(map[int64]bool)
+	it := r.Scan(engine.Prefix(s.keys.Family(layout.FamilyLock)), false)
+	for it.Next() {
+		list[layout.SeqOf(it.Key())] = true
+	}
+	return list, it.Close()
 }
 
 // deleteClaimed deletes claimed messages and returns how many of them still existed.

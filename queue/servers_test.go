@@ -1,9 +1,6 @@
 package queue
 
 import (
-	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,7 +9,6 @@ import (
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/host"
-	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
@@ -155,6 +151,32 @@ func TestServers(t *testing.T) {
 				a.t.Fatal(texts(got))
 			}
 		},
+		"deleted, but for what is locked": func(a, b *world) {
+			a.queue("q")
+			a.send("q", msg("A"), msg("B"))
+			r := a.receiver(q, ReceiverOptions{})
+			_, err := r.TryReceive(a.ctx, 1)
+			a.must(err)
+			b.pass(s)
+			n, err := b.q.DeleteMessages(b.ctx, q, start.Add(s), 1, nil)
+			b.must(err)
+			if n != 1 {
+				b.t.Fatal(n)
+			}
+			b.shows("q", "A")
+		},
+		"described sessions": func(a, b *world) {
+			a.queue("q", sessions)
+			a.send("q", msg("A", of("1")), msg("B", of("1")))
+			r := a.receiver(q, session("1"))
+			_, err := r.TryReceive(a.ctx, 1)
+			a.must(err)
+			list, err := b.q.InspectSessions(b.ctx, q, 0, 9)
+			b.must(err)
+			if len(list) != 1 || list[0].Messages != 2 || !list[0].Locked {
+				b.t.Fatal(list)
+			}
+		},
 		"scheduled": func(a, b *world) {
 			a.queue("q")
 			a.send("q", msg("A", due(s)), msg("B", due(2*s)))
@@ -250,256 +272,5 @@ func TestServers(t *testing.T) {
 			a, b := newServers(t, Options{})
 			play(a, b)
 		})
-	}
-}
-
-// TestServersCompete: receivers of two servers get each message once.
-func TestServersCompete(t *testing.T) {
-	const messages = 1000
-	for name, mode := range map[string]Mode{"locked": PeekLock, "deleted": ReceiveAndDelete} {
-		t.Run(name, func(t *testing.T) {
-			a, b := newServers(t, Options{})
-			a.queue("q")
-			for i := range messages / 100 {
-				var list []*message.Message
-				for j := range 100 {
-					list = append(list, msg(fmt.Sprint(100*i+j)))
-				}
-				a.send("q", list...)
-			}
-			var mu sync.Mutex
-			got := make(map[string]int)
-			var working sync.WaitGroup
-			for i := range 6 {
-				from, settles := a, b
-				if i%2 == 1 {
-					from, settles = b, a
-				}
-				working.Go(func() {
-					for {
-						list := from.take(address("q"), ReceiverOptions{Mode: mode})
-						if len(list) == 0 {
-							return
-						}
-						mu.Lock()
-						for _, d := range list {
-							got[textOf(d)]++
-						}
-						mu.Unlock()
-						for _, d := range list {
-							if mode == PeekLock {
-								settles.settle("q", d, Settlement{})
-							}
-						}
-					}
-				})
-			}
-			working.Wait()
-			for text, n := range got {
-				if n != 1 {
-					t.Errorf("%s was received %d times", text, n)
-				}
-			}
-			if len(got) != messages {
-				t.Errorf("%d of %d messages were received", len(got), messages)
-			}
-			b.shows("q", "")
-		})
-	}
-}
-
-// TestServersWake: who waits on one server is woken by what another server does.
-func TestServersWake(t *testing.T) {
-	for name, c := range map[string]struct {
-		set  func(*entity.Properties)
-		o    ReceiverOptions
-		then func(b *world)
-		want string
-	}{
-		"sent":         {func(*entity.Properties) {}, ReceiverOptions{}, func(b *world) { b.send("q", msg("A")) }, "A"},
-		"next session": {sessions, nextSession(), func(b *world) { b.send("q", msg("A", of("1"))) }, "A"},
-		"deleted":      {func(*entity.Properties) {}, ReceiverOptions{}, func(b *world) { b.remove("q") }, "gone"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a, b := newServers(t, Options{})
-			a.queue("q", c.set)
-			m, err := a.q.dataset()
-			a.must(err)
-			m.watcher.stop() // the test looks itself
-			got := make(chan string)
-			go func() {
-				r, err := a.q.OpenReceiver(a.ctx, address("q"), c.o)
-				var list []Delivery
-				if err == nil {
-					defer r.Close()
-					list, err = r.Receive(a.ctx, 10)
-				}
-				if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
-					got <- "gone"
-					return
-				}
-				got <- texts(list)
-			}()
-			waitUntil(a, address("q"))
-			c.then(b)
-			a.must(m.watcher.look(a.ctx))
-			if is := <-got; is != c.want {
-				t.Fatal(is)
-			}
-		})
-	}
-}
-
-// TestTripsOfLocks counts the round trips to a shared engine.
-func TestTripsOfLocks(t *testing.T) {
-	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted := trips.Over(e)
-	w := &world{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
-	w.h, err = host.Open(w.ctx, sharedDoor{counted, counted},
-		host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true}, w.q.Tenant())
-	w.must(err)
-	defer func() { w.must(w.h.Close()) }()
-	w.queue("q")
-	w.queue("s", sessions)
-	for range 1000 {
-		w.send("q", msg("A"))
-		w.send("s", msg("A", of("1")))
-	}
-	m, err := w.q.dataset()
-	w.must(err)
-	m.watcher.stop()
-	plain, bySession := w.receiver(address("q"), ReceiverOptions{}), w.receiver(address("s"), session("1"))
-	var d []Delivery
-	for _, c := range []struct {
-		name, want string
-		do         func()
-	}{
-		{"send", "1 begin, 1 commit", func() { w.send("q", msg("A")) }},
-		{"receive", "2 get, 1 scan, 1 begin, 1 commit", func() {
-			d, err = plain.TryReceive(w.ctx, 100)
-			w.must(err)
-		}},
-		{"renew", "1 begin, 1 commit", func() {
-			_, err := w.q.RenewLocks(w.ctx, address("q"), tokensOf(d))
-			w.must(err)
-		}},
-		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
-		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
-		{"receive in a session", "3 get, 2 scan, 1 begin, 1 commit", func() {
-			d, err = bySession.TryReceive(w.ctx, 100)
-			w.must(err)
-		}},
-		{"complete in a session", "1 get, 1 begin, 1 commit", func() { w.settle("s", d[0], Settlement{}) }},
-		{"release a session", "2 get, 4 scan, 2 begin, 2 commit", func() { bySession.Close() }},
-	} {
-		counted.Take()
-		c.do()
-		if got := counted.Take().String(); got != c.want {
-			t.Errorf("%s takes %s, not %s", c.name, got, c.want)
-		}
-	}
-}
-
-// TestServersChange: two servers change entities at the same time, and agree on them afterwards.
-func TestServersChange(t *testing.T) {
-	const each = 15
-	a, b := newServers(t, Options{})
-	a.create(entity.Topic, "t", standard())
-	var working sync.WaitGroup
-	for i, w := range []*world{a, b} {
-		working.Go(func() {
-			for n := range each {
-				path := fmt.Sprint("t/Subscriptions/s", i, ".", n)
-				if _, err := w.q.Create(w.ctx, entity.Subscription, path, standard()); err != nil {
-					t.Error(err)
-				}
-				if _, err := w.q.Update(w.ctx, "t", standard()); err != nil {
-					t.Error(err)
-				}
-				if err := w.q.Send(w.ctx, address("t"), []*message.Message{msg("A")}, nil); err != nil {
-					t.Error(err)
-				}
-				if n%3 == 0 {
-					if err := w.q.Delete(w.ctx, path); err != nil {
-						t.Error(err)
-					}
-				}
-			}
-		})
-	}
-	working.Wait()
-	describe := func(w *world) (lines string) {
-		list, err := w.q.List(w.ctx, entity.Subscription, "t", 0, 100)
-		w.must(err)
-		for _, e := range list {
-			lines += fmt.Sprintln(e.Path, e.Counts.Active, e.Updated)
-		}
-		return lines
-	}
-	one, two := describe(a), describe(b)
-	if one != two || strings.Count(one, "\n") != 2*each*2/3 {
-		t.Errorf("one server has\n%s\nthe other\n%s", one, two)
-	}
-	a.send("t", msg("last"))
-	if got := describe(b); got == one {
-		t.Error("the last message has not arrived")
-	}
-}
-
-// TestServerKilled: what a server has locked when it ends comes back once the locks lapse, as failed deliveries.
-func TestServerKilled(t *testing.T) {
-	const messages = 200
-	a, b := newServers(t, Options{})
-	a.queue("q", lockFor(10*time.Second))
-	for i := range messages {
-		a.send("q", msg(fmt.Sprint(i)))
-	}
-	var mu sync.Mutex
-	locked := make(map[string]bool)
-	var receiving sync.WaitGroup
-	half := make(chan struct{}, 1)
-	for range 3 {
-		r, err := a.q.OpenReceiver(a.ctx, address("q"), ReceiverOptions{})
-		a.must(err)
-		receiving.Go(func() {
-			for {
-				list, err := r.TryReceive(a.ctx, 3)
-				if err != nil || len(list) == 0 {
-					return
-				}
-				mu.Lock()
-				for _, d := range list {
-					locked[textOf(d)] = true
-				}
-				if len(locked) > messages/2 {
-					select {
-					case half <- struct{}{}:
-					default:
-					}
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	<-half
-	a.must(a.h.Close())
-	receiving.Wait()
-	got := b.lock("q")
-	b.pass(10 * time.Second)
-	for list := got; len(list) > 0; got = append(got, list...) {
-		list = b.lock("q")
-	}
-	failed := 0
-	there := make(map[string]bool)
-	for _, d := range got {
-		if there[textOf(d)] = true; locked[textOf(d)] && d.Broker.DeliveryCount == 1 {
-			failed++
-		}
-	}
-	if len(there) != messages || failed != len(locked) {
-		t.Errorf("%d messages of %d, %d failed deliveries of %d", len(there), messages, failed, len(locked))
 	}
 }

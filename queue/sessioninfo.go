@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // SessionInfo describes one session of an entity.
@@ -41,7 +42,7 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 		}
 		for i, id := range ids {
 			list[i].ID = id
-			if list[i].Messages, err = s.countReady(ctx, r, id); err != nil {
+			if list[i].Messages, err = s.countActive(ctx, r, id); err != nil {
 				return err
 			}
 			if list[i].State, err = s.sessionState(r, id); err != nil {
@@ -64,7 +65,29 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	return list, nil
 }
 
-// countReady counts the active messages of a session, MaxCounted at most.
+// countActive counts the active messages of a session, MaxCounted at most.
+func (s *messageStore) countActive(ctx context.Context, r engine.Reader, id string) (n int, err error) {
+	if n, err = s.countReady(ctx, r, id); err != nil || !s.e.m.shared {
+		return n, err
+	}
+	var keys [][]byte
+	it := r.Scan(engine.Prefix(s.keys.HeldPrefix(id)), false)
+	for n+len(keys) < MaxCounted && it.Next() {
+		keys = append(keys, s.keys.Key(layout.FamilyMessage, layout.SeqOf(it.Key())))
+	}
+	if err := it.Close(); err != nil {
+		return n, err
+	}
+	return n, engine.GetEach(r, keys, func(_ int, v []byte) (bool, error) {
+		h, err := layout.DecodeHeader(v)
+		if err == nil && h.State == layout.Active {
+			n++
+		}
+		return true, err
+	})
+}
+
+// countReady counts the active messages of a session that have no stored lock, MaxCounted at most.
 func (s *messageStore) countReady(ctx context.Context, r engine.Reader, id string) (n int, err error) {
 	it := r.Scan(engine.Prefix(s.keys.SessionPrefix(id)), false)
 	for n < MaxCounted && it.Next() {

@@ -43,6 +43,9 @@ func (s *messageStore) listSessions(ctx context.Context, r engine.Reader, change
 	walks := []*sessionWalk{s.walkSessions(r, layout.FamilyState)}
 	if changed == nil {
 		walks = append(walks, s.walkSessions(r, layout.FamilySession))
+		if s.e.m.shared { // locked messages
+			walks = append(walks, s.walkSessions(r, layout.FamilyHeld))
+		}
 	}
 	defer func() {
 		for _, w := range walks {

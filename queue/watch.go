@@ -83,6 +83,7 @@ func (w *watcher) wake(ctx context.Context, list []*entityState, at []engine.Pos
 			}
 		}
 		e.changes.Notify()
+		w.m.q.changes.Notify()
 	}
 	w.seen = next
 	if outdated {

@@ -27,7 +27,8 @@ var examples = []example{
 	{"doctor", "", []string{"mayfly doctor", "mayfly doctor --url https://localhost:8081"}},
 	{
 		"cert show",
-		"The certificate is made at the first start and kept in the data folder. Its names are those of the\n" +
+		"The certificate is made at the first start and kept in the data folder. Its names are those of " +
+			"the\n" +
 			"machine, and those of `mayfly serve --san`.",
 		[]string{"mayfly cert show"},
 	},
@@ -61,7 +62,8 @@ var examples = []example{
 		"",
 		[]string{
 			"mayfly containers create carts --db shop --partition-key /user --ttl 3600",
-			"mayfly containers create visits --db shop --partition-key /tenant --partition-key /user --ttl never",
+			"mayfly containers create visits --db shop --partition-key /tenant --partition-key /user " +
+				"--ttl never",
 		},
 	},
 	{"containers list", "Each line has the partition key and the default time to live.",
@@ -79,6 +81,11 @@ var examples = []example{
 			`mayfly query --db shop --container carts "SELECT c.user, COUNT(1) AS n FROM c GROUP BY c.user" --ndjson`,
 		},
 	},
+	{"queries save", "", []string{
+		`mayfly queries save by-user "SELECT * FROM c WHERE c.user = @user" --param user=ada --db shop --container carts`}},
+	{"queries list", "", []string{"mayfly queries list --db shop --container carts"}},
+	{"queries run", "", []string{"mayfly queries run by-user --param user=bob --db shop --container carts"}},
+	{"queries delete", "", []string{"mayfly queries delete by-user --db shop --container carts"}},
 	{
 		"explain",
 		"",
@@ -107,7 +114,8 @@ var examples = []example{
 		`mayfly settings --db shop --container carts '{"expiryEvents": {"retention": 3600}}'`}},
 	{
 		"snapshot create",
-		"A snapshot copies no data, since it shares files with the store. It includes messages. Names consist\n" +
+		"A snapshot copies no data, since it shares files with the store. It includes messages. Names " +
+			"consist\n" +
 			"of lower-case letters, digits, '-', '_' and '.'.",
 		[]string{"mayfly snapshot create clean"},
 	},
@@ -160,7 +168,8 @@ var examples = []example{
 	{"queue show", "The command prints its settings and its number of messages.", []string{"mayfly queue show orders"}},
 	{
 		"queue send",
-		"TEXT is the body; if it is -, the body is read from the standard input. A topic copies the message\n" +
+		"TEXT is the body; if it is -, the body is read from the standard input. A topic copies the " +
+			"message\n" +
 			"to all subscriptions whose rules match.",
 		[]string{
 			"mayfly queue send orders 'two lamps' --ttl 90s --property priority=5",
@@ -170,7 +179,8 @@ var examples = []example{
 		[]string{"mayfly queue peek orders --count 10"}},
 	{
 		"queue query",
-		"Messages are documents with the members id, body, properties, _state and others. They are not changed.",
+		"Messages are documents with the members id, body, properties, _state and others. They are not " +
+			"changed.",
 		[]string{
 			`mayfly queue query orders "SELECT c.id, c.properties.priority FROM c WHERE c._state = 'active'"`,
 		},

@@ -27,7 +27,8 @@ func putCommand() *cobra.Command {
 		Use:   "put [DOCUMENT]",
 		Short: "Create or replace an item",
 		Args:  cobra.MaximumNArgs(1),
-		Long: "Create or replace an item, and print it as stored. DOCUMENT is JSON; if it is -, the document is\n" +
+		Long: "Create or replace an item, and print it as stored. DOCUMENT is JSON; if it is -, the " +
+			"document is\n" +
 			"read from the standard input.\n\n" +
 			"Use import for many documents.",
 	}
