@@ -129,6 +129,7 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 	if err != nil {
 		return Document{}, err
 	}
+	var key definition.PartitionKey
 	err = c.do(ctx, func(c *store.Container) error {
 		var it store.Item
 		var err error
@@ -141,9 +142,20 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 			it, _, err = c.Replace(ctx, c.PartitionKeyOf(op.Body), op.ID, op.Body, op.WriteOptions)
 		}
 		d = result(it, err)
+		if err != nil && jsondoc.Valid(op.Body, jsondoc.Limits{}) == nil {
+			key = c.PartitionKeyOf(op.Body)
+		}
 		return err
 	})
-	return d, unmatched(kind, op, err)
+	return d, c.about(unmatched(kind, op, err), key, idOf(op))
+}
+
+// idOf returns the id of the document of a write.
+func idOf(op store.Operation) string {
+	if op.ID != "" {
+		return op.ID
+	}
+	return jsondoc.Of(op.Body).Member("id").Str()
 }
 
 // unmatched translates the error of an operation into that of the kind of write that the caller made.
@@ -202,7 +214,7 @@ func (c *Container) Read(ctx context.Context, pk PartitionKey, id string) (d Doc
 		d = result(it, err)
 		return err
 	})
-	return d, err
+	return d, c.about(err, key, id)
 }
 
 // Delete deletes a document. It returns ErrNotFound if there is none or it has expired, and
@@ -216,10 +228,11 @@ func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, opts
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		_, err := c.Delete(ctx, key, id, w.WriteOptions)
 		return err
 	})
+	return c.about(err, key, id)
 }
 
 // DeletePartition deletes all documents of a partition key at once; their space is freed in the background.

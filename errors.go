@@ -2,7 +2,10 @@ package mayfly
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
@@ -31,6 +34,28 @@ func refused(err error) error {
 		return nil
 	}
 	return badRequest(err.Error(), err)
+}
+
+// about returns the error of an operation on a document with the names of the container, the partition key
+// and the document. The code and the hint stay the same. The store's sentences are those of the protocol, whose
+// clients know what they have asked for.
+func (c *Container) about(err error, pk definition.PartitionKey, id string) error {
+	var e *fault.Error
+	if !errors.As(err, &e) || pk.IsZero() || id == "" {
+		return err
+	}
+	document := fmt.Sprintf("document %q in %s", id, pk)
+	switch e.Code {
+	case fault.CodeCanceled, fault.CodeUnavailable, fault.CodeDiskFull:
+		return err // it is not about the document
+	case fault.CodeNotFound:
+		document = "no " + document
+	case fault.CodeOwnerNotFound:
+		document = "no such container"
+	default:
+		document += ": " + e.Message
+	}
+	return &fault.Error{Code: e.Code, Message: c.Path() + ": " + document, Hint: e.Hint, Err: err}
 }
 
 func canceled(ctx context.Context) error {

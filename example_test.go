@@ -205,5 +205,5 @@ func ExampleContainer_Explain() {
 	check(err)
 	fmt.Println(why)
 	// Output:
-	// It expires in 1800 s, at 2026-01-01T00:30:00Z: it has no ttl of its own, and the container's default is 1800 s from its last write at 2026-01-01T00:00:00Z.
+	// It expires in 30m, at 2026-01-01T00:30:00Z: it has no ttl of its own, and the container's default is 30m from its last write at 2026-01-01T00:00:00Z.
 }

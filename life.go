@@ -27,7 +27,7 @@ func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d tim
 		}
 		return err
 	})
-	return until, err
+	return until, c.about(err, key, id)
 }
 
 // WaitExpired waits until a document has expired or been deleted. It returns ErrCanceled if ctx ends first.
@@ -36,11 +36,12 @@ func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string)
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, func(c *store.Container) error {
+	err = c.do(ctx, func(c *store.Container) error {
 		_, err := c.Wait(ctx, store.WaitRequest{For: store.WaitExpired,
 			Key: store.Key{Partition: key, ID: id}})
 		return err
 	})
+	return c.about(err, key, id)
 }
 
 // Explain returns a sentence that says when and why a document expires, or why it does not.

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -24,7 +26,8 @@ type Option func(*options)
 
 type options struct {
 	store  store.Options
-	engine pebble.Options
+	logger *slog.Logger // nil: nothing is logged
+	engine func(context.Context, *options) (engine.Engine, error)
 }
 
 // WithClock sets the clock for _ts, expiry and the reaper. Default: the system's.
@@ -38,7 +41,7 @@ func WithClock(c *Clock) Option {
 
 // WithLogger sets the logger for warnings and errors of background work. Default: they are discarded.
 func WithLogger(l *slog.Logger) Option {
-	return func(o *options) { o.store.Logger, o.engine.Logger = l, l }
+	return func(o *options) { o.store.Logger, o.logger = l, l }
 }
 
 // WithOptions changes options of package store that have no option here.
@@ -50,26 +53,56 @@ type Clock = ttl.Virtual
 // NewClock returns a clock that stands still at a moment.
 func NewClock(at time.Time) *Clock { return ttl.NewManual(at) }
 
-// Open opens the store in a folder, which it creates if it does not exist. Only one process at a time may
-// have it open. A damaged folder is not opened; the command mayfly check shows what is wrong with it.
-func Open(dir string, opts ...Option) (*DB, error) {
-	if dir == "" {
-		return nil, badRequest("a folder must be named; OpenMemory needs none", nil)
+// Database is a database that holds a store instead of a folder. See Postgres.
+type Database struct {
+	open func(context.Context, *options) (engine.Engine, error)
+}
+
+// Postgres names a PostgreSQL database by its connection string,
+// postgres://user:password@host1,host2/database?sslmode=verify-full. The store is in the schema mayfly, which
+// Open creates. Open fails with engine.ErrUnavailable if the database does not answer. Only one process at a
+// time can have the store open. Snapshot and Restore need a folder.
+func Postgres(url string) Database {
+	return Database{func(ctx context.Context, o *options) (engine.Engine, error) {
+		return postgres.Open(ctx, postgres.Options{URL: url, Alone: true, Logger: o.logger})
+	}}
+}
+
+// Open opens the store in a folder, or in a database that Postgres names. A folder is created if it does not
+// exist. Only one process at a time may have it open. A damaged folder is not opened; the command mayfly
+// check shows what is wrong with it.
+func Open[Place string | Database](at Place, opts ...Option) (*DB, error) {
+	switch at := any(at).(type) {
+	case string:
+		if at != "" {
+			return open(folder(pebble.Options{Dir: at}), opts)
+		}
+	case Database:
+		if at.open != nil {
+			return open(at.open, opts)
+		}
 	}
-	return open(pebble.Options{Dir: dir}, opts)
+	return nil, badRequest("a folder or a database must be named; OpenMemory needs none", nil)
 }
 
 // OpenMemory opens an empty store in memory, which is lost when it is closed.
-func OpenMemory(opts ...Option) (*DB, error) { return open(pebble.Options{Memory: true}, opts) }
+func OpenMemory(opts ...Option) (*DB, error) { return open(folder(pebble.Options{Memory: true}), opts) }
 
-func open(e pebble.Options, opts []Option) (*DB, error) {
-	o := options{engine: e}
+// folder opens the engine of a folder or of memory.
+func folder(p pebble.Options) func(context.Context, *options) (engine.Engine, error) {
+	return func(ctx context.Context, o *options) (engine.Engine, error) {
+		p.Logger, p.Now = o.logger, ttl.Real{}.Now
+		return pebble.Open(ctx, p)
+	}
+}
+
+func open(openEngine func(context.Context, *options) (engine.Engine, error), opts []Option) (*DB, error) {
+	var o options
 	for _, opt := range opts {
 		opt(&o)
 	}
-	o.engine.Now = func() time.Time { return ttl.Real{}.Now() }
 	ctx := context.Background()
-	eng, err := pebble.Open(ctx, o.engine)
+	eng, err := openEngine(ctx, &o)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, opera
 		d = result(it, err)
 		return err
 	})
-	return d, err
+	return d, c.about(err, key, id)
 }
 
 // Patch is Container.Patch.
@@ -45,7 +45,7 @@ func (tx *Tx) Patch(id string, operations []PatchOperation, opts ...WriteOption)
 		return Document{}, err
 	}
 	r := tx.x.Do(op)
-	return result(r.Item, r.Err), r.Err
+	return result(r.Item, r.Err), tx.in.about(r.Err, tx.key, id)
 }
 
 // patch returns a patch as a store operation.

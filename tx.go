@@ -5,13 +5,16 @@ import (
 	"iter"
 
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Tx is a transaction on the documents of one partition key: see Container.Transact. It must be used by one
 // goroutine only, and not after its function has returned.
 type Tx struct {
-	x *store.Transaction
-	c *store.Container
+	x   *store.Transaction
+	c   *store.Container
+	in  *Container
+	key definition.PartitionKey
 }
 
 // Transact runs fn as one transaction on the documents of one partition key. If fn returns nil, all its
@@ -36,8 +39,8 @@ func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(tx *T
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, func(c *store.Container) error {
-		_, err := c.Transact(ctx, key, func(x *store.Transaction) error { return fn(&Tx{x, c}) })
+	return c.do(ctx, func(found *store.Container) error {
+		_, err := found.Transact(ctx, key, func(x *store.Transaction) error { return fn(&Tx{x, found, c, key}) })
 		return err
 	})
 }
@@ -64,13 +67,13 @@ func (tx *Tx) write(kind store.OperationKind, document any, opts []WriteOption) 
 		return Document{}, err
 	}
 	r := tx.x.Do(op)
-	return result(r.Item, r.Err), unmatched(kind, op, r.Err)
+	return result(r.Item, r.Err), tx.in.about(unmatched(kind, op, r.Err), tx.key, idOf(op))
 }
 
 // Read is Container.Read.
 func (tx *Tx) Read(id string) (Document, error) {
 	r := tx.x.Do(store.Operation{Kind: store.OperationRead, ID: id})
-	return result(r.Item, r.Err), r.Err
+	return result(r.Item, r.Err), tx.in.about(r.Err, tx.key, id)
 }
 
 // Delete is Container.Delete.
@@ -79,7 +82,8 @@ func (tx *Tx) Delete(id string, opts ...WriteOption) error {
 	if err != nil {
 		return err
 	}
-	return tx.x.Do(store.Operation{Kind: store.OperationDelete, ID: id, WriteOptions: w.WriteOptions}).Err
+	r := tx.x.Do(store.Operation{Kind: store.OperationDelete, ID: id, WriteOptions: w.WriteOptions})
+	return tx.in.about(r.Err, tx.key, id)
 }
 
 // ReadIn is Read within a transaction.

@@ -29,6 +29,10 @@ var (
 	ErrNewerFormat = errors.New("engine: the data folder has a newer format")
 	// ErrOlderFormat is returned if the folder was written in an older format that this release cannot read.
 	ErrOlderFormat = errors.New("engine: the data folder has an older format")
+	// ErrIncomplete is returned if a migration into this store has not finished.
+	ErrIncomplete = errors.New("engine: a migration into this store has not finished")
+	// ErrMoved is returned for a store that has been migrated to another place.
+	ErrMoved = errors.New("engine: the store was migrated to another place")
 	// ErrCorrupt is returned if stored bytes are invalid.
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")
 	// ErrDamagedLog is returned by Open if a write-ahead log is damaged or missing, so that acknowledged

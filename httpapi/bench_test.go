@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -129,34 +128,49 @@ func TestPointReadAllocations(t *testing.T) {
 
 // roundTrips serves h on a port and measures one request after the other.
 func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
+	conn := newConnection(b, h)
+	b.ReportAllocs()
+	for b.Loop() {
+		conn.roundTrip(b, request, body)
+	}
+}
+
+// connection is a client's connection to a server of its own.
+type connection struct {
+	net.Conn
+	in []byte
+}
+
+// newConnection serves h on a port until the test ends, and connects to it.
+func newConnection(tb testing.TB, h http.Handler) *connection {
+	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	server, done := &http.Server{Handler: h}, make(chan struct{})
 	go func() { _ = server.Serve(ln); close(done) }()
-	defer func() { _ = server.Close(); <-done }()
 	conn, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer conn.Close()
-	in, used := make([]byte, 16<<10), 0
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := conn.Write(request); err != nil {
-			b.Fatal(err)
-		}
-		for used = 0; !bytes.HasSuffix(in[:used], body); {
-			n, err := conn.Read(in[used:])
-			if err != nil {
-				b.Fatal(err)
-			}
-			used += n
-		}
+	tb.Cleanup(func() { _ = conn.Close(); _ = server.Close(); <-done })
+	return &connection{conn, make([]byte, 16<<10)}
+}
+
+// roundTrip sends a request and reads its answer, which ends with body.
+func (c *connection) roundTrip(tb testing.TB, request, body []byte) {
+	if _, err := c.Write(request); err != nil {
+		tb.Fatal(err)
 	}
-	if first, _, _ := bytes.Cut(in[:used], []byte("\r\n")); !bytes.Contains(first,
-		[]byte(strconv.Itoa(http.StatusOK))) {
-		b.Fatalf("%s", in[:used])
+	for used := 0; !bytes.HasSuffix(c.in[:used], body); {
+		n, err := c.Read(c.in[used:])
+		if err != nil {
+			tb.Fatal(err)
+		}
+		used += n
+	}
+	if !bytes.HasPrefix(c.in, []byte("HTTP/1.1 200 ")) {
+		tb.Fatalf("%s", c.in[:100])
 	}
 }

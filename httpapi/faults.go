@@ -88,7 +88,7 @@ func faultOperation(r *cosmos.Request) inject.Operation {
 	return inject.Metadata
 }
 
-var itemOperations = map[cosmos.Operation]inject.Operation{
+var itemOperations = [...]inject.Operation{
 	cosmos.OpRead: inject.ReadItem, cosmos.OpCreate: inject.CreateItem, cosmos.OpUpsert: inject.UpsertItem,
 	cosmos.OpReplace: inject.ReplaceItem, cosmos.OpPatch: inject.PatchItem,
 	cosmos.OpDelete: inject.DeleteItem, cosmos.OpQuery: inject.QueryItems,

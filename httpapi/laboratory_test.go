@@ -180,7 +180,7 @@ func TestWaitOverTheWire(t *testing.T) {
 	w.upsertTTL("a", "").want(201)
 	late := wait(of("expired", `,"timeout":1`))
 	w.wall.Advance(time.Second)
-	late().fails(408, 0, "It has not come about in 1s. It expires in 60 s")
+	late().fails(408, 0, "It has not come about in 1s. It expires in 1m")
 
 	for body, text := range map[string]string{
 		`{}`:                              "'until' must be",

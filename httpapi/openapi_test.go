@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -181,6 +182,12 @@ func (c *contract) receivers(w *world) {
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", "/_mayfly/entities", `{"path":"s","requiresSession":true}`).want(201)
 	w.do("POST", queueQ+"send", `{"text":"x","repeat":2}`).want(201)
+	ctx, leave := context.WithCancel(c.t.Context())
+	lines := w.changes(ctx, base, "")
+	leave()
+	for range lines {
+	}
+	c.seen["GET /_mayfly/changes"] = true
 	_, opened, end := w.openReceiver(base, "q", "")
 	defer end()
 	c.seen["POST /_mayfly/entities/{entity}/receivers"] = true

@@ -1,7 +1,10 @@
 package queue
 
-import "github.com/mayflydb/mayfly/queue/entity"
-import "context"
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/queue/entity"
+)
 
 // hasEnded returns the reason for which the store accepts no receivers any more, or nil if it accepts them.
 func (s *messageStore) hasEnded() error {
@@ -19,27 +22,39 @@ func (s *messageStore) hasEnded() error {
 func (q *Queues) Await(ctx context.Context, path string,
 	until func(entity.Entity) bool) (entity.Entity, error) {
 	for {
-		m, err := q.dataset()
-		if err != nil {
-			return entity.Entity{}, err
-		}
-		e, err := m.findPath(path)
-		if err != nil {
-			return entity.Entity{}, err
-		}
-		changed := e.changes.Changed() // before Get, so that no change between the two is missed
-		if ended := e.stores[entity.Main].hasEnded(); ended != nil {
-			return entity.Entity{}, ended
-		}
-		is, err := q.Get(ctx, path)
-		if ctx.Err() == nil && (err != nil || until(is)) {
+		is, done, err := q.awaitChange(ctx, path, until)
+		if done || err != nil {
 			return is, err
 		}
-		select {
-		case <-ctx.Done():
-			return is, &entity.Error{Code: entity.CodeTimeout, Entity: e.path,
-				Message: "'" + e.path + "' did not become as it was waited for in time."}
-		case <-changed:
-		}
+	}
+}
+
+// awaitChange returns an entity, with done if until returns true for it, else after its next change.
+func (q *Queues) awaitChange(ctx context.Context, path string,
+	until func(entity.Entity) bool) (is entity.Entity, done bool, err error) {
+	m, err := q.dataset()
+	if err != nil {
+		return is, false, err
+	}
+	e, err := m.lookupPath(ctx, path)
+	if err != nil {
+		return is, false, err
+	}
+	e.awaiting.Add(1)
+	defer e.awaiting.Add(-1)
+	changed := e.changes.Changed() // before Get, so that no change between the two is missed
+	if ended := e.stores[entity.Main].hasEnded(); ended != nil {
+		return is, false, ended
+	}
+	is, err = q.Get(ctx, path)
+	if ctx.Err() == nil && (err != nil || until(is)) {
+		return is, true, err
+	}
+	select {
+	case <-ctx.Done():
+		return is, false, &entity.Error{Code: entity.CodeTimeout, Entity: e.path,
+			Message: "'" + e.path + "' did not become as it was waited for in time."}
+	case <-changed:
+		return is, false, nil
 	}
 }

@@ -31,7 +31,7 @@ func TestMemory(t *testing.T) {
 	w.queue("q", lockFor(10*time.Second), func(p *entity.Properties) { p.MaxMessageKB = 1024 })
 	w.fill("q", many, lives(time.Hour))
 	r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
-	s, err := w.q.store(entity.Address{Entity: "q"})
+	s, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
 	for range many / 250 {
 		list, err := r.TryReceive(w.ctx, 250)

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -76,49 +75,20 @@ func (tenant) Scopes(r engine.Reader) (list [][]byte, err error) {
 	return list, err
 }
 
-// load reads all entities and rules.
-func (m *dataset) load(r engine.Reader) error {
-	var subscriptions []entityRecord
-	err := host.ScanRecords(r, kindEntity, func(_ []byte, rec entityRecord) error {
-		if rec.Topic != 0 {
-			subscriptions = append(subscriptions, rec)
-			return nil
-		}
-		_, err := m.loadEntity(r, rec)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, rec := range subscriptions {
-		if m.numbers[rec.Topic] == nil {
-			return corruptCatalog("the subscription " + rec.Path + " has no topic")
-		}
-		if _, err := m.loadEntity(r, rec); err != nil {
-			return err
-		}
-	}
-	return host.ScanRecords(r, kindRule, func(key []byte, rec entity.Rule) error {
-		parent := binary.BigEndian.Uint32(key[host.CatalogHead-4:])
-		e := m.numbers[parent]
-		if e == nil || e.kind != entity.Subscription {
-			return corruptCatalog("the rule " + rec.Name + " has no subscription")
-		}
-		e.rules.Store(e.rules.Load().with(rec))
-		return nil
-	})
-}
-
-func (m *dataset) loadEntity(r engine.Reader, rec entityRecord) (*entityState, error) {
-	e := m.add(rec)
+// loadEntity creates the state in memory of a stored entity.
+func (m *dataset) loadEntity(r engine.Reader, st *storedEntity) (*entityState, error) {
+	e := m.add(st.rec)
+	e.rules.Store(st.rules)
 	for _, s := range e.stores {
-		if s != nil {
-			if err := s.load(r); err != nil {
-				return nil, err
-			}
+		if s == nil {
+			continue
+		}
+		if err := s.load(r); err != nil {
+			m.forget([]*entityState{e})
+			return nil, err
 		}
 	}
-	m.note(max(rec.Created, rec.Updated))
+	m.note(max(st.rec.Created, st.rec.Updated))
 	return e, nil
 }
 

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
@@ -21,23 +22,41 @@ func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (
 // fn.
 func (q *Queues) Change(ctx context.Context, path string,
 	fn func(p *entity.Properties) error) (entity.Entity, error) {
-	m, leave, err := q.manage(ctx)
-	if err != nil {
-		return entity.Entity{}, err
-	}
-	defer leave()
-	e, err := m.findPath(path)
-	if err != nil {
-		return entity.Entity{}, err
-	}
-	p, err := m.changed(e, fn)
+	var e *entityState
+	err := again(func() (err error) {
+		e, err = q.changeOnce(ctx, path, fn)
+		return err
+	})
 	if err != nil {
 		return entity.Entity{}, err
 	}
 	for _, s := range e.stores {
+		if s != nil && s.forwardsTo() != "" {
+			e.m.forward(ctx, []*messageStore{s})
+		}
+	}
+	return e.m.entity(ctx, e)
+}
+
+func (q *Queues) changeOnce(ctx context.Context, path string,
+	fn func(p *entity.Properties) error) (*entityState, error) {
+	m, leave, err := q.manage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	e, err := m.findPath(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.changedProperties(e, fn)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range e.stores {
 		if s != nil {
 			if err := s.catchUp(ctx); err != nil { // messages due until now follow the old properties
-				return entity.Entity{}, err
+				return nil, err
 			}
 		}
 	}
@@ -45,34 +64,43 @@ func (q *Queues) Change(ctx context.Context, path string,
 	rec := e.record()
 	rec.Updated = m.in.Clock().Millis()
 	rec.Properties = p
-	err = m.in.Catalog().Change(ctx, func(t *host.Change) error { return host.SetRecord(t, rec.key(), rec) },
-		e.scope)
+	var version uint64
+	var unlocked *work
+	err = m.in.Catalog().Change(ctx, func(t *host.Change) (err error) {
+		version = m.changeVersion(t, e.scope)
+		if unlocked = nil; m.shared && !same {
+			if unlocked, err = m.unlockEntity(t.Txn, e); err != nil {
+				return err
+			}
+		}
+		return host.SetRecord(t, rec.key(), rec)
+	}, e.scope)
 	if err != nil {
-		return entity.Entity{}, wrap(err)
+		return nil, wrap(err)
 	}
-	m.note(rec.Updated)
-	e.updated.Store(rec.Updated)
-	if same { // locks and links survive an update without effect
-		return m.entity(ctx, e)
+	m.changed(ctx, e.top(), version, func() { e.adopt(&rec, e.rules.Load()) })
+	if unlocked != nil {
+		unlocked.tell()
 	}
-	e.properties.Store(&p)
-	e.generation.Add(1)
-	for _, s := range e.stores {
-		if s != nil {
-			s.changed()
-		}
-	}
-	m.idler.wakeUp()
-	for _, s := range e.stores {
-		if s != nil && s.forwardsTo() != "" {
-			m.forward(ctx, []*messageStore{s})
-		}
-	}
-	return m.entity(ctx, e)
+	return e, nil
 }
 
-// changed returns the properties of e after fn, completed and validated.
-func (m *dataset) changed(e *entityState, fn func(p *entity.Properties) error) (entity.Properties, error) {
+// unlockEntity ends all stored locks of an entity's messages, in a transaction that changes the entity.
+func (m *dataset) unlockEntity(t engine.Txn, e *entityState) (*work, error) {
+	w := m.begin(t)
+	for _, s := range e.stores {
+		if s != nil {
+			if err := w.unlockAll(s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w.finish()
+	return w, nil
+}
+
+// changedProperties returns the properties of e after fn, completed and validated.
+func (m *dataset) changedProperties(e *entityState, fn func(p *entity.Properties) error) (entity.Properties, error) {
 	p := *e.properties.Load()
 	err := fn(&p)
 	if err == nil {

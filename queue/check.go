@@ -32,6 +32,9 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 	if err != nil {
 		return 0, 0, err
 	}
+	if err := m.learn(ctx); err != nil {
+		return 0, 0, err
+	}
 	for _, e := range m.list() {
 		one, err := m.entity(ctx, e)
 		if err != nil {
@@ -51,6 +54,8 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 //	active message <-> an entry for receivers (r, or q), one for the reaper (w or x; no dead letter)
 //	scheduled message <-> an entry by its due time (t)
 //	session's first active message <-> its head (h); message id (i) <-> the time it was seen (j)
+//	message with a stored lock (k) <-> an entry by its end (u), or by its session (y), and none in r, q, w, x
+//	session with a stored lock (g) <-> an entry by its end (v)
 //
 // It also verifies that the counters equal the messages counted, and that each key belongs to a store. The
 // error returned is a read error; violations go to report only.
@@ -84,8 +89,9 @@ func (m *dataset) checkStrays(ctx context.Context, r engine.Reader, known map[st
 			more = it.SeekGE(engine.Prefix(bytes.Clone(key[:layout.StorePrefixLen])).End)
 			continue
 		case len(key) == layout.StorePrefixLen &&
-			bytes.Equal(key, engine.CeilingKey(key[:layout.StorePrefixLen-1])):
-			// A ceiling key of the engine. Its scope may have been deleted.
+			(bytes.Equal(key, engine.CeilingKey(key[:layout.StorePrefixLen-1])) ||
+				bytes.Equal(key, engine.MarkKey(key[:layout.StorePrefixLen-1]))):
+			// A key of the engine. Its scope may have been deleted.
 		default:
 			if !report(fmt.Errorf("key %x belongs to no message store", key)) {
 				return it.Close()
@@ -136,6 +142,9 @@ func (k *messageChecker) run() error {
 	if err := k.ids(want); err != nil {
 		return err
 	}
+	if err := k.sessionLocks(want); err != nil {
+		return err
+	}
 	return k.families()
 }
 
@@ -160,7 +169,16 @@ func (k *messageChecker) message(seq int64, h *layout.Header, want layout.Counte
 	case int64(len(body)) != h.Size:
 		k.fault("the body of message %d has %d bytes, not %d", seq, len(body), h.Size)
 	}
-	for _, key := range k.keysOf(seq, h) {
+	keys := k.keysOf(seq, h)
+	l, locked, err := k.lockOf(k.r, seq)
+	if err != nil {
+		return err
+	}
+	if locked {
+		keys = [][]byte{k.keys.Key(layout.FamilyLock, seq), k.lockIndex(seq, &l)}
+		k.wakes(want, &l)
+	}
+	for _, key := range keys {
 		k.entries[key[layout.StorePrefixLen]]++
 		_, err := k.r.Get(key)
 		if errors.Is(err, engine.ErrNotFound) {
@@ -170,6 +188,37 @@ func (k *messageChecker) message(seq int64, h *layout.Header, want layout.Counte
 		}
 	}
 	return nil
+}
+
+// wakes checks that the store's next change is not later than the end of a lock.
+func (k *messageChecker) wakes(want layout.Counters, l *layout.Lock) {
+	if !l.Covered && l.Lapses() < host.Never && (want.Next == 0 || want.Next > l.Lapses()) {
+		k.fault("a lock lapses at %d, and the next change is due at %d", l.Lapses(), want.Next)
+	}
+}
+
+// sessionLocks checks the locks of sessions and their entries.
+func (k *messageChecker) sessionLocks(want layout.Counters) error {
+	prefix := k.keys.Family(layout.FamilySessionLock)
+	it := k.r.Scan(engine.Prefix(prefix), false)
+	for it.Next() && k.ctx.Err() == nil && !k.stopped {
+		k.entries[layout.FamilySessionLock]++
+		k.entries[layout.FamilySessionLapse]++
+		id, _, err := jsondoc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
+		var l layout.Lock
+		if err == nil {
+			l, err = layout.DecodeLock(it.Value())
+		}
+		if err != nil {
+			it.Close()
+			return err
+		}
+		k.wakes(want, &l)
+		if v, err := k.r.Get(k.keys.SessionLapseKey(l.Until, string(id))); err != nil || !bytes.Equal(v, id) {
+			k.fault("the lock of the session %q has no entry: %q, %v", id, v, err)
+		}
+	}
+	return it.Close()
 }
 
 // keysOf returns the index entries that a message must have.
@@ -243,6 +292,7 @@ func (k *messageChecker) families() error {
 	if k.bySession() {
 		delete(there, layout.FamilyState) // a session state belongs to no message
 	}
+	delete(there, layout.FamilyAccessed)
 	for f, n := range there {
 		if n != k.entries[f] {
 			k.fault("%d keys in family %c, not %d", n, f, k.entries[f])

@@ -9,8 +9,12 @@ import (
 
 // Callers of the methods in this file hold the store's mutex.
 
-// claim claims a message. It returns nil if the message is claimed already.
+// claim claims a message. It returns nil if the message is claimed already. In a shared engine a claim
+// reserves nothing: each transaction checks that the message has no lock (work.isFree).
 func (s *messageStore) claim(seq int64, r *Receiver) *claim {
+	if s.e.m.shared {
+		return &claim{seq: seq, deadline: deadline{index: -1}}
+	}
 	if s.claims[seq] != nil {
 		return nil
 	}
@@ -29,7 +33,7 @@ func (s *messageStore) forget(c *claim) {
 	if c.locked {
 		delete(s.tokens, c.token)
 	}
-	if c.holder != nil {
+	if c.holder != nil && c.holder.held[c.seq] == c {
 		delete(c.holder.held, c.seq)
 	}
 	if s.claims[c.seq] == c {
@@ -43,7 +47,7 @@ func (s *messageStore) unclaim(c *claim) {
 	if c.deferred {
 		return
 	}
-	if p := s.cursorOf(c.group); p != nil { // a free session is read from its first message
+	if p := s.cursorOf(c.group); p != nil && !s.e.m.shared { // a free session is read from its first message
 		p.free(c.seq)
 		p.waiters.wake(1)
 	}
@@ -86,6 +90,15 @@ func (s *messageStore) held(token message.UUID, now int64) *claim {
 		return nil
 	}
 	return c
+}
+
+// holdSession records that a receiver has the lock of a session.
+func (s *messageStore) holdSession(r *Receiver, id string, until int64) {
+	l := &sessionLock{id: id, holder: r}
+	l.deadline = deadline{index: -1, lock: l}
+	r.lock, s.sessions[id] = l, l
+	s.receivers[r] = struct{}{}
+	s.rearm(&l.deadline, until)
 }
 
 // endSession ends the lock of a session. The messages that it covers become available again without

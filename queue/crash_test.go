@@ -105,12 +105,14 @@ func (w *world) expectNothingLost(fs *crashdisk.Disk, messages int) {
 
 // TestFailure: what the engine refuses leaves a message with who had it.
 func TestFailure(t *testing.T) {
+	volatile(t)
 	w := newWorld(t, Options{})
 	w.queue("q", lockFor(10*time.Second))
 	w.send("q", msg("A"), msg("B"))
 	d := w.expect("q", "A B")
-	s, err := w.q.store(entity.Address{Entity: "q"})
+	of, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
+	s := memoryLocks{of}
 	c, err := s.beginSettle(d[0].Token)
 	w.must(err)
 	s.endSettle(c, gone, wrap(engine.ErrDiskFull))

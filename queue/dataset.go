@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -22,6 +23,10 @@ type dataset struct {
 	gate    host.Gate // shared by transactions that store times; exclusive while a clock is set back
 	timers  *timers
 	idler   *idler
+	watcher *watcher     // started if the engine is shared
+	server  uint64       // a random number of this server; 0 if the engine is not shared
+	shared  bool         // other servers may have the engine open, too
+	loading host.Mutex   // held while records of entities become the state in memory
 	started int64        // the millisecond at which the dataset started
 	latest  atomic.Int64 // the latest millisecond in which an entity was created or changed
 
@@ -45,9 +50,12 @@ type entityState struct {
 	rules      atomic.Pointer[ruleSet] // of a subscription
 	updated    atomic.Int64
 	accessed   atomic.Int64                   // the last activity
-	generation atomic.Uint64                  // incremented by each update
+	covered    atomic.Int64                   // uses until then need not be stored; see storeUses
+	elsewhere  atomic.Int64                   // another server may use it until then
+	version    atomic.Uint64                  // of a queue or topic: the mark of its scope; see version.go
 	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
 	changes    host.Notifier                  // of changes of its messages
+	awaiting   atomic.Int32                   // calls of Await
 	fan        atomic.Pointer[fanOut]         // of a topic: its subscriptions' rules; nil: not built yet
 }
 
@@ -58,12 +66,18 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 		in:      in,
 		opts:    &t.q.opts,
 		gate:    host.NewGate(),
+		shared:  engine.IsShared(in.Engine()),
+		loading: host.NewMutex(),
 		paths:   make(map[string]*entityState),
 		numbers: make(map[uint32]*entityState),
 	}
-	m.timers, m.idler = newTimers(m), newIdler(m)
-	err := in.Engine().View(ctx, m.load)
-	return host.OpenTenant{Life: m, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
+	if m.shared {
+		id := newToken()
+		m.server = binary.BigEndian.Uint64(id[:]) | 1 // never 0
+	}
+	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
+	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
+	return host.OpenTenant{Life: m, Reread: m.reread, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
 		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
 }
 
@@ -82,12 +96,17 @@ func (m *dataset) Start() {
 	m.started = m.in.Clock().Millis()
 	m.timers.start()
 	m.idler.start()
+	if m.shared {
+		m.watcher.start()
+	}
 	m.q.live.Store(m)
+	m.q.changes.Notify()
 }
 
 // Stop implements host.Life.
 func (m *dataset) Stop() {
 	m.in.Closing("the queues")
+	m.watcher.stop()
 	m.idler.stop()
 	m.timers.stop()
 	for _, s := range m.allStores() {
@@ -96,8 +115,12 @@ func (m *dataset) Stop() {
 	}
 }
 
-// Leave implements host.Life. It stores the times of the entities' last use.
+// Leave implements host.Life. It stores the times of the entities' last use. In a shared engine storeUses
+// does that.
 func (m *dataset) Leave(ctx context.Context) error {
+	if m.shared {
+		return nil
+	}
 	return m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		for _, e := range m.list() {
 			if rec := e.record(); e.accessed.Load() > 0 {
@@ -155,6 +178,7 @@ func (m *dataset) add(rec entityRecord) *entityState {
 		e.topic.changeChildren(e, true)
 	}
 	m.idler.wakeUp()
+	m.q.changes.Notify() // a reader of the list waits for m.mu
 	return e
 }
 
@@ -177,6 +201,7 @@ func (m *dataset) forget(list []*entityState) {
 		}
 		e.changes.Notify()
 	}
+	m.q.changes.Notify()
 }
 
 // record returns the catalog record of the entity.
@@ -200,6 +225,27 @@ func (m *dataset) find(a entity.Address) (*entityState, error) {
 		return nil, notFound(a.Entity)
 	}
 	return e, nil
+}
+
+// lookup is find, also for an entity that another server has created. The caller does not hold the catalog's
+// lock.
+func (m *dataset) lookup(ctx context.Context, a entity.Address) (*entityState, error) {
+	e, err := m.find(a)
+	if err == nil || !m.shared {
+		return e, err
+	}
+	if err := m.learn(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	e = m.paths[strings.ToLower(a.Entity)]
+	m.mu.RUnlock()
+	if e != nil {
+		if _, err := m.isIdle(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	return m.find(a)
 }
 
 func notFound(path string) *entity.Error {

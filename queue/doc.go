@@ -18,8 +18,21 @@
 //
 // All state that must survive a restart is in the engine: entities, rules, messages, delivery counts,
 // session state, and the message ids used for duplicate detection. Locks are volatile by contract: they end
-// with a restart and with a change of the entity. They are in memory, so a lock costs no write. Memory
-// depends on the number of locks, not on the number of messages stored.
+// with a restart and with a change of the entity. If one server has the engine alone, they are in memory, so
+// a lock costs no write. Memory depends on the number of locks, not on the number of messages stored.
+//
+// # Several servers on one engine
+//
+// If several servers share the engine (engine.Shared), locks are keys. A message leaves the index of available
+// messages while it is locked. The transaction that gives a message out writes its lock; the one that settles
+// it, renews the lock or ends it reads the lock first. Locks survive a server that ends, and lapse at their
+// time. A receive and a settlement are one transaction each, whatever the number of messages stored.
+//
+// Each server has the properties and rules of all entities in memory, with a version that transactions
+// compare with the mark of their scope. Callers that wait are woken by a look at the awaited scopes, once a
+// second. Some state remains per server: transactions that clients have begun, which end with their server;
+// the time of the last receive, for Options.LazyExpiry; and the sizes of a topic's subscriptions, which are a
+// few seconds old when the quota of the topic is checked.
 //
 // A queue, or a topic with all its subscriptions, is one scope of the engine. Therefore changes of messages
 // within one queue or topic are serial, and a publication arrives in all subscriptions in one transaction.

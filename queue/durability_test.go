@@ -228,7 +228,7 @@ func TestUndurable(t *testing.T) {
 				return nil
 			})))
 			w.queue("q")
-			s, err := w.q.store(a)
+			s, err := w.q.store(w.ctx, a)
 			w.must(err)
 			w.send("q", msg("first")) // the scope's first transaction waits for the disk by itself
 			w.take(a, ReceiverOptions{Mode: ReceiveAndDelete})

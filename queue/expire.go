@@ -261,5 +261,8 @@ func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
 	case !s.expired(&h, w.now):
 		return false, nil
 	}
+	if free, err := w.isFree(s, seq); !free || err != nil {
+		return false, err
+	}
 	return true, w.lapse(p, seq, &h)
 }

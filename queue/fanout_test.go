@@ -125,12 +125,12 @@ func TestTopicFull(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.send("t", msg("A"))
-	s, err := w.q.store(entity.Address{Entity: "t/Subscriptions/s"})
+	s, err := w.q.store(w.ctx, entity.Address{Entity: "t/Subscriptions/s"})
 	w.must(err)
 	for _, restart := range []bool{false, true} {
 		if restart {
 			w.reopen()
-			s, err = w.q.store(entity.Address{Entity: "t/Subscriptions/s"})
+			s, err = w.q.store(w.ctx, entity.Address{Entity: "t/Subscriptions/s"})
 			w.must(err)
 		}
 		e, err := w.q.Get(w.ctx, "t/Subscriptions/s")

@@ -16,7 +16,7 @@ import (
 // Deadlines stops as soon as fn returns false.
 func (q *Queues) Deadlines(ctx context.Context, a entity.Address,
 	fn func(at time.Time, mortal bool) bool) error {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return err
 	}

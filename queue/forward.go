@@ -112,6 +112,13 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	}
 	scopes := [][]byte{s.e.scope}
 	to, _ := s.e.m.find(entity.Address{Entity: path})
+	if to == nil {
+		if unknown, err := s.e.m.isUnknown(ctx, path); unknown || err != nil {
+			s.unforward(claims)
+			s.forwardAt(s.now() + retryTimer)
+			return false, nil, err
+		}
+	}
 	if to != nil {
 		scopes = append(scopes, to.scope)
 	}
@@ -143,6 +150,15 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 		return false, nil, err
 	}
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
+}
+
+// unforward ends claims on messages that were not forwarded.
+func (s *messageStore) unforward(list []*claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range list {
+		s.unclaim(c)
+	}
 }
 
 // claimForward claims the messages of one forwarding transaction. The messages of a session stay in order.
@@ -188,6 +204,9 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 	}
 	h, ok, err := s.header(w, seq)
 	if err != nil || !ok || h.State != layout.Active {
+		return err
+	}
+	if free, err := w.isFree(s, seq); !free || err != nil {
 		return err
 	}
 	at := w.now

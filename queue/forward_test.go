@@ -88,7 +88,7 @@ func TestForwardRefused(t *testing.T) {
 		"sends disabled": {func(w *world) { w.update("to", withStatus(entity.SendDisabled)) },
 			"MessagingEntityDisabledException"},
 		"too large": {func(w *world) {
-			s, err := w.q.store(entity.Address{Entity: "to"})
+			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
 			p.MaxMessageKB = 1
@@ -96,7 +96,7 @@ func TestForwardRefused(t *testing.T) {
 		},
 			"MessageSizeExceededException"},
 		"full": {func(w *world) {
-			s, err := w.q.store(entity.Address{Entity: "to"})
+			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
 			p.MaxSizeMB = 0
@@ -191,7 +191,7 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 	w.queue("r")
 	w.send("r", msg("B"))
 	w.settle("r", w.expect("r", "B")[0], Settlement{Outcome: DeadLetter})
-	s, err := w.q.store(entity.Address{Entity: "r", Sub: entity.DeadLetters})
+	s, err := w.q.store(w.ctx, entity.Address{Entity: "r", Sub: entity.DeadLetters})
 	w.must(err)
 	d := w.take(entity.Address{Entity: "r", Sub: entity.DeadLetters}, ReceiverOptions{})
 	p := *s.e.properties.Load()

@@ -73,7 +73,7 @@ func TestHeirRefuses(t *testing.T) {
 	w.queue("full")
 	w.create(entity.Topic, "news", entity.Defaults(entity.Topic))
 	w.create(entity.Subscription, "news/Subscriptions/all", entity.Defaults(entity.Subscription))
-	s, err := w.q.store(entity.Address{Entity: "full"})
+	s, err := w.q.store(w.ctx, entity.Address{Entity: "full"})
 	w.must(err)
 	p := *s.e.properties.Load()
 	p.MaxSizeMB = 0

@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/host"
@@ -17,9 +19,16 @@ import (
 // touch records a use of the entity at a millisecond. A use of a subscription is a use of its topic.
 func (e *entityState) touch(ms int64) {
 	for ; e != nil; e = e.topic {
-		for last := e.accessed.Load(); last < ms &&
-			!e.accessed.CompareAndSwap(last, ms); last = e.accessed.Load() {
+		raiseTo(&e.accessed, ms)
+		if e.m.shared && ms > e.covered.Load() && !e.neverIdle() {
+			e.m.idler.wakeUp() // to store it
 		}
+	}
+}
+
+// raiseTo makes at at least ms.
+func raiseTo(at *atomic.Int64, ms int64) {
+	for last := at.Load(); last < ms && !at.CompareAndSwap(last, ms); last = at.Load() {
 	}
 }
 
@@ -29,7 +38,7 @@ func (e *entityState) idleDeadline(now int64) int64 {
 	if e.neverIdle() || e.busy(now) {
 		return host.Never
 	}
-	last := max(e.accessed.Load(), e.updated.Load(), e.m.started)
+	last := max(e.accessed.Load(), e.elsewhere.Load(), e.updated.Load(), e.m.started)
 	for _, c := range *e.children.Load() {
 		last = max(last, c.updated.Load())
 	}
@@ -121,6 +130,12 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 		overdue = overdue || at <= now
 		next = min(next, at)
 	}
+	if err := i.m.storeUses(ctx, now); err != nil {
+		if ctx.Err() == nil {
+			i.m.logger().Warn("the last use of an entity was not stored", "error", err)
+		}
+		return now + retryTimer
+	}
 	if !overdue {
 		return next
 	}
@@ -134,11 +149,13 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 }
 
 func (i *idler) delete(ctx context.Context) error {
-	if err := i.m.in.Catalog().Lock(ctx); err != nil {
-		return err
-	}
-	defer i.m.in.Catalog().Unlock()
-	return i.m.sweepIdle(ctx)
+	return again(func() error {
+		if err := i.m.in.Catalog().Lock(ctx); err != nil {
+			return err
+		}
+		defer i.m.in.Catalog().Unlock()
+		return i.m.sweepIdle(ctx)
+	})
 }
 
 // sweepIdle deletes all entities whose idle deadline has passed. The caller holds the catalog's lock.
@@ -150,7 +167,8 @@ func (m *dataset) sweepIdle(ctx context.Context) error {
 		if m.numbered(e.number) != e || !e.idleTooLong(m.in.Clock().Millis()) {
 			continue
 		}
-		if err := m.drop(ctx, e); err != nil {
+		err := m.drop(ctx, e, func(t *host.Change) error { return m.checkIdle(t, e) })
+		if err != nil && !errors.Is(err, errInUse) {
 			return err
 		}
 	}

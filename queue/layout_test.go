@@ -13,6 +13,7 @@ import (
 
 // TestLayout pins the keys on disk, and the headers of messages.
 func TestLayout(t *testing.T) {
+	volatile(t)
 	w := newWorld(t, Options{})
 	w.queue("q", deduped(time.Minute))
 	w.send("q", msg("A", lives(time.Second)), msg("B"), msg("C", due(time.Minute)))

@@ -26,7 +26,8 @@ type claim struct {
 type sessionLock struct {
 	id     string
 	holder *Receiver
-	lost   bool // it is ending: its messages are being released
+	token  message.UUID // of the stored lock, in a shared engine
+	lost   bool         // it is ending: its messages are being released
 	cursor receiveCursor
 	deadline
 }

@@ -3,9 +3,7 @@ package queue
 import (
 	"context"
 	"strings"
-	"time"
 
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
@@ -35,15 +33,31 @@ func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err erro
 
 // findPath returns the entity with a path given by a client.
 func (m *dataset) findPath(path string) (*entityState, error) {
-	a, management, err := entity.ParseAddress(path)
+	a, err := entityAddress(path)
 	if err != nil {
 		return nil, err
 	}
-	if a.Sub != entity.Main || management {
-		return nil, &entity.Error{Code: entity.CodeArgument, Entity: path,
+	return m.find(a)
+}
+
+// lookupPath is findPath, also for an entity that another server has created. The caller does not hold the
+// catalog's lock.
+func (m *dataset) lookupPath(ctx context.Context, path string) (*entityState, error) {
+	a, err := entityAddress(path)
+	if err != nil {
+		return nil, err
+	}
+	return m.lookup(ctx, a)
+}
+
+// entityAddress parses the path of an entity given by a client.
+func entityAddress(path string) (entity.Address, error) {
+	a, management, err := entity.ParseAddress(path)
+	if err == nil && (a.Sub != entity.Main || management) {
+		err = &entity.Error{Code: entity.CodeArgument, Entity: path,
 			Message: "'" + path + "' is no entity by itself."}
 	}
-	return m.find(a)
+	return a, err
 }
 
 func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) {
@@ -60,6 +74,16 @@ func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) 
 // CodeArgument, CodeArgumentOutOfRange, CodeQuotaExceeded.
 func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p entity.Properties,
 	rules ...entity.Rule) (entity.Entity, error) {
+	var made entity.Entity
+	err := again(func() (err error) {
+		made, err = q.createOnce(ctx, kind, path, p, rules)
+		return err
+	})
+	return made, err
+}
+
+func (q *Queues) createOnce(ctx context.Context, kind entity.Kind, path string, p entity.Properties,
+	rules []entity.Rule) (entity.Entity, error) {
 	rec, topic, err := nameEntity(kind, path)
 	if err != nil {
 		return entity.Entity{}, err
@@ -91,9 +115,13 @@ func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p en
 	if rec.Updated = rec.Created; kind == entity.Subscription {
 		rec.Accessed = rec.Created // the service reports no access time for new queues and topics
 	}
+	var version uint64
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if rec.Number = t.Number(); rec.Topic == 0 { // LSNs begin above those of deleted entities
 			t.RaiseLSN(rec.scope(), m.in.Catalog().Highest()+1)
+			version = m.firstVersion(t, rec.scope())
+		} else {
+			version = m.changeVersion(t, rec.scope())
 		}
 		createStores(t, rec.Number, kind)
 		for i := range set.list {
@@ -108,10 +136,7 @@ func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p en
 	if err != nil {
 		return entity.Entity{}, wrap(err)
 	}
-	m.note(rec.Created)
-	e := m.add(rec)
-	e.rules.Store(set)
-	return m.entity(ctx, e)
+	return m.entity(ctx, m.created(ctx, parent, rec, set, version))
 }
 
 func scopesOf(e *entityState) [][]byte {
@@ -236,6 +261,10 @@ func firstRules(kind entity.Kind, rules []entity.Rule) (*ruleSet, error) {
 
 // Delete deletes an entity with all its messages, a topic with its subscriptions, and ends their receivers.
 func (q *Queues) Delete(ctx context.Context, path string) error {
+	return again(func() error { return q.deleteOnce(ctx, path) })
+}
+
+func (q *Queues) deleteOnce(ctx context.Context, path string) error {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
 		return err
@@ -245,19 +274,28 @@ func (q *Queues) Delete(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return m.drop(ctx, e)
+	return m.drop(ctx, e, func(*host.Change) error { return nil })
 }
 
-// drop deletes an entity. The caller holds the catalog's lock.
-func (m *dataset) drop(ctx context.Context, e *entityState) error {
+// drop deletes an entity, unless check fails in the transaction. The caller holds the catalog's lock.
+func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.Change) error) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
+	var version uint64
 	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
+		if err := check(t); err != nil {
+			return err
+		}
 		if e.topic == nil {
 			at, err := t.Positions([][]byte{e.scope})
 			if err != nil {
 				return err
 			}
 			t.NoteHighest(at[0].LSN)
+			if m.shared {
+				t.SetMark(e.scope, 0)
+			}
+		} else {
+			version = m.changeVersion(t, e.scope)
 		}
 		for _, d := range list {
 			dropRecords(t, d)
@@ -268,111 +306,10 @@ func (m *dataset) drop(ctx context.Context, e *entityState) error {
 	if err != nil {
 		return wrap(err)
 	}
-	m.forget(list)
-	return nil
-}
-
-// Get returns one entity with its counts. It does not count as activity.
-func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
-	m, err := q.dataset()
-	if err != nil {
-		return entity.Entity{}, err
-	}
-	if err := m.bringDue(ctx); err != nil {
-		return entity.Entity{}, err
-	}
-	e, err := m.findPath(path)
-	if err != nil {
-		return entity.Entity{}, err
-	}
-	return m.entity(ctx, e)
-}
-
-// List returns queues, topics, or the subscriptions of a topic, according to kind, sorted by name. It skips
-// the first skip entities and returns at most top. topic is used for subscriptions only.
-func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
-	skip, top int) ([]entity.Entity, error) {
-	m, err := q.dataset()
-	if err != nil {
-		return nil, err
-	}
-	if err := m.bringDue(ctx); err != nil {
-		return nil, err
-	}
-	var all []*entityState
-	if kind == entity.Subscription {
-		t, err := m.findKind(topic, entity.Topic)
-		if err != nil {
-			return nil, err
-		}
-		all = *t.children.Load()
-	} else {
-		all = m.list()
-		sortByPath(all)
-	}
-	now := m.in.Clock().Millis()
-	var list []*entityState
-	for _, e := range all {
-		if e.kind == kind && !e.idleTooLong(now) {
-			list = append(list, e)
-		}
-	}
-	list = page(list, skip, top)
-	out := make([]entity.Entity, 0, len(list))
-	for _, e := range list {
-		one, err := m.entity(ctx, e)
-		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
-			continue // deleted meanwhile
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, one)
-	}
-	return out, nil
-}
-
-// entity returns the description of an entity, with its counts.
-func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
-	out := entity.Entity{
-		Kind:       e.kind,
-		Path:       e.path,
-		Properties: *e.properties.Load(),
-		Created:    moment(e.created),
-		Updated:    moment(e.updated.Load()),
-		Accessed:   accessedAt(e),
-	}
-	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
-		for sub, s := range e.stores {
-			if s == nil {
-				continue
-			}
-			c, err := s.read(r)
-			if err != nil {
-				return err
-			}
-			out.Bytes += c.Bytes
-			switch entity.Sub(sub) {
-			case entity.Main:
-				out.Counts.Active, out.Counts.Scheduled = c.Active, c.Scheduled
-			case entity.DeadLetters:
-				out.Counts.DeadLetter = c.Active
-			case entity.TransferDeadLetters:
-				out.Counts.TransferDeadLetter = c.Active
-			}
-		}
+	if e.topic == nil {
+		m.forget(list)
 		return nil
-	})
-	if e.kind == entity.Topic {
-		out.Subscriptions = len(*e.children.Load())
-		out.SQLFilters, out.CorrelationFilters = e.ruleCounts()
 	}
-	return out, wrap(err)
-}
-
-func accessedAt(e *entityState) (at time.Time) {
-	if ms := e.accessed.Load(); ms > 0 {
-		at = moment(ms)
-	}
-	return at
+	m.changed(ctx, e.topic, version, func() { m.forget(list) })
+	return nil
 }

@@ -19,6 +19,9 @@ type messageStore struct {
 	sub  entity.Sub
 	keys layout.StoreKeys
 
+	locks messageLocks
+	table lockTable
+
 	mu        sync.Mutex    // guards the following fields; never held while waiting
 	ended     *entity.Error // why the store accepts no receivers any more; nil: it does
 	claims    map[int64]*claim
@@ -39,17 +42,23 @@ type messageStore struct {
 	forwarding   host.Mutex   // held while messages are forwarded, so that they stay in order
 	latest       atomic.Int64 // the latest time stored, in ms
 	size         atomic.Int64 // bytes of all messages
+	scheduled    atomic.Int64 // number of scheduled messages
 	lastReceived atomic.Int64 // the time of the last receive, in ms
 	expiry       expiry       // used only by the reaper's sweep
 }
 
 // newMessageStore returns the state in memory of a store of an entity.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
-	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewMutex(),
+	s := &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewMutex(),
 		forwarding: host.NewMutex(), forwards: host.Never,
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: timer{index: -1}}
+	s.locks, s.table = memoryLocks{s}, memoryLocks{s}
+	if e.m.shared {
+		s.locks, s.table = storedLocks{s}, storedLocks{s}
+	}
+	return s
 }
 
 // storesOf returns the sub-queues that an entity of a kind has.
@@ -68,13 +77,18 @@ func (s *messageStore) load(r engine.Reader) error {
 	}
 	s.date(c.Latest)
 	s.size.Store(c.Bytes)
+	s.scheduled.Store(c.Scheduled)
+	if s.forwardsTo() != "" && c.Active > 0 {
+		s.forwardAt(0)
+	}
+	if s.e.m.shared {
+		s.noteCounters(&c)
+		return nil
+	}
 	if s.activates, err = host.FirstAfter(r, s.keys.Family(layout.FamilyDue), -1); err != nil {
 		return err
 	}
 	s.e.m.timers.arm(s, s.activates)
-	if s.forwardsTo() != "" && c.Active > 0 {
-		s.forwardAt(0)
-	}
 	return nil
 }
 
@@ -131,11 +145,7 @@ func (s *messageStore) endWait() {
 }
 
 // hasScheduled reports whether a message is scheduled.
-func (s *messageStore) hasScheduled() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.activates != host.Never
-}
+func (s *messageStore) hasScheduled() bool { return s.scheduled.Load() > 0 }
 
 // awaited reports whether a receiver waits for messages or for a session.
 func (s *messageStore) awaited() bool {

@@ -265,8 +265,16 @@ func (p *play) loseAll() {
 
 func (p *play) restart() {
 	p.logf("restart")
-	p.reopen()
-	p.loseAll()
+	if storedLocksTested() { // the locks of messages stay
+		p.end()
+		for _, s := range p.twin.sessions {
+			p.twin.endSession(s, false)
+		}
+		p.reopen()
+	} else {
+		p.reopen()
+		p.loseAll()
+	}
 	p.twin.started = p.twin.now
 	p.openPlain()
 }
@@ -288,14 +296,16 @@ func (p *play) crash() {
 // compare compares the messages of a queue, but for those that have expired.
 func (p *play) compare(when string, w *world, tw *twin) {
 	p.t.Helper()
-	s, err := w.q.store(entity.Address{Entity: "q"})
+	s, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
 	var got []string
 	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
 		return s.eachHeader(context.Background(), r, 0, func(seq int64, h layout.Header) (bool, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if c := s.claims[seq]; (c == nil || !c.locked) && s.expired(&h, s.now()) {
+			state, err := s.table.inspect(r, nil, []int64{seq})
+			if err != nil {
+				return false, err
+			}
+			if _, locked := state.messages[seq]; !locked && s.expired(&h, s.now()) {
 				return true, nil
 			}
 			body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))

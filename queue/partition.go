@@ -11,11 +11,15 @@ import (
 // "" if there is none, or the entity is not partitioned. It fails with CodeNotAllowed if the messages have
 // different keys, and with CodeEntityNotFound.
 func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key string, err error) {
-	s, err := q.store(a)
+	m, err := q.dataset()
 	if err != nil {
 		return "", err
 	}
-	e := s.e.top()
+	e, err := m.find(a)
+	if err != nil {
+		return "", err
+	}
+	e = e.top()
 	if !e.properties.Load().EnablePartitioning || len(list) == 0 {
 		return "", nil
 	}
@@ -31,7 +35,7 @@ func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key str
 // LockedPartition is PartitionOf for a locked message. It returns "" if the lock is lost.
 func (q *Queues) LockedPartition(ctx context.Context, a entity.Address,
 	token message.UUID) (key string, err error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil || !s.e.top().properties.Load().EnablePartitioning {
 		return "", err
 	}

@@ -22,7 +22,7 @@ type PeekOptions struct {
 // Peek returns messages in the order of their sequence numbers without locking them. Active, locked,
 // deferred and scheduled messages are included.
 func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]Delivery, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -52,22 +52,27 @@ func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]D
 		}
 	}
 	if o.Locks {
-		s.tellLocks(out)
+		err = s.tellLocks(ctx, out)
 	}
-	return out, nil
+	return out, wrap(err)
 }
 
 // tellLocks sets LockedUntil of the messages that are locked.
-func (s *messageStore) tellLocks(list []Delivery) {
+func (s *messageStore) tellLocks(ctx context.Context, list []Delivery) error {
 	now := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	numbers := make([]int64, len(list))
 	for i := range list {
-		b := &list[i].Broker
-		if c := s.claims[b.SequenceNumber]; c != nil && c.locked && c.lapses() > now {
-			b.LockedUntil = c.lapses()
-		}
+		numbers[i] = list[i].Broker.SequenceNumber
 	}
+	return s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		locked, err := s.table.inspect(r, nil, numbers)
+		for i := range list {
+			if until, ok := locked.messages[numbers[i]]; ok && until > now {
+				list[i].Broker.LockedUntil = until
+			}
+		}
+		return err
+	})
 }
 
 // browse reads messages in the order of their numbers.
@@ -121,7 +126,7 @@ const maxDeleted = 4000
 // returns how many it deleted. It skips locked, scheduled and expired messages.
 func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before time.Time, most int,
 	session *string) (n int, err error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return 0, err
 	}
@@ -140,8 +145,12 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	now := s.now()
 	var claims []*claim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		locked, err := s.lockedNumbers(r)
+		if err != nil {
+			return err
+		}
 		return s.eachHeader(ctx, r, 0, func(seq int64, h layout.Header) (bool, error) {
-			if h.State == layout.Scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
+			if locked[seq] || h.State == layout.Scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
 				session != nil && h.Session != *session {
 				return true, nil
 			}
@@ -169,6 +178,19 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	return n, wrap(err)
 }
 
+// lockedNumbers returns the numbers of the messages that have stored locks.
+func (s *messageStore) lockedNumbers(r engine.Reader) (map[int64]bool, error) {
+	if !s.e.m.shared {
+		return nil, nil
+	}
+	list := make(map[int64]bool)
+	it := r.Scan(engine.Prefix(s.keys.Family(layout.FamilyLock)), false)
+	for it.Next() {
+		list[layout.SeqOf(it.Key())] = true
+	}
+	return list, it.Close()
+}
+
 // deleteClaimed deletes claimed messages and returns how many of them still existed.
 func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n int, err error) {
 	if len(claims) == 0 {
@@ -182,6 +204,9 @@ func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n in
 		}
 		for _, c := range claims {
 			h, ok, err := s.header(w, c.seq)
+			if err == nil && ok {
+				ok, err = w.isFree(s, c.seq)
+			}
 			if err == nil && ok {
 				n++
 				err = w.take(p, c.seq, &h)

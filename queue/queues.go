@@ -27,12 +27,17 @@ type Options struct {
 // Queues is the API of all entities. It stays valid when a snapshot is restored. Its methods are safe for
 // concurrent use.
 type Queues struct {
-	opts Options
-	live atomic.Pointer[dataset]
+	opts    Options
+	live    atomic.Pointer[dataset]
+	changes host.Notifier // see Changed; it survives restores
 }
 
 // New returns queues. They can be used once their Tenant is part of an open host.
 func New(o Options) *Queues { return &Queues{opts: o} }
+
+// Changed returns a channel that is closed when entities, or messages of any entity, have changed by this
+// process, or a snapshot has been restored.
+func (q *Queues) Changed() <-chan struct{} { return q.changes.Changed() }
 
 // Tenant returns the tenant to pass to host.Open.
 func (q *Queues) Tenant() host.Tenant { return tenant{q} }

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// How a receive reads messages. It scans for candidates in one view and claims each in memory. It then
+// How a receive reads messages if locks are in memory. It scans for candidates in one view and claims each in memory. It then
 // reads them again in a second view, which begins after the claims. A message that another operation has
 // settled between the scan and the claim is missing in the second view. All other messages are protected by
 // their claims. Therefore a message is never handed out twice.
@@ -38,8 +38,10 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 		s.e.m.in.WakeReaper() // it may have skipped this store
 	}
 	s.e.touch(now)
-	if err := s.catchUp(ctx); err != nil {
-		return nil, 0, err
+	if !s.e.m.shared { // a shared engine shows in the receive's transaction what is due
+		if err := s.catchUp(ctx); err != nil {
+			return nil, 0, err
+		}
 	}
 	size := 0
 	for look := min(max, maxLook); len(list) < max && size < maxReceived; look = min(2*look, maxLook) {
@@ -47,19 +49,15 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 		if len(list) == 0 {
 			n = look // read few at first: they may all have expired
 		}
-		claims, err := r.claimNext(ctx, n)
-		var got []Delivery
-		if err == nil && len(claims) > 0 {
-			got, need, err = r.receive(ctx, claims, max-len(list), paid)
+		got, err := s.locks.receive(ctx, r, n, max-len(list), paid)
+		for i := range got.list {
+			size += got.list[i].Message.Size()
 		}
-		for i := range got {
-			size += got[i].Message.Size()
-		}
-		list = append(list, got...)
+		list = append(list, got.list...)
 		if err != nil && len(list) == 0 {
 			return nil, 0, err
 		}
-		if err != nil || len(claims) == 0 || need > 0 || paid > 0 && len(list) > 0 {
+		if need = got.need; err != nil || !got.more || need > 0 || paid > 0 && len(list) > 0 {
 			break // messages received so far are returned without the error
 		}
 	}
@@ -76,6 +74,9 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 		return nil, r.err
 	}
 	p := r.place()
+	if s.e.m.shared { // other servers make messages available, too: begin at the first one
+		p.restart()
+	}
 	list = s.popReturned(p, r, n)
 	from, moves, last := p.next, p.moves, int64(-1)
 	s.mu.Unlock()
@@ -132,7 +133,7 @@ func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid i
 		err = s.purgeMet(ctx, look.expired)
 	}
 	if err != nil {
-		s.release(live)
+		s.unclaimAll(live)
 		look.giveBack()
 		return nil, 0, err
 	}
@@ -168,7 +169,7 @@ func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (o
 		err = s.lockAll(list, out)
 	}
 	if err != nil {
-		s.release(list)
+		s.unclaimAll(list)
 		return nil, wrap(err)
 	}
 	return out, nil
@@ -362,8 +363,8 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	return nil
 }
 
-// release ends claims on messages that can be received again.
-func (s *messageStore) release(list []stored) {
+// unclaimAll ends claims on messages that can be received again.
+func (s *messageStore) unclaimAll(list []stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range list {

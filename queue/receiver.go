@@ -68,7 +68,7 @@ type Receiver struct {
 // fails with CodeTimeout. Other errors: CodeEntityNotFound, CodeEntityDisabled, CodeNotAllowed,
 // CodeSessionCannotBeLocked.
 func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverOptions) (*Receiver, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -273,21 +273,18 @@ func (r *Receiver) end(why *entity.Error) {
 func (r *Receiver) Close() {
 	s := r.s
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	r.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.name(), Message: "The receiver is closed."})
-	switch {
-	case r.lock != nil && !r.lock.lost:
-		s.endSession(r.lock)
-	case r.lock == nil && (r.o.DropLocks || s.e.m.opts.DropLocksOnDisconnect && !r.o.KeepLocks):
-		for _, c := range r.held {
-			if !c.busy {
-				s.unclaim(c)
-			}
-		}
-	default:
-		return
+	held := r.lock != nil && !r.lock.lost
+	s.mu.Unlock()
+	if held || r.lock == nil && r.dropsLocks() {
+		s.table.release(r)
+		s.expiry.again.Store(true) // messages may have expired while they were locked
 	}
-	s.expiry.again.Store(true) // messages may have expired while they were locked
+}
+
+// dropsLocks reports whether the locks of messages end with the receiver.
+func (r *Receiver) dropsLocks() bool {
+	return r.o.DropLocks || r.s.e.m.opts.DropLocksOnDisconnect && !r.o.KeepLocks
 }
 
 // Session returns the session that the receiver was opened for and the end of its lock. ok is false if

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"context"
+
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -9,8 +11,8 @@ import (
 // Recipients returns the paths of the subscriptions that would receive a message sent to a topic now, in
 // the order of their numbers. It returns none for a queue. Errors: CodeEntityNotFound, and the errors of
 // Send for a message that is refused.
-func (q *Queues) Recipients(to entity.Address, m *message.Message) ([]string, error) {
-	e, arrivals, err := q.accept(to, []*message.Message{m})
+func (q *Queues) Recipients(ctx context.Context, to entity.Address, m *message.Message) ([]string, error) {
+	e, arrivals, err := q.accept(ctx, to, []*message.Message{m})
 	if err != nil || e.kind != entity.Topic {
 		return nil, err
 	}

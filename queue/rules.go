@@ -126,6 +126,11 @@ func ruleName(e *entityState, name string) string {
 // changeRules changes the rules of a subscription in one transaction, which excludes publications.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
 	fn func(e *entityState, t *host.Change, now int64) (*ruleSet, error)) error {
+	return again(func() error { return q.changeRulesOnce(ctx, subscription, fn) })
+}
+
+func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,
+	fn func(e *entityState, t *host.Change, now int64) (*ruleSet, error)) error {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
 		return err
@@ -136,15 +141,18 @@ func (q *Queues) changeRules(ctx context.Context, subscription string,
 		return err
 	}
 	var set *ruleSet
+	var version uint64
 	before, now := e.rules.Load(), m.in.Clock().Millis()
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) (err error) {
+		version = m.changeVersion(t, e.scope)
 		set, err = fn(e, t, now)
 		return err
 	}, e.scope)
 	if err != nil {
 		return wrap(err)
 	}
-	if e.rules.Store(set); len(set.list) >= len(before.list) {
+	m.changed(ctx, e.topic, version, func() { e.rules.Store(set) })
+	if len(set.list) >= len(before.list) {
 		e.touch(now)
 	}
 	return nil
@@ -155,6 +163,9 @@ func (q *Queues) changeRules(ctx context.Context, subscription string,
 func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) ([]entity.Rule, error) {
 	m, err := q.dataset()
 	if err != nil {
+		return nil, err
+	}
+	if err := m.learn(ctx); err != nil {
 		return nil, err
 	}
 	e, err := m.findKind(subscription, entity.Subscription)
@@ -168,6 +179,9 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Rule, error) {
 	m, err := q.dataset()
 	if err != nil {
+		return entity.Rule{}, err
+	}
+	if err := m.learn(ctx); err != nil {
 		return entity.Rule{}, err
 	}
 	e, err := m.findKind(subscription, entity.Subscription)

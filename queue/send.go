@@ -27,14 +27,14 @@ func (q *Queues) Send(
 // transfer dead letters of the queue. Errors: see Send, and CodeNotAllowed if via is no queue.
 func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*message.Message,
 	tx *Transaction) error {
-	s, err := q.store(via)
+	s, err := q.store(ctx, via)
 	if err != nil {
 		return err
 	}
 	if s.e.kind != entity.Queue || s.sub != entity.Main {
 		return s.notAllowed("Messages are sent to another entity through queues alone.")
 	}
-	e, arrivals, err := q.acceptSent(to, list)
+	e, arrivals, err := q.acceptSent(ctx, to, list)
 	if err != nil || len(arrivals) == 0 {
 		return err
 	}
@@ -58,7 +58,7 @@ func (q *Queues) Put(ctx context.Context, address string, list []*message.Messag
 	if err != nil {
 		return err
 	}
-	e, arrivals, err := q.accept(to, list)
+	e, arrivals, err := q.accept(ctx, to, list)
 	if err == nil && len(arrivals) > 0 {
 		_, err = q.arrive(ctx, e, arrivals)
 	}
@@ -78,7 +78,7 @@ func (q *Queues) Schedule(ctx context.Context, to entity.Address, list []*messag
 	if tx == nil {
 		return q.send(ctx, to, list, nil)
 	}
-	e, arrivals, err := q.acceptSent(to, list)
+	e, arrivals, err := q.acceptSent(ctx, to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (q *Queues) Schedule(ctx context.Context, to entity.Address, list []*messag
 
 func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
-	e, arrivals, err := q.acceptSent(to, list)
+	e, arrivals, err := q.acceptSent(ctx, to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
@@ -102,8 +102,9 @@ func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Me
 }
 
 // acceptSent is accept for messages of a client, with the entity's size limit.
-func (q *Queues) acceptSent(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
-	e, arrivals, err := q.accept(to, list)
+func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
+	list []*message.Message) (*entityState, []arrival, error) {
+	e, arrivals, err := q.accept(ctx, to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, nil, err
 	}
@@ -125,7 +126,7 @@ func (q *Queues) arrive(ctx context.Context, e *entityState,
 	err = e.m.update(ctx, [][]byte{e.scope}, func(w *work) (err error) {
 		numbers, err = w.enqueueAll(e, arrivals)
 		return err
-	})
+	}, e.counterKeys()...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +134,23 @@ func (q *Queues) arrive(ctx context.Context, e *entityState,
 	return numbers, nil
 }
 
+// counterKeys returns the keys that a send reads, if the engine may be remote.
+func (e *entityState) counterKeys() (keys [][]byte) {
+	if !e.m.shared {
+		return nil
+	}
+	for _, s := range e.stores {
+		if s != nil {
+			keys = append(keys, s.keys.Family(layout.FamilyCounters))
+		}
+	}
+	return keys
+}
+
 // accept validates messages and encodes them for storage.
-func (q *Queues) accept(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
-	s, err := q.store(to)
+func (q *Queues) accept(ctx context.Context, to entity.Address,
+	list []*message.Message) (*entityState, []arrival, error) {
+	s, err := q.store(ctx, to)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,6 +171,9 @@ func (q *Queues) accept(to entity.Address, list []*message.Message) (*entityStat
 
 // enqueueAll stores messages one after the other.
 func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
+	if no := e.stores[entity.Main].refusesSenders(); no != nil && w.m.shared { // another server has disabled it
+		return nil, no
+	}
 	numbers = make([]int64, len(arrivals))
 	for i := range arrivals {
 		if numbers[i], err = w.enqueue(e, &arrivals[i]); err != nil {
@@ -169,7 +187,7 @@ func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, 
 // missing. It may be part of a transaction.
 func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers []int64,
 	tx *Transaction) error {
-	s, err := q.store(at)
+	s, err := q.store(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -190,9 +208,18 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error { return w.cancelScheduled(s, numbers) })
 	if err == nil {
 		s.e.touch(s.now())
-		err = s.activate(ctx) // updates the time at which the next one is due
+		err = s.cancelled(ctx)
 	}
 	return err
+}
+
+// cancelled updates the time at which the next scheduled message is due. In a shared engine that time is
+// stored, and may be too early.
+func (s *messageStore) cancelled(ctx context.Context) error {
+	if s.e.m.shared {
+		return nil
+	}
+	return s.activate(ctx)
 }
 
 // cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.

@@ -16,14 +16,15 @@ import (
 // openSession locks the session that the receiver requests.
 func (r *Receiver) openSession(ctx context.Context) error {
 	s := r.s
-	if err := s.catchUp(ctx); err != nil {
-		return err
-	}
 	if want := r.o.Session; !want.Next {
-		if !r.lockSession(want.ID) {
-			return r.notLocked(want.ID)
+		if err := s.catchUp(ctx); err != nil {
+			return err
 		}
-		return nil
+		locked, err := s.table.lockSession(ctx, r, want.ID)
+		if err == nil && !locked {
+			err = r.notLocked(want.ID)
+		}
+		return err
 	}
 	s.mu.Lock()
 	w := s.free.join()
@@ -70,23 +71,6 @@ func (r *Receiver) notLocked(id string) error {
 		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
 }
 
-// lockSession locks a session. It returns false if another receiver holds the lock, or the store has ended.
-func (r *Receiver) lockSession(id string) bool {
-	s := r.s
-	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sessions[id] != nil || s.ended != nil {
-		return false
-	}
-	l := &sessionLock{id: id, holder: r}
-	l.deadline = deadline{index: -1, lock: l}
-	r.lock, s.sessions[id] = l, l
-	s.receivers[r] = struct{}{}
-	s.rearm(&l.deadline, until)
-	return true
-}
-
 // lockNext locks the unlocked session that has the oldest message. It purges expired messages that it finds
 // before that message, so that the order of sessions does not depend on the reaper's pace.
 func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
@@ -115,8 +99,11 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 			}
 		}
 		from = head + 1
-		if first > 0 && r.lockSession(id) {
-			return true, nil
+		if first == 0 {
+			continue
+		}
+		if locked, err := s.table.lockSession(ctx, r, id); locked || err != nil {
+			return locked, err
 		}
 	}
 }
@@ -126,21 +113,26 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
 	rg := engine.Prefix(s.keys.Family(layout.FamilyHead))
 	rg.Start = s.keys.Key(layout.FamilyHead, from)
-	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		it := r.Scan(rg, false)
-		for looked := 1; it.Next(); looked++ {
-			if looked%maxLook == 0 && ctx.Err() != nil {
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		it := engine.Expect(r.Scan(rg, false), maxLook)
+		for head == 0 && err == nil {
+			var ids []string
+			var heads []int64
+			for len(ids) < maxLook && it.Next() {
+				ids, heads = append(ids, string(it.Value())), append(heads, layout.SeqOf(it.Key()))
+			}
+			if len(ids) == 0 || ctx.Err() != nil {
 				break
 			}
-			s.mu.Lock()
-			locked := s.sessions[string(it.Value())] != nil
-			s.mu.Unlock()
-			if !locked {
-				id, head = string(it.Value()), layout.SeqOf(it.Key())
-				break
+			var locked lockState
+			locked, err = s.table.inspect(r, ids, nil)
+			for i := 0; err == nil && head == 0 && i < len(ids); i++ {
+				if _, is := locked.sessions[ids[i]]; !is {
+					id, head = ids[i], heads[i]
+				}
 			}
 		}
-		return it.Close()
+		return errors.Join(err, it.Close())
 	})
 	if err == nil {
 		err = ctx.Err()
@@ -188,20 +180,16 @@ func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, 
 }
 
 // RenewSession renews the lock of the receiver's session.
-func (r *Receiver) RenewSession(context.Context) (until time.Time, err error) {
+func (r *Receiver) RenewSession(ctx context.Context) (until time.Time, err error) {
 	s := r.s
 	if err := r.holds(); err != nil {
 		return until, err
 	}
-	now := s.now()
-	at := saturate(now, millis(s.e.properties.Load().LockDuration))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.lock.lost || r.lock.until <= now {
-		return until, s.sessionLost()
+	at, err := s.table.renewSession(ctx, r)
+	if err != nil {
+		return until, err
 	}
-	s.rearm(&r.lock.deadline, at)
-	s.e.touch(now)
+	s.e.touch(s.now())
 	return moment(at), nil
 }
 
@@ -235,6 +223,11 @@ func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 	}
 	s := r.s
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) (err error) {
+		if s.e.m.shared {
+			if err := s.holdsSession(v, r.lock, s.now()); err != nil {
+				return err
+			}
+		}
 		state, err = s.sessionState(v, r.lock.id)
 		return err
 	})
@@ -279,7 +272,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 		return tx.add(1, 0, &stateStep{r, state})
 	}
 	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-		return w.setState(s, r.lock.id, state)
+		return w.setOwnState(r, state)
 	})
 }
 

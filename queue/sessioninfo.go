@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // SessionInfo describes one session of an entity.
@@ -29,15 +30,19 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	if err != nil {
 		return nil, err
 	}
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]SessionInfo, len(ids))
-	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+	var locked lockState
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		if locked, err = s.table.inspect(r, ids, nil); err != nil {
+			return err
+		}
 		for i, id := range ids {
 			list[i].ID = id
-			if list[i].Messages, err = s.countReady(ctx, r, id); err != nil {
+			if list[i].Messages, err = s.countActive(ctx, r, id); err != nil {
 				return err
 			}
 			if list[i].State, err = s.sessionState(r, id); err != nil {
@@ -52,17 +57,37 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	if err != nil {
 		return nil, wrap(err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range list {
-		if l := s.sessions[list[i].ID]; l != nil && !l.lost {
-			list[i].Locked, list[i].Holder, list[i].Until = true, l.holder.o.Name, moment(l.until)
+		if l, ok := locked.sessions[list[i].ID]; ok {
+			list[i].Locked, list[i].Holder, list[i].Until = true, l.Holder, moment(l.Until)
 		}
 	}
 	return list, nil
 }
 
-// countReady counts the active messages of a session, MaxCounted at most.
+// countActive counts the active messages of a session, MaxCounted at most.
+func (s *messageStore) countActive(ctx context.Context, r engine.Reader, id string) (n int, err error) {
+	if n, err = s.countReady(ctx, r, id); err != nil || !s.e.m.shared {
+		return n, err
+	}
+	var keys [][]byte
+	it := r.Scan(engine.Prefix(s.keys.HeldPrefix(id)), false)
+	for n+len(keys) < MaxCounted && it.Next() {
+		keys = append(keys, s.keys.Key(layout.FamilyMessage, layout.SeqOf(it.Key())))
+	}
+	if err := it.Close(); err != nil {
+		return n, err
+	}
+	return n, engine.GetEach(r, keys, func(_ int, v []byte) (bool, error) {
+		h, err := layout.DecodeHeader(v)
+		if err == nil && h.State == layout.Active {
+			n++
+		}
+		return true, err
+	})
+}
+
+// countReady counts the active messages of a session that have no stored lock, MaxCounted at most.
 func (s *messageStore) countReady(ctx context.Context, r engine.Reader, id string) (n int, err error) {
 	it := r.Scan(engine.Prefix(s.keys.SessionPrefix(id)), false)
 	for n < MaxCounted && it.Next() {

@@ -17,7 +17,7 @@ import (
 // and returns at most top.
 func (q *Queues) Sessions(ctx context.Context, a entity.Address, changed *time.Time,
 	skip, top int) (ids []string, err error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,9 @@ func (s *messageStore) listSessions(ctx context.Context, r engine.Reader, change
 	walks := []*sessionWalk{s.walkSessions(r, layout.FamilyState)}
 	if changed == nil {
 		walks = append(walks, s.walkSessions(r, layout.FamilySession))
+		if s.e.m.shared { // locked messages
+			walks = append(walks, s.walkSessions(r, layout.FamilyHeld))
+		}
 	}
 	defer func() {
 		for _, w := range walks {

@@ -21,7 +21,7 @@ const maxReason = 4096
 // letter), CodeEntityDisabled.
 func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUID, st Settlement,
 	tx *Transaction) error {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -30,24 +30,10 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 	}
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
-	c, err := s.beginSettle(token)
-	if err != nil {
-		return err
-	}
-	if tx != nil {
-		if err := tx.add(1, 0, &settleStep{s: s, claim: c, how: st}); err != nil {
-			s.endSettle(c, back, err)
-			return err
-		}
-		return nil
-	}
-	var what after
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
-		what, err = w.settle(s, c, &st)
-		return err
-	})
-	s.endSettle(c, what, err)
-	return err
+	now := s.now()
+	s.lastReceived.Store(now)
+	s.e.touch(now)
+	return s.locks.settle(ctx, token, &st, tx)
 }
 
 // settleable validates a settlement.
@@ -69,53 +55,13 @@ func (s *messageStore) settleable(st *Settlement) error {
 	return s.checkProperties(st.Modify)
 }
 
-// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile.
-func (s *messageStore) beginSettle(token message.UUID) (*claim, error) {
-	now := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.held(token, now)
-	if c == nil {
-		return nil, s.lockLost()
-	}
-	c.busy = true
-	s.lastReceived.Store(now)
-	s.e.touch(now)
-	return c, nil
-}
-
-// endSettle ends the lock. If the settlement has failed, the holder keeps the lock.
-func (s *messageStore) endSettle(c *claim, what after, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.busy = false
-	lost := c.session != nil && c.session.lost
-	switch {
-	case err == nil && what == back:
-		s.unclaim(c)
-	case err == nil || s.ended != nil || lost || c.stale:
-		s.drop(c, err != nil)
-	case c.session == nil:
-		s.rearm(&c.deadline, c.deadline.until)
-	}
-}
-
-// drop ends the claim on a message. available reports whether the message can be received again.
-func (s *messageStore) drop(c *claim, available bool) {
-	if available {
-		s.unclaim(c)
-		return
-	}
-	s.forget(c)
-}
-
-// settle settles a message whose lock the caller has marked as busy.
-func (w *work) settle(s *messageStore, c *claim, st *Settlement) (after, error) {
+// settle settles a message whose lock the caller holds.
+func (w *work) settle(s *messageStore, seq int64, st *Settlement) (after, error) {
 	p, err := w.in(s)
 	if err != nil {
 		return gone, err
 	}
-	h, ok, err := s.header(w, c.seq)
+	h, ok, err := s.header(w, seq)
 	if err != nil {
 		return gone, err
 	}
@@ -124,28 +70,28 @@ func (w *work) settle(s *messageStore, c *claim, st *Settlement) (after, error) 
 	}
 	switch st.Outcome {
 	case Complete:
-		return gone, w.take(p, c.seq, &h)
+		return gone, w.take(p, seq, &h)
 	case Abandon:
-		return w.giveBack(p, c.seq, &h, w.now, true, st.Modify)
+		return w.giveBack(p, seq, &h, w.now, true, st.Modify)
 	case Release:
-		return w.giveBack(p, c.seq, &h, w.now, false, st.Modify)
+		return w.giveBack(p, seq, &h, w.now, false, st.Modify)
 	case Defer:
-		if err := w.modify(p, c.seq, &h, st.Modify); err != nil {
+		if err := w.modify(p, seq, &h, st.Modify); err != nil {
 			return gone, err
 		}
-		return w.deferMessage(p, c.seq, &h)
+		return w.deferMessage(p, seq, &h)
 	default:
-		if err := w.modify(p, c.seq, &h, st.Modify); err != nil {
+		if err := w.modify(p, seq, &h, st.Modify); err != nil {
 			return gone, err
 		}
-		return gone, w.deadLetter(p, c.seq, &h, reason{st.Reason, st.Description})
+		return gone, w.deadLetter(p, seq, &h, reason{st.Reason, st.Description})
 	}
 }
 
 // RenewLocks renews locks, all or none, and returns the times at which they end.
 func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	tokens []message.UUID) ([]time.Time, error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -156,20 +102,15 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 		return nil, s.notAllowed("The lock of a message in a session cannot be renewed: renew the session's.")
 	}
 	now := s.now()
-	until := saturate(now, millis(s.e.properties.Load().LockDuration))
 	s.lastReceived.Store(now)
 	s.e.touch(now)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, token := range tokens {
-		if s.held(token, now) == nil {
-			return nil, s.lockLost()
-		}
+	until, err := s.locks.renew(ctx, tokens)
+	if err != nil {
+		return nil, err
 	}
 	list := make([]time.Time, len(tokens))
-	for i, token := range tokens {
-		s.rearm(&s.tokens[token].deadline, until)
-		list[i] = moment(until)
+	for i := range tokens {
+		list[i] = until
 	}
 	return list, nil
 }
@@ -178,32 +119,30 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 // CodeMessageLockLost.
 func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUID) (number int64, id string,
 	err error) {
-	s, err := q.store(a)
+	s, err := q.store(ctx, a)
 	if err != nil {
 		return 0, "", err
 	}
-	c, m, err := s.locked(ctx, token)
+	seq, m, err := s.locked(ctx, token)
 	if err != nil {
 		return 0, "", err
 	}
 	if m == nil {
 		return 0, "", s.lockLost()
 	}
-	return c.seq, m.Text(message.MessageID), nil
+	return seq, m.Text(message.MessageID), nil
 }
 
 // locked reads the message that a lock covers. m is nil if the lock is lost, or the message was settled
 // meanwhile.
-func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim, m *message.Message,
+func (s *messageStore) locked(ctx context.Context, token message.UUID) (seq int64, m *message.Message,
 	err error) {
-	s.mu.Lock()
-	c = s.held(token, s.now())
-	s.mu.Unlock()
-	if c == nil {
-		return nil, nil, nil
+	seq, ok, err := s.locks.find(ctx, token)
+	if err != nil || !ok {
+		return 0, nil, err
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		body, err := r.Get(s.keys.Key(layout.FamilyBody, c.seq))
+		body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
 		if err != nil {
 			return err
 		}
@@ -211,7 +150,7 @@ func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim
 		return err
 	})
 	if errors.Is(err, engine.ErrNotFound) {
-		return c, nil, nil
+		return seq, nil, nil
 	}
-	return c, m, wrap(err)
+	return seq, m, wrap(err)
 }

@@ -33,20 +33,14 @@ func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 		s.ticking = false
 		s.mu.Unlock()
 	}()
-	more, err = s.endLocks(ctx)
+	more, err = s.table.advance(ctx)
 	if err != nil {
 		return more, err
 	}
 	s.mu.Lock()
-	due := s.ended == nil && s.activates <= s.now()
+	due := s.ended == nil && s.forwards <= s.now()
 	s.mu.Unlock()
 	if due {
-		err = s.activate(ctx)
-	}
-	s.mu.Lock()
-	due = s.ended == nil && s.forwards <= s.now()
-	s.mu.Unlock()
-	if due && err == nil {
 		s.e.m.forward(ctx, []*messageStore{s})
 	}
 	return more || s.nextWakeup() <= s.now(), err
@@ -55,6 +49,9 @@ func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 // catchUp makes due changes before a receive. After it no lapsed lock reserves a message, and the
 // activation of due messages has begun.
 func (s *messageStore) catchUp(ctx context.Context) error {
+	if err := s.learnDue(ctx); err != nil {
+		return err
+	}
 	for more := true; more; {
 		s.mu.Lock()
 		due := s.ended == nil && (s.ticking || s.earliest() <= s.now())
@@ -67,10 +64,46 @@ func (s *messageStore) catchUp(ctx context.Context) error {
 			return err
 		}
 		s.mu.Lock()
-		more = len(s.due) > 0 && s.due[0].until <= s.now()
+		more = s.locksAreDue()
 		s.mu.Unlock()
 	}
 	return nil
+}
+
+// locksAreDue reports whether locks are left that have lapsed. The caller holds the mutex.
+func (s *messageStore) locksAreDue() bool {
+	if s.e.m.shared {
+		return s.activates <= s.now()
+	}
+	return len(s.due) > 0 && s.due[0].until <= s.now()
+}
+
+// learnDue reads when the next change of the store is due, if other servers may have changed that.
+func (s *messageStore) learnDue(ctx context.Context) error {
+	if !s.e.m.shared || s.hasEnded() != nil {
+		return nil
+	}
+	var c layout.Counters
+	err := s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		c, err = s.read(r)
+		return err
+	})
+	if err == nil {
+		s.noteCounters(&c)
+	}
+	return wrap(err)
+}
+
+// noteCounters records what the counters of a store in a shared engine say: other servers change them, too.
+func (s *messageStore) noteCounters(c *layout.Counters) {
+	s.size.Store(c.Bytes)
+	s.scheduled.Store(c.Scheduled)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.activates = c.Next; c.Next == 0 {
+		s.activates = host.Never
+	}
+	s.e.m.timers.arm(s, s.activates)
 }
 
 func (s *messageStore) now() int64 { return s.e.m.in.Clock().Millis() }

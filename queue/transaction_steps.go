@@ -70,28 +70,6 @@ func (w *work) transfer(via, to *entityState, a *arrival) error {
 	return w.storeDeadLetter(p, entity.TransferDeadLetters, &h, a.body, *no)
 }
 
-// settleStep settles a message. The transaction keeps its lock busy until the end.
-type settleStep struct {
-	s     *messageStore
-	claim *claim
-	how   Settlement
-	what  after
-}
-
-func (s *settleStep) entities() []*entityState { return []*entityState{s.s.e} }
-
-func (s *settleStep) apply(w *work) (err error) {
-	s.what, err = w.settle(s.s, s.claim, &s.how)
-	return err
-}
-
-func (s *settleStep) end(err error) {
-	if err != nil {
-		s.what = back
-	}
-	s.s.endSettle(s.claim, s.what, err)
-}
-
 // cancelStep deletes scheduled messages. Commit fails if one of them has become active before.
 type cancelStep struct {
 	s       *messageStore
@@ -122,7 +100,7 @@ func (s *stateStep) apply(w *work) error {
 	if err := s.r.holds(); err != nil {
 		return err
 	}
-	return w.setState(s.r.s, s.r.lock.id, s.state)
+	return w.setOwnState(s.r, s.state)
 }
 
 func (s *stateStep) end(error) {}

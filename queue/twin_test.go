@@ -44,12 +44,25 @@ func newTwin(p entity.Properties, now int64) *twin {
 		dead: map[int64]*twinMessage{}, seen: map[string]int64{}, sessions: map[string]*twinSession{}}
 }
 
-// clone is the twin as it is after a crash: without locks.
+// clone is the twin as it is after a crash: without locks, unless these are stored.
 func (w *twin) clone() *twin {
 	c := *w
+	if storedLocksTested() {
+		c.msgs, c.dead, c.seen = copied(w.msgs), copied(w.dead), maps.Clone(w.seen)
+		return &c
+	}
 	c.msgs, c.dead = cloned(w.msgs), cloned(w.dead)
 	c.seen, c.sessions = maps.Clone(w.seen), map[string]*twinSession{}
 	return &c
+}
+
+func copied(list map[int64]*twinMessage) map[int64]*twinMessage {
+	c := make(map[int64]*twinMessage)
+	for seq, m := range list {
+		one := *m
+		c[seq] = &one
+	}
+	return c
 }
 
 func cloned(list map[int64]*twinMessage) map[int64]*twinMessage {

@@ -27,6 +27,9 @@ type part struct {
 	layout.Counters
 	dirty  bool    // a key of the store was written
 	events []event // applied to the store once the transaction is durable
+	// unlinked are messages whose lock was ended: they have no index entries.
+	unlinked map[int64]bool
+	firsts   map[string]int64 // the first active message of sessions, where it is known; 0: none
 }
 
 // event is a change that is applied to the state in memory of a store once the transaction is durable.
@@ -47,8 +50,9 @@ const (
 // update runs one transaction on messages in scopes. fn may run more than once, each time with new work.
 // When update returns, the changes are durable, waiting receivers have been woken, and arrived messages
 // have been forwarded. Errors are those of fn, and *entity.Error with CodeStorage or CodeCancelled.
-func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
-	w, err := m.transact(ctx, scopes, fn)
+func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) error,
+	ahead ...[]byte) error {
+	w, err := m.transact(ctx, scopes, fn, ahead...)
 	if err == nil {
 		m.forward(ctx, w.sources())
 	}
@@ -56,22 +60,38 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) 
 }
 
 // transact is update without forwarding.
-func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error) (*work, error) {
+func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error,
+	ahead ...[]byte) (*work, error) {
 	if err := m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
 	defer m.gate.Leave()
 	var last *work
-	_, err := m.in.Engine().Update(ctx, scopes, func(t engine.Txn) error {
+	run := func(t engine.Txn) error {
 		last = m.begin(t)
+		if err := m.current(t, scopes); err != nil {
+			return err
+		}
 		if err := fn(last); err != nil {
 			return err
 		}
 		last.finish()
 		return nil
-	})
-	if err != nil {
-		return nil, wrap(err)
+	}
+	for {
+		_, err := m.in.Engine().Update(ctx, scopes, run, ahead...)
+		if errors.Is(err, errOutdated) {
+			if err = m.refresh(ctx); err == nil {
+				continue
+			}
+		}
+		if err != nil && m.shared && entity.CodeOf(err) == entity.CodeEntityNotFound {
+			m.watcher.wakeUp() // another server may have deleted the entity and created it again
+		}
+		if err != nil {
+			return nil, wrap(err)
+		}
+		break
 	}
 	last.tell()
 	return last, nil
@@ -94,7 +114,11 @@ func (w *work) in(s *messageStore) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{messageStore: s, Counters: c}
+	if c.Latest > w.now { // by the clock of another server
+		w.now = c.Latest
+		s.date(w.now)
+	}
+	p := &part{messageStore: s, Counters: c, unlinked: make(map[int64]bool), firsts: make(map[string]int64)}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
@@ -120,8 +144,13 @@ func (w *work) tell() {
 		if p.dirty {
 			p.date(w.now)
 			p.size.Store(p.Bytes)
+			p.scheduled.Store(p.Scheduled)
 			p.applyEvents(p.events)
+			if w.m.shared {
+				p.noteCounters(&p.Counters)
+			}
 			p.e.changes.Notify()
+			p.e.m.q.changes.Notify()
 		}
 	}
 }
@@ -176,6 +205,9 @@ func (w *work) put(p *part, seq int64, h *layout.Header, body []byte) error {
 		return w.link(p, seq, h)
 	case layout.Scheduled:
 		w.Set(p.keys.MomentKey(layout.FamilyDue, h.Due, seq), nil)
+		if w.m.shared {
+			p.Wake(h.Due)
+		}
 		p.events = append(p.events, event{kind: awaits, due: h.Due})
 	}
 	return nil
@@ -203,18 +235,26 @@ func (w *work) take(p *part, seq int64, h *layout.Header) error {
 	return nil
 }
 
-// link writes the index entries of an active message, for receivers and for the reaper. A message is always
-// the last one of its session when it arrives.
+// link writes the index entries of an active message, for receivers and for the reaper. A message that
+// arrives is the last one of its session; a message that was locked may be before others.
 func (w *work) link(p *part, seq int64, h *layout.Header) error {
 	if p.bySession() {
-		first, err := firstOf(w, p.readyPrefix(h.Session), 0)
-		if err != nil {
-			return err
+		first, known := p.firsts[h.Session]
+		if !known {
+			var err error
+			if first, err = firstOf(w, p.readyPrefix(h.Session), 0); err != nil {
+				return err
+			}
 		}
-		if first == 0 {
+		if p.firsts[h.Session] = first; first == 0 || seq < first {
 			w.Set(p.keys.Key(layout.FamilyHead, seq), []byte(h.Session))
+			p.firsts[h.Session] = seq
+		}
+		if seq < first {
+			w.Delete(p.keys.Key(layout.FamilyHead, first))
 		}
 	}
+	delete(p.unlinked, seq)
 	w.Set(p.readyKey(h.Session, seq), nil)
 	if p.sub == entity.Main {
 		w.Set(p.expiryKey(seq, h), nil)
@@ -225,6 +265,10 @@ func (w *work) link(p *part, seq int64, h *layout.Header) error {
 
 // unlink deletes the index entries of an active message.
 func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
+	if p.unlinked[seq] {
+		return nil
+	}
+	delete(p.firsts, h.Session)
 	w.Delete(p.readyKey(h.Session, seq))
 	if p.sub == entity.Main {
 		w.Delete(p.expiryKey(seq, h))
@@ -244,6 +288,36 @@ func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
 		w.Set(p.keys.Key(layout.FamilyHead, next), []byte(h.Session))
 	}
 	return err
+}
+
+// unlinkAll is unlink for messages of a receive, which are often the first ones of one session.
+func (w *work) unlinkAll(p *part, list []stored) error {
+	ids := make(map[string]bool)
+	for i := range list {
+		h := &list[i].Header
+		if h.State != layout.Active {
+			continue
+		}
+		w.Delete(p.readyKey(h.Session, list[i].seq))
+		if p.sub == entity.Main {
+			w.Delete(p.expiryKey(list[i].seq, h))
+		}
+		if p.bySession() {
+			w.Delete(p.keys.Key(layout.FamilyHead, list[i].seq))
+			ids[h.Session] = true
+		}
+		p.unlinked[list[i].seq] = true
+	}
+	for id := range ids {
+		first, err := firstOf(w, p.readyPrefix(id), 0)
+		if err != nil {
+			return err
+		}
+		if p.firsts[id] = first; first > 0 {
+			w.Set(p.keys.Key(layout.FamilyHead, first), []byte(id))
+		}
+	}
+	return nil
 }
 
 // expiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no

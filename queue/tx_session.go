@@ -1,7 +1,18 @@
 package queue
 
-import "github.com/mayflydb/mayfly/queue/internal/layout"
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+)
+
+// setOwnState sets the state of the session that a receiver holds.
+func (w *work) setOwnState(r *Receiver, state []byte) error {
+	if err := w.holdsSession(r.s, r.lock); err != nil {
+		return err
+	}
+	return w.setState(r.s, r.lock.id, state)
+}
 
 // setState sets the state of a session; an empty one clears it.
 func (w *work) setState(s *messageStore, id string, state []byte) error {

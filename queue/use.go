@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"context"
+
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -27,12 +29,12 @@ type Settlement struct {
 
 // store returns the message store with an address: CodeEntityNotFound if there is none, CodeCancelled if
 // the server is not open.
-func (q *Queues) store(a entity.Address) (*messageStore, error) {
+func (q *Queues) store(ctx context.Context, a entity.Address) (*messageStore, error) {
 	m, err := q.dataset()
 	if err != nil {
 		return nil, err
 	}
-	e, err := m.find(a)
+	e, err := m.lookup(ctx, a)
 	if err != nil {
 		return nil, err
 	}

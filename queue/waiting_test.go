@@ -69,7 +69,7 @@ func TestWaiting(t *testing.T) {
 // waitUntil returns when somebody waits in a store.
 func waitUntil(w *world, a entity.Address) {
 	w.t.Helper()
-	s, err := w.q.store(a)
+	s, err := w.q.store(w.ctx, a)
 	w.must(err)
 	for n := 0; n == 0; {
 		s.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
@@ -75,7 +76,11 @@ func (w *world) openOn(fs vfs.FS) {
 	w.must(err)
 	w.q = New(w.opts)
 	o := host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: !w.auto}
-	w.h, err = host.Open(w.ctx, e, o, w.q.Tenant())
+	var over engine.Engine = e
+	if storedLocksTested() {
+		over = sharedEngine{e}
+	}
+	w.h, err = host.Open(w.ctx, over, o, w.q.Tenant())
 	w.must(err)
 }
 

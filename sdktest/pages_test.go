@@ -23,7 +23,8 @@ import (
 // MAYFLY_CSHARP names: csharp FILE.cs compiles and runs one file, and where that has no Main its tests of
 // xunit.
 //
-// A block of text right below an example is what the example prints; "..." stands for anything.
+// A block of text right below an example is what the example prints; "..." stands for anything. A block of
+// bash that prints must have one, so that readers see what they should get.
 //
 // Comments right above a block say what else is wanted of it:
 //
@@ -38,6 +39,7 @@ type block struct {
 	line           int
 	file, notRun   string
 	prints         string // empty: the page does not say
+	cell           bool   // in a table, which has no place for what it prints
 }
 
 var (
@@ -86,7 +88,7 @@ func readBlocks(t *testing.T, page string) (list []block) {
 func shown(row string, line int) (list []block) {
 	cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
 	for _, m := range showing.FindAllStringSubmatch(cells[len(cells)-1], -1) {
-		list = append(list, block{language: "bash", code: m[1] + "\n", line: line})
+		list = append(list, block{language: "bash", code: m[1] + "\n", line: line, cell: true})
 	}
 	return list
 }
@@ -219,6 +221,9 @@ func (p *stage) runShell(t *testing.T, blocks []block) {
 		t.Fatalf("the block on line %d: %v\n%s", failed.line, err, outputs[len(outputs)-1])
 	}
 	for i, b := range blocks {
+		if b.prints == "" && !b.cell && strings.TrimSpace(outputs[i]) != "" {
+			t.Errorf("the page does not show what the block on line %d prints:\n%s", b.line, outputs[i])
+		}
 		b.wants(t, p, outputs[i])
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
@@ -61,7 +62,7 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.Stopwatch) error {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
-	if !c.state.Load().policy().Active() {
+	if !c.state.Load().Policy().Active() {
 		f.Now = c.moment()
 		return nil
 	}
@@ -100,8 +101,8 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 	if id == "" {
 		return inspect.Place{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
-	p := c.locate(pk, id)
-	return inspect.Place{ID: p.id, EPK: p.epk, PK: p.pk, Point: p.point}, nil
+	p := c.items.Locate(pk, id)
+	return inspect.Place{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
 }
 
 // lookAt runs fn over a snapshot of the range in which place p lies. When lookAt returns without an error,
@@ -109,7 +110,7 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 func (c *Container) lookAt(ctx context.Context, p inspect.Place,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var scope []byte
-	err := c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
+	err := c.inspect(ctx, func(state *view.State, _ *container.State, r engine.Reader) error {
 		scope = state.RangeOf(p.EPK).Scope
 		return fn(state, r)
 	})

@@ -2,15 +2,13 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
-	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Archives: an expired document is moved to another container instead of being deleted.
@@ -66,18 +64,11 @@ const (
 var storedLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + MaxMoves*archiveBytes,
 	MaxDepth: jsondoc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
-// archiving is a container's state and its archive while the gates of both are held.
-type archiving struct {
-	st      *containerState
-	archive *Container
-	to      *containerState
-}
-
 // enterBoth takes the gates of the container and of its archive, shared, in the order of their creation.
-func (c *Container) enterBoth(ctx context.Context, name string) (*containerState, expirySink, error) {
+func (c *Container) enterBoth(ctx context.Context, name string) (*container.State, expirySink, error) {
 	a, err := c.d.Container(name)
 	if err != nil {
-		if st := c.state.Load(); st.dropped {
+		if st := c.state.Load(); st.Dropped {
 			return nil, nil, c.gone()
 		}
 		return nil, nil, &fault.Error{Code: fault.CodeUnavailable,
@@ -95,85 +86,20 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*containerState
 		first.leave()
 		return nil, nil, err
 	}
-	b := archiving{st: c.state.Load(), archive: a, to: a.state.Load()}
-	return b.st, &archiver{archiving: b, c: c}, nil
+	b := transaction.Archive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
+		ToState: a.state.Load()}
+	return b.State, &archiver{Archive: b, c: c, archive: a}, nil
 }
 
-// arrival is an expired document in the form in which the archive stores it.
-type arrival struct {
-	prepared
-	s *partition
-}
-
-// arrive converts a ghost of c to the document that the archive stores. It chooses a free id.
-func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
-	a := &arrival{prepared: prepared{kind: OperationCreate}}
-	plain := ghost.plain()
-	at, _ := b.st.policy().ExpiresAt(b.st.life(ghost))
-	from := value.Archived{Item: &plain, Identity: &c.identity, Container: c.name, ExpiredAt: at}
-	for n := 0; ; n++ {
-		id := value.ArchiveID(&plain, n)
-		body := value.ArchiveBody(from, id, false)
-		pk, err := b.archive.def.KeyOf(definition.PartitionKey{}, body)
-		if err != nil {
-			body = value.ArchiveBody(from, id, true)
-			pk = b.archive.def.Extract(body)
-		}
-		a.itemLocation = b.archive.locate(pk, id)
-		a.s = b.to.rangeOf(a.epk)
-		a.item = stored{head: layout.Header{EPK: a.epk}, body: body, id: id, pk: a.pk}
-		free, err := b.isFree(r, a)
-		if err != nil || free {
-			return a, err
-		}
-	}
-}
-
-// isFree reports whether the id of an arrival is free in the archive. An id held by a ghost counts as free.
-func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
-	v, err := r.Get(a.point)
-	if isAbsent(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	rid, ok := layout.NumberOf(v)
-	if !ok {
-		return false, engine.ErrCorrupt
-	}
-	v, err = r.Get(layout.AppendSlotKey(nil, a.s.scope, layout.FamilyItem, rid))
-	if err != nil {
-		return false, err
-	}
-	head, body, err := layout.DecodeItem(v)
-	if err != nil {
-		return false, err
-	}
-	return b.to.expired(&head, body, b.archive.moment()) ||
-		b.to.tombstoned(head, func() []byte { return a.pk }), nil
-}
-
-// errBlocked ends a transaction that would have to move a ghost but lacks the scopes for it: see
-// tx.blocked.
-var errBlocked = errors.New("a document that has expired must be moved first")
-
-// blocker is a ghost that must be moved before a transaction can go on, and whose scopes the transaction
-// lacks.
-type blocker struct {
-	c   *Container
-	s   *partition
-	rid uint64
-}
-
-// clear moves the ghost.
-func (b *blocker) clear(ctx context.Context) error {
-	_, left, err := b.c.purge(ctx, b.s, []sweep.Candidate{{RID: b.rid}})
+// Purge implements transaction.Host.
+func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
+	_, left, err := (*Container)(c).purge(ctx, s, []sweep.Candidate{{RID: rid}})
 	if err == nil && len(left) > 0 {
 		err = &fault.Error{
-			Code:    fault.CodeTooLarge,
-			Message: "A document that has expired is in the way and cannot be moved to the archive of the container '" + b.c.name + "'.",
-			Hint:    "clear onExpire in the container's settings: the document is purged then",
+			Code: fault.CodeTooLarge,
+			Message: "A document that has expired is in the way and cannot be moved to the archive of the " +
+				"container '" + c.name + "'.",
+			Hint: "clear onExpire in the container's settings: the document is purged then",
 		}
 	}
 	return err
@@ -181,26 +107,27 @@ func (b *blocker) clear(ctx context.Context) error {
 
 // archiver is the expiry sink that moves ghosts to the archive.
 type archiver struct {
-	archiving
-	c      *Container
-	ranges []*partition // of the archive; the transaction has their scopes
-	t      *tx          // of the container
-	there  []*tx        // of the archive's ranges
+	transaction.Archive
+	c       *Container
+	archive *Container
+	ranges  []*container.Partition // of the archive; the transaction has their scopes
+	t       *transaction.Tx        // of the container
+	there   []*transaction.Tx      // of the archive's ranges
 }
 
-func (a *archiver) scopes(ctx context.Context, s *partition, batch []sweep.Candidate) (scopes [][]byte,
-	err error) {
-	seen := make(map[*partition]bool)
-	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*stored) error {
+func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (
+	scopes [][]byte, err error) {
+	seen := make(map[*container.Partition]bool)
+	err = a.c.withMoved(ctx, a.State, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		for _, item := range items {
-			to, err := a.arrive(r, a.c, item)
+			to, err := a.Arrive(r, item, a.archive.moment())
 			if err != nil {
 				return err
 			}
-			if !seen[to.s] {
-				seen[to.s] = true
-				a.ranges = append(a.ranges, to.s)
-				scopes = append(scopes, to.s.scope)
+			if !seen[to.Range] {
+				seen[to.Range] = true
+				a.ranges = append(a.ranges, to.Range)
+				scopes = append(scopes, to.Range.Scope)
 			}
 		}
 		return nil
@@ -208,11 +135,11 @@ func (a *archiver) scopes(ctx context.Context, s *partition, batch []sweep.Candi
 	return scopes, err
 }
 
-func (a *archiver) begin(t *tx) error {
+func (a *archiver) begin(t *transaction.Tx) error {
 	a.t, a.there = t, a.there[:0]
 	for _, s := range a.ranges {
-		there := new(tx)
-		if err := there.begin(t.Txn, a.archive, a.to, s); err != nil {
+		there := new(transaction.Tx)
+		if err := a.archive.begin(there, t.Txn, a.ToState, s); err != nil {
 			return err
 		}
 		a.there = append(a.there, there)
@@ -222,20 +149,20 @@ func (a *archiver) begin(t *tx) error {
 
 // take creates the document for a ghost in the archive. It returns false if the document belongs to a range
 // whose scope the transaction lacks; this could not be foreseen when the transaction began.
-func (a *archiver) take(ghost *stored) (taken bool, err error) {
-	to, err := a.arrive(a.t, a.c, ghost)
+func (a *archiver) take(ghost *transaction.Stored) (taken bool, err error) {
+	to, err := a.Arrive(a.t, ghost, a.archive.moment())
 	if err != nil {
 		return false, err
 	}
 	for _, t := range a.there {
-		if t.s != to.s {
+		if t.Range != to.Range {
 			continue
 		}
-		if err := t.create(to.point, &to.item); err != nil {
-			a.t.blocked = t.blocked
+		if err := t.Create(to.Point, &to.Item); err != nil {
+			a.t.Blocked = t.Blocked
 			return false, err
 		}
-		t.written = append(t.written, &to.prepared)
+		t.Written = append(t.Written, &to.Prepared)
 		return true, nil
 	}
 	return false, nil
@@ -243,14 +170,14 @@ func (a *archiver) take(ghost *stored) (taken bool, err error) {
 
 func (a *archiver) finish() {
 	for _, t := range a.there {
-		t.finish()
+		t.Finish()
 	}
 }
 
 func (a *archiver) leave(committed bool) {
 	if committed {
 		for _, t := range a.there {
-			t.committed()
+			a.archive.committed(t)
 		}
 	}
 	a.archive.leave()

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -68,7 +68,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
-	b := &batch{c: c, o: o, ops: ops, list: make([]*prepared, len(ops)),
+	b := &batch{c: c, o: o, ops: ops, list: make([]*transaction.Prepared, len(ops)),
 		results: make([]OperationResult, len(ops))}
 	b.receipt.Range, b.receipt.LSN = c.Position(o.Range)
 	b.prepare(ctx, pk)
@@ -110,7 +110,7 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 			return err
 		}
 	}
-	if o.Range != "" && !c.stateWith(ctx, o.Range).knowsRange(o.Range) {
+	if o.Range != "" && !c.stateWith(ctx, o.Range).KnowsRange(o.Range) {
 		return scan.RangeGone(o.Range)
 	}
 	return nil
@@ -136,7 +136,7 @@ type batch struct {
 	c       *Container
 	o       BatchOptions
 	ops     []Operation
-	list    []*prepared // nil if results has the operation's error already
+	list    []*transaction.Prepared // nil if results has the operation's error already
 	results []OperationResult
 	receipt Receipt
 	answer  int // bytes of the documents in the response so far
@@ -177,11 +177,11 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 // admit fails with CodeRangeGone if the item of an operation is not in the range that the client named. It
 // is called before the transaction, to save a useless transaction in another range, and again inside it,
 // where the state cannot change.
-func (b *batch) admit(st *containerState, p *prepared) error {
+func (b *batch) admit(st *container.State, p *transaction.Prepared) error {
 	if b.o.Range == "" {
 		return nil
 	}
-	if !st.liesIn(p.epk, b.o.Range) {
+	if !st.LiesIn(p.EPK, b.o.Range) {
 		return scan.RangeGone(b.o.Range)
 	}
 	return nil
@@ -189,15 +189,15 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 
 // apply carries out one operation in its transaction, which may run more than once. answer is the number of
 // bytes that the operations before it have added to the response.
-func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
+func (b *batch) apply(t *transaction.Tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
-	if err := t.ctx.Err(); err != nil {
+	if err := t.Ctx.Err(); err != nil {
 		return value.Failed(classify.ToFault(err))
 	}
-	if err := b.admit(t.st, p); err != nil {
+	if err := b.admit(t.State, p); err != nil {
 		return value.Failed(err)
 	}
-	r := t.apply(p)
+	r := t.Apply(p)
 	if r.Item.IsZero() || op.NoContent && op.Kind != OperationRead {
 		return r
 	}
@@ -224,12 +224,12 @@ func (b *batch) checkSession(ctx context.Context) error {
 		return err
 	}
 	st := b.c.state.Load()
-	asked := make(map[*partition]bool)
+	asked := make(map[*container.Partition]bool)
 	for _, p := range b.list {
 		if p == nil {
 			continue
 		}
-		s := st.rangeOf(p.epk)
+		s := st.RangeOf(p.EPK)
 		if asked[s] {
 			continue
 		}
@@ -248,8 +248,8 @@ func (b *batch) runAtomic(ctx context.Context) error {
 		return nil
 	}
 	culprit := -1
-	r, err := b.c.updateConditional(ctx, together(b.list), b.list, func(t *tx) error {
-		t.prefetch(b.list)
+	r, err := b.c.updateConditional(ctx, transaction.Together(b.list), b.list, func(t *transaction.Tx) error {
+		t.Prefetch(b.list)
 		culprit = -1
 		answer := 0
 		for i, p := range b.list {
@@ -337,63 +337,33 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 // the first. It returns the others in left.
 func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error) {
 	answer := b.answer
-	patches := make([]*prepared, 0, len(list))
+	patches := make([]*transaction.Prepared, 0, len(list))
 	for _, i := range list {
 		patches = append(patches, b.list[i])
 	}
-	r, err := b.c.updateConditional(ctx, together(patches), patches, func(t *tx) error {
-		t.prefetch(patches)
-		left, answer = left[:0], b.answer
-		for _, i := range list {
-			if !t.s.holds(b.list[i].epk) {
-				left = append(left, i)
-				continue
+	r, err := b.c.updateConditional(
+		ctx,
+		transaction.Together(patches),
+		patches,
+		func(t *transaction.Tx) error {
+			t.Prefetch(patches)
+			left, answer = left[:0], b.answer
+			for _, i := range list {
+				if !t.Range.Holds(b.list[i].EPK) {
+					left = append(left, i)
+					continue
+				}
+				if b.results[i] = b.apply(t, i, &answer); b.results[i].Fatal() {
+					return b.results[i].Err
+				}
 			}
-			if b.results[i] = b.apply(t, i, &answer); b.results[i].Fatal() {
-				return b.results[i].Err
-			}
-		}
-		return nil
-	})
+			return nil
+		},
+	)
 	r.Lint |= b.receipt.Lint
 	b.receipt = r
 	if err == nil {
 		b.answer = answer
 	}
 	return left, err
-}
-
-// together returns the location of the first operation's item, with the point keys of the other items.
-func together(list []*prepared) itemLocation {
-	at := list[0].itemLocation
-	for _, p := range list[1:] {
-		if p != nil {
-			at.others = append(at.others, p.point)
-		}
-	}
-	return at
-}
-
-// prefetch reads the items of several operations in one call, if the engine supports that. A read error is
-// not reported here but when the item is needed.
-func (t *tx) prefetch(list []*prepared) {
-	far, ok := t.Txn.(engine.Ahead)
-	if !ok {
-		return
-	}
-	var points, items [][]byte
-	for _, p := range list {
-		if p != nil {
-			points = append(points, p.point)
-		}
-	}
-	far.Bring(points)
-	for _, point := range points {
-		if v, err := t.Get(point); err == nil {
-			if rid, ok := layout.NumberOf(v); ok {
-				items = append(items, t.itemKey(rid))
-			}
-		}
-	}
-	far.Bring(items)
 }

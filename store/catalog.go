@@ -53,7 +53,7 @@ func (ds *dataset) loadCatalog(ctx context.Context) error {
 func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 	var changed []*Container
 	next, err := ds.readCatalog(r, func(c *Container, rec record.Container) error {
-		same, err := record.Same(&rec, &c.state.Load().rec)
+		same, err := record.Same(&rec, &c.state.Load().Rec)
 		if err == nil && !same {
 			changed = append(changed, c)
 		}
@@ -70,7 +70,7 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 			return err
 		}
 	}
-	ds.door.subscribers.Notify()
+	ds.door.catalogWatch.Notify()
 	ds.splitter.Wake()
 	ds.reindexer.Wake()
 	return nil

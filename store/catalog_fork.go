@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/resource"
@@ -44,11 +45,11 @@ func (b *databaseCopy) announce(t *host.Change) {
 func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
-		for _, s := range c.state.Load().ranges {
-			_, err := b.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+		for _, s := range c.state.Load().Ranges {
+			_, err := b.db.eng.Update(ctx, [][]byte{s.Scope}, func(t engine.Txn) error {
 				t.Relax() // durable before the transaction that makes it reachable
-				t.RaiseLSN(s.scope, first)
-				t.SetMark(s.scope, firstVersion)
+				t.RaiseLSN(s.Scope, first)
+				t.SetMark(s.Scope, container.FirstVersion)
 				return nil
 			})
 			if err != nil {
@@ -113,28 +114,28 @@ func (b *databaseCopy) commitDatabase(t *host.Change, now int64) error {
 // because their parent ranges are not part of the copy.
 func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 	st := *c.state.Load()
-	st.version = firstVersion
-	st.rec.LSN = t.NextLSN(host.CatalogScope())
-	st.rec.RangeLSN = st.rec.LSN
-	st.rec.Ranges = slices.Clone(st.rec.Ranges)
-	for i := range st.rec.Ranges {
-		st.rec.Ranges[i].LSN = 0
+	st.Version = container.FirstVersion
+	st.Rec.LSN = t.NextLSN(host.CatalogScope())
+	st.Rec.RangeLSN = st.Rec.LSN
+	st.Rec.Ranges = slices.Clone(st.Rec.Ranges)
+	for i := range st.Rec.Ranges {
+		st.Rec.Ranges[i].LSN = 0
 	}
-	st.rec.Version = b.db.newVersion(c.cid)
-	if err := b.db.nameRanges(t, b.as, c.name, &c.def, &st.rec); err != nil {
+	st.Rec.Version = b.db.newVersion(c.cid)
+	if err := b.db.nameRanges(t, b.as, c.name, &c.def, &st.Rec); err != nil {
 		return err
 	}
-	st.ranges = slices.Clone(st.ranges)
-	for i, s := range st.ranges {
-		if s.rec.ID == st.rec.Ranges[i].ID {
+	st.Ranges = slices.Clone(st.Ranges)
+	for i, s := range st.Ranges {
+		if s.Rec.ID == st.Rec.Ranges[i].ID {
 			continue
 		}
 		var err error
-		if st.ranges[i], err = newPartition(c.cid, st.rec.Ranges[i]); err != nil {
+		if st.Ranges[i], err = container.NewPartition(c.cid, st.Rec.Ranges[i]); err != nil {
 			return err
 		}
 	}
 	c.state.Store(&st)
 	t.Delete(layout.DropKey(c.cid))
-	return host.SetRecord(t, layout.ContainerKey(b.d.rec.Num, c.name), st.rec)
+	return host.SetRecord(t, layout.ContainerKey(b.d.rec.Num, c.name), st.Rec)
 }

@@ -5,26 +5,27 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // setContainer writes the record of the container's next state. The caller holds the catalog's lock and the
 // gate.
-func (c *Container) setContainer(ctx context.Context, st, next *containerState) error {
+func (c *Container) setContainer(ctx context.Context, st, next *container.State) error {
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
-		if next.rec.Split != nil && st.rec.Split == nil { // a split begins
-			next.rec.Split.LSN = t.NextLSN(host.CatalogScope())
+		if next.Rec.Split != nil && st.Rec.Split == nil { // a split begins
+			next.Rec.Split.LSN = t.NextLSN(host.CatalogScope())
 		}
-		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.Rec)
 	})
 }
 
 // switchRanges replaces the range that m splits with the two halves that m has prepared, in one
 // transaction.
-func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *containerState) error {
+func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *container.State) error {
 	lower, upper := m.recs[0].Slot, m.recs[1].Slot
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
-		rec := &next.rec
+		rec := &next.Rec
 		rec.RangeLSN = t.NextLSN(host.CatalogScope())
 		for i := range rec.Ranges {
 			if s := rec.Ranges[i].Slot; s == lower || s == upper {
@@ -34,21 +35,21 @@ func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *co
 		if err := m.Inherit(t); err != nil {
 			return err
 		}
-		t.DeleteRange(engine.Prefix(m.from.scope))
+		t.DeleteRange(engine.Prefix(m.from.Scope))
 		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), rec)
 	})
 }
 
 // undoSplit deletes what an unfinished split has copied. Its slots are free again, since nobody has seen an
 // LSN of theirs. Nobody else uses the container meanwhile.
-func (c *Container) undoSplit(ctx context.Context, st containerState) error {
-	split, next := *st.rec.Split, st
-	next.rec.Split, next.rec.Slots = nil, int(split.Lower)
+func (c *Container) undoSplit(ctx context.Context, st container.State) error {
+	split, next := *st.Rec.Split, st
+	next.Rec.Split, next.Rec.Slots = nil, int(split.Lower)
 	err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
 		for _, number := range []uint16{split.Lower, split.To} {
 			t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
 		}
-		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
+		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.Rec)
 	})
 	if err == nil {
 		c.state.Store(&next)
@@ -56,11 +57,21 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// recoverSplits undoes the splits that were interrupted by a crash.
+// recoverSplits undoes the splits that were interrupted by a crash. It leaves those of servers that are
+// running.
 func (ds *dataset) recoverSplits(ctx context.Context) error {
 	for _, c := range ds.cat.containers {
 		st := *c.state.Load()
-		if st.rec.Split == nil {
+		if st.Rec.Split == nil {
+			continue
+		}
+		runs, err := ds.in.Running(ctx, st.Rec.Split.Owner)
+		if err != nil {
+			return err
+		}
+		if runs {
+			st.Elsewhere = true
+			c.state.Store(&st)
 			continue
 		}
 		if err := c.undoSplit(ctx, st); err != nil {

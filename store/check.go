@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/check"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/resource"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -57,9 +58,9 @@ func (ds *dataset) check(ctx context.Context, report func(error) bool) error {
 
 // check checks one container. more is false if report has returned false.
 func (c *Container) check(ctx context.Context, report func(error) bool) (more bool, err error) {
-	err = c.inspect(ctx, func(state *view.State, st *containerState, r engine.Reader) (err error) {
+	err = c.inspect(ctx, func(state *view.State, st *container.State, r engine.Reader) (err error) {
 		state.Now = c.moment() // the snapshot shows nothing that is later
-		if name := st.rec.Settings.MoveTo(); name != "" {
+		if name := st.Rec.Settings.MoveTo(); name != "" {
 			_, absent := c.d.Container(name)
 			if absent != nil && !report(fmt.Errorf("container %s/%s: its archive %q does not exist",
 				c.d.ID(), c.name, name)) {

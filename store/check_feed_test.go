@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Check sees each way in which the feeds can be wrong.
@@ -54,7 +55,7 @@ func TestCheckFeeds(t *testing.T) {
 			txn.Set(key(scope, layout.FamilyVersions, 4), v)
 		},
 		"a floor in the middle": func(txn engine.Txn, scope []byte) {
-			setFloor(txn, scope, layout.FirstOf(3),
+			transaction.SetFloor(txn, scope, layout.FirstOf(3),
 				1_800_000_000)
 		},
 		"a malformed version": func(txn engine.Txn, scope []byte) {
@@ -92,7 +93,7 @@ func TestCheckFeeds(t *testing.T) {
 			if n := faults(); n != 0 {
 				t.Fatalf("%d faults before any", n)
 			}
-			scope := c.state.Load().ranges[0].scope
+			scope := c.state.Load().Ranges[0].Scope
 			if _, err := g.db.live().eng.Update(t.Context(), [][]byte{scope},
 				func(txn engine.Txn) error { damage(txn, scope); return nil }); err != nil {
 				t.Fatal(err)

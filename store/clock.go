@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -16,70 +16,37 @@ import (
 // throughputs are dated by the server's clock. The clocks themselves belong to the host; this file has what
 // they date.
 
-// raise makes *at at least t.
-func raise(at *atomic.Int64, t int64) {
-	for {
-		last := at.Load()
-		if t <= last || at.CompareAndSwap(last, t) {
-			return
-		}
-	}
-}
-
-// mark is a kind of event whose moment is stored. The clock cannot be set back behind such a moment.
-type mark uint8
-
-const (
-	markWrite    mark = iota // the _ts of items, and the times of their changes in a feed
-	markSettings             // the _ts of a container's settings, and with it the floors of its TTL policy
-	markPurge                // purges
-	markLease                // leases
-	markCatalog              // the _ts of everything else
-	markCount
-)
-
-var markTexts = [markCount]string{
-	"an item was written", "the settings of a container were changed", "expired items were purged", "a lease was taken",
-	"a database, a user, a permission, a script or a throughput was changed",
-}
-
-// marks are the latest stored moment of each kind, in seconds since 1970.
-type marks [markCount]atomic.Int64
-
-func (m *marks) note(k mark, t int64) { raise(&m[k], t) }
-
-// latest returns the latest of the moments. where is appended to its description.
-func (m *marks) latest(where string) (last host.Moment) {
-	for i := range m {
-		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {
-			last = host.Moment{At: time.Unix(at, 0), What: markTexts[i] + where}
-		}
-	}
-	return last
-}
-
 // stamp returns the present second of the server's clock, for a catalog record that is about to be stored.
 func (ds *dataset) stamp() int64 {
 	now := ds.in.Clock().Seconds()
-	ds.marks.note(markCatalog, now)
+	ds.marks.Note(container.MarkCatalog, now)
 	return now
 }
 
 // loadMark notes a moment that was read from a stored catalog record.
 func (ds *dataset) loadMark(t int64) {
-	ds.marks.note(markCatalog, t)
+	ds.marks.Note(container.MarkCatalog, t)
 	ds.in.Clock().Raise(t)
 }
 
 // moment returns the present second of the container's clock, which is its database's.
 func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 
+// momentOf returns the second by which a read decides what has expired: not before now, which was taken
+// before the read began, nor before the database's time that came with the data.
+func (c *Container) momentOf(now int64, at engine.Position) int64 {
+	return max(now, c.d.clock.At(at.Now).Unix())
+}
+
 // note records that something in the container is stored with second t. The caller is inside the gate, or
 // is opening the store.
-func (c *Container) note(k mark, t int64) {
-	c.marks.note(k, t)
+func (c *Container) note(k container.Mark, t int64) {
+	c.marks.Note(k, t)
 	c.d.clock.Raise(t)
 }
+
+// Note implements transaction.Host.
+func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).note(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.

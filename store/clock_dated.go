@@ -51,17 +51,36 @@ func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), 
 			return nil, err
 		}
 		taken++
+		if err := c.loadLast(ctx); err != nil {
+			release()
+			return nil, err
+		}
 	}
 	return release, nil
+}
+
+// loadLast reads when other stores over the engine have stored something in the container.
+func (c *Container) loadLast(ctx context.Context) error {
+	if !c.ds.in.Shared() {
+		return nil
+	}
+	return c.ds.view(ctx, func(r engine.Reader) error {
+		for _, s := range c.state.Load().Ranges {
+			if _, err := c.loadMoments(r, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Latest implements host.ClockUser.
 func (w dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
-		last = w.ds.marks.latest("")
+		last = w.ds.marks.Latest("")
 	}
 	for _, c := range w.containers(clocks) {
-		if m := c.marks.latest(" in " + c.d.ID() + "/" + c.name); m.At.After(last.At) {
+		if m := c.marks.Latest(" in " + c.d.ID() + "/" + c.name); m.At.After(last.At) {
 			last = m
 		}
 	}
@@ -86,8 +105,8 @@ func (w dated) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) 
 // Moved implements host.ClockUser.
 func (w dated) Moved(clocks []*host.Clock) {
 	for _, c := range w.containers(clocks) {
-		for _, s := range c.state.Load().ranges {
-			s.rescan.Store(true)
+		for _, s := range c.state.Load().Ranges {
+			s.Rescan.Store(true)
 		}
 		c.watch.Notify()
 	}

@@ -1,26 +1,25 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strconv"
 	"sync/atomic"
 
-	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/lint"
 	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Container holds items of one partition key definition under one expiry policy. A *Container stays valid
@@ -30,22 +29,21 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def, keys and identity never change. They are derived from the spec and the record.
-	def      definition.PartitionKeyDefinition
-	keys     view.Keys
-	identity view.Identity
+	// def and items never change. They are derived from the spec and the record.
+	def   definition.PartitionKeyDefinition
+	items transaction.Container
 
 	// gate keeps the policy and the present moment consistent: writes, purges and readers of the policy
 	// hold it shared, a change of state holds it exclusively. state is replaced as a whole, under the gate.
 	gate  host.Gate
-	state atomic.Pointer[containerState]
+	state atomic.Pointer[container.State]
 
 	splitting host.Mutex // held during a split of a range; taken before the catalog's lock and the gate
 
 	count             itemCount
 	spending          work.RequestBudget // of the container's own throughput
 	plans             work.Plans
-	marks             marks
+	marks             container.Marks
 	watch             host.Notifier
 	expirySubscribers host.Notifier // subscribers of the log of expiries
 	reaping           reaping
@@ -56,22 +54,6 @@ type Container struct {
 	lints      lint.Book
 	violations procedure.Violations // of its scripts
 	purged     atomic.Uint64        // number of items purged since Open
-}
-
-// containerState is immutable.
-type containerState struct {
-	rec        record.Container
-	spec       definition.ContainerSpec
-	terms      *index.Indexer        // of spec, combined with olders
-	olders     []*index.Indexer      // of rec.IndexedBy
-	lives      view.Lives            // of rec.Basis and rec.Eras
-	ranges     []*partition          // by EPK
-	vectors    []definition.VectorAt // of spec
-	tombstones map[string]uint64
-	dropped    bool
-
-	version   uint32 // as in the marks of the container's slots: see state.go
-	elsewhere bool   // another store is splitting a range
 }
 
 // itemCount caches the last count, which is valid until the next write.
@@ -141,22 +123,26 @@ func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(
 func newContainer(d *Database, rec record.Container, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
 		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
-		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
-		identity: view.Identity{Database: d.rec.Num, CID: rec.CID,
-			Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
+		items: transaction.Container{
+			Keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
+			Identity: view.Identity{Database: d.rec.Num, CID: rec.CID,
+				Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
+			PreviousImage: d.ds.opts.TTLPreviousImage, Lenient: d.ds.opts.Lenient,
+		},
 		gate: host.NewGate(), splitting: host.NewMutex(), count: itemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
 	}
-	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}
-	if err := st.compile(); err != nil {
+	c.items.Items, c.items.Host = (*itemOwner)(c), (*itemOwner)(c)
+	st := &container.State{Rec: rec, Spec: spec, Vectors: spec.Vectors()}
+	if err := st.Compile(); err != nil {
 		return nil, err
 	}
 	for _, r := range rec.Ranges {
-		s, err := newPartition(rec.CID, r)
+		s, err := container.NewPartition(rec.CID, r)
 		if err != nil {
 			return nil, err
 		}
-		st.ranges = append(st.ranges, s)
+		st.Ranges = append(st.Ranges, s)
 	}
 	c.state.Store(st)
 	return c, nil
@@ -169,9 +155,9 @@ func (c *Container) ID() string { return c.name }
 func (c *Container) Info() ContainerInfo {
 	st := c.state.Load()
 	return ContainerInfo{
-		ID: c.name, RID: c.RID(), ETag: layout.ETagText(c.ds.incarnation, 0, st.rec.LSN),
+		ID: c.name, RID: c.RID(), ETag: layout.ETagText(c.ds.incarnation, 0, st.Rec.LSN),
 		DatabaseID: c.d.ID(), DatabaseRID: c.d.RID(),
-		Timestamp: st.rec.TS, Spec: st.spec,
+		Timestamp: st.Rec.TS, Spec: st.Spec,
 	}
 }
 
@@ -179,7 +165,7 @@ func (c *Container) Info() ContainerInfo {
 func (c *Container) RID() string { return layout.RIDText(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) }
 
 // self returns the container's rid path, with its trailing slash.
-func (c *Container) self() string { return string(c.identity.AppendSelf(nil)) }
+func (c *Container) self() string { return string(c.items.Identity.AppendSelf(nil)) }
 
 // versionBits is the number of low bits of a version that hold bits of the container's number.
 const versionBits = 12
@@ -201,7 +187,7 @@ const NoSessionVersion = -1
 // SessionVersion returns the version in the container's session tokens. No two containers of one name have
 // the same version. It is NoSessionVersion for a container created by a release without versions.
 func (c *Container) SessionVersion() int64 {
-	if v := c.state.Load().rec.Version; v > 0 {
+	if v := c.state.Load().Rec.Version; v > 0 {
 		return v
 	}
 	return NoSessionVersion
@@ -210,18 +196,18 @@ func (c *Container) SessionVersion() int64 {
 // Ranges returns the container's partition key ranges.
 func (c *Container) Ranges() RangeSet {
 	st := c.state.Load()
-	set := RangeSet{ETag: rangesETag(c.ds.incarnation, st.rec.RangeLSN), incarnation: c.ds.incarnation}
-	for i, s := range st.ranges {
+	set := RangeSet{ETag: rangesETag(c.ds.incarnation, st.Rec.RangeLSN), incarnation: c.ds.incarnation}
+	for i, s := range st.Ranges {
 		r := Range{
-			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: slices.Clone(s.parents),
+			ID: s.ID, Min: s.Rec.Min, Max: s.Rec.Max, Parents: slices.Clone(s.Parents),
 			RID: layout.RIDText(layout.ChildRIDBytes(c.d.rec.Num, c.cid,
-				layout.RIDTypeRange<<60|uint64(s.rec.ID)+1)),
-			ETag:      layout.ETagText(c.ds.incarnation, s.number, st.madeAt(i)),
-			Fraction:  1 / float64(len(st.ranges)),
-			LSN:       c.ds.eng.Horizon(s.scope),
-			Timestamp: s.rec.TS,
-			Splitting: st.rec.Split != nil && s.number == st.rec.Split.From,
-			made:      st.madeAt(i),
+				layout.RIDTypeRange<<60|uint64(s.Rec.ID)+1)),
+			ETag:      layout.ETagText(c.ds.incarnation, s.Number, st.MadeAt(i)),
+			Fraction:  1 / float64(len(st.Ranges)),
+			LSN:       c.ds.eng.Horizon(s.Scope),
+			Timestamp: s.Rec.TS,
+			Splitting: st.Rec.Split != nil && s.Number == st.Rec.Split.From,
+			made:      st.MadeAt(i),
 		}
 		set.Ranges = append(set.Ranges, r)
 	}
@@ -231,33 +217,16 @@ func (c *Container) Ranges() RangeSet {
 // Position returns the id and the LSN of a range; of the first range if rangeID is empty or unknown.
 func (c *Container) Position(rangeID string) (id string, lsn uint64) {
 	st := c.state.Load()
-	s := st.ranges[0]
-	if r := st.rangeByID(rangeID); r != nil {
+	s := st.Ranges[0]
+	if r := st.RangeByID(rangeID); r != nil {
 		s = r
 	}
-	return s.id, c.position(s)
-}
-
-// madeAt returns the catalog's LSN at which the i-th range was made.
-func (st *containerState) madeAt(i int) uint64 {
-	if lsn := st.rec.Ranges[i].LSN; lsn > 0 {
-		return lsn
-	}
-	return st.rec.RangeLSN
-}
-
-func (st *containerState) rangeByID(id string) *partition {
-	for _, s := range st.ranges {
-		if s.id == id {
-			return s
-		}
-	}
-	return nil
+	return s.ID, c.position(s)
 }
 
 // rangeNamed returns the partition range with the given id. It fails with CodeRangeGone if there is none.
-func (c *Container) rangeNamed(ctx context.Context, id string) (*partition, error) {
-	if s := c.stateWith(ctx, id).rangeByID(id); s != nil {
+func (c *Container) rangeNamed(ctx context.Context, id string) (*container.Partition, error) {
+	if s := c.stateWith(ctx, id).RangeByID(id); s != nil {
 		return s, nil
 	}
 	return nil, scan.RangeGone(id)
@@ -265,53 +234,17 @@ func (c *Container) rangeNamed(ctx context.Context, id string) (*partition, erro
 
 // stateWith returns the container's state. If that has no range with the given id, it refreshes the state
 // first.
-func (c *Container) stateWith(ctx context.Context, id string) *containerState {
+func (c *Container) stateWith(ctx context.Context, id string) *container.State {
 	st := c.state.Load()
-	if !st.knowsRange(id) && c.outdated(ctx, st) {
+	if !st.KnowsRange(id) && c.outdated(ctx, st) {
 		st = c.state.Load()
 	}
 	return st
 }
 
-// rangeOf returns the range that contains an effective partition key.
-func (st *containerState) rangeOf(epk []byte) *partition {
-	lo, hi := 0, len(st.ranges)
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; bytes.Compare(st.ranges[mid].min, epk) <= 0 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return st.ranges[lo]
-}
-
-func (s *partition) holds(epk []byte) bool {
-	return bytes.Compare(s.min, epk) <= 0 && (len(s.max) == 0 || bytes.Compare(epk, s.max) < 0)
-}
-
-func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
-
-// life returns the life of an item, by which the policy decides its expiry.
-func (st *containerState) life(item *stored) ttl.Life { return st.lives.Of(&item.head, item.body) }
-
-// expired reports whether an item has expired at second now.
-func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool {
-	if st.lives.Settled() { // the usual case: Life is up to date in the header
-		return st.policy().Expired(h.Life, now)
-	}
-	return st.policy().Expired(st.lives.Of(h, body), now)
-}
-
-// tombstoned reports whether an item was deleted with its whole partition key. pk is called only if a
-// partition key with the same hash was deleted.
-func (st *containerState) tombstoned(h layout.Header, pk func() []byte) bool {
-	return view.Tombstoned(st.tombstones, h, pk)
-}
-
 // enter takes the gate shared and returns the state and the moment, which stay valid until leave. It fails
 // with CodeCanceled if ctx ends before that.
-func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
+func (c *Container) enter(ctx context.Context) (*container.State, int64, error) {
 	if err := c.gate.Share(ctx); err != nil {
 		return nil, 0, classify.ToFault(err)
 	}
@@ -329,7 +262,7 @@ func (c *Container) leave() { c.gate.Leave() }
 // look returns a state and a moment that belong together. It does not hold the gate: gate.Still(at) reports
 // whether the state is still the container's. Pending changes that wait for users of the container do not
 // block look.
-func (c *Container) look(ctx context.Context) (st *containerState, now int64, at uint64, err error) {
+func (c *Container) look(ctx context.Context) (st *container.State, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.Look(ctx); err != nil {
 			return nil, 0, 0, classify.ToFault(err)
@@ -342,8 +275,8 @@ func (c *Container) look(ctx context.Context) (st *containerState, now int64, at
 }
 
 // usable fails if the container has been dropped.
-func (c *Container) usable(st *containerState) error {
-	if st.dropped {
+func (c *Container) usable(st *container.State) error {
+	if st.Dropped {
 		return c.gone()
 	}
 	return nil
@@ -356,7 +289,7 @@ func (c *Container) gone() error {
 // change replaces the state while nobody else uses the container. fn returns the next state. Everything
 // that fn stores must be durable when it returns. CodeCanceled: ctx has ended while others still used the
 // container.
-func (c *Container) change(ctx context.Context, fn func(st containerState, now int64) (containerState,
+func (c *Container) change(ctx context.Context, fn func(st container.State, now int64) (container.State,
 	error)) error {
 	if err := c.gate.Shut(ctx); err != nil {
 		return classify.ToFault(err)
@@ -370,7 +303,7 @@ func (c *Container) change(ctx context.Context, fn func(st containerState, now i
 	if err != nil {
 		return err
 	}
-	c.note(markSettings, next.rec.TS)
+	c.note(container.MarkSettings, next.Rec.TS)
 	c.state.Store(&next)
 	c.watch.Notify()
 	c.expirySubscribers.Notify()

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -125,10 +126,11 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	}
 	d.clock = ds.in.NewClock(d.rec.Num, clockOf(id))
 	ds.mu.Lock()
-	defer ds.mu.Unlock()
 	ds.cat.names[id] = d
 	ds.cat.databases = append(ds.cat.databases, d)
 	ds.cat.addOffer(offer)
+	ds.mu.Unlock()
+	ds.door.catalogWatch.Notify()
 	return d, nil
 }
 
@@ -176,7 +178,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	ds.cat.databases = work.Without(ds.cat.databases, d)
 	ds.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
 	ds.mu.Unlock()
-	ds.door.subscribers.Notify()
+	ds.door.catalogWatch.Notify()
 	ds.eraseAll(ctx, containers)
 	return nil
 }
@@ -187,9 +189,9 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 	if len(containers) == 0 {
 		return fn()
 	}
-	return containers[0].change(ctx, func(st containerState, _ int64) (containerState, error) {
+	return containers[0].change(ctx, func(st container.State, _ int64) (container.State, error) {
 		err := closeAll(ctx, containers[1:], fn)
-		st.dropped = true
+		st.Dropped = true
 		return st, err
 	})
 }
@@ -208,8 +210,8 @@ func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 // highest returns the highest LSN that a client can have seen of the containers' ranges.
 func highest(containers []*Container) (high uint64) {
 	for _, c := range containers {
-		for _, s := range c.state.Load().ranges {
-			high = max(high, c.ds.eng.Horizon(s.scope))
+		for _, s := range c.state.Load().Ranges {
+			high = max(high, c.ds.eng.Horizon(s.Scope))
 		}
 	}
 	return high

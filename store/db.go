@@ -26,10 +26,10 @@ type DB struct {
 	dataset atomic.Pointer[dataset]
 
 	// The following fields survive restores.
-	heavy       *work.Heavy
-	memory      *Memory
-	temp        *spill.Dir    // nil if there is no such folder
-	subscribers host.Notifier // notified when the subscriptions change: see Subscriptions
+	heavy        *work.Heavy
+	memory       *Memory
+	temp         *spill.Dir    // nil if there is no such folder
+	catalogWatch host.Notifier // see CatalogChanged
 	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It applies to containers
 	// created from then on. The value that applied to a container is stored in its record.
 	backup atomic.Bool
@@ -108,11 +108,6 @@ func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live(
 // live returns the present dataset.
 func (db *DB) live() *dataset { return db.dataset.Load() }
 
-func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
-
-// never is a second that never comes.
-const never = view.Never
-
 // Memory returns the budget that all requests to the store share, also after a restore.
 func (db *DB) Memory() *Memory {
 	if db.memory == nil { // the DB was never opened
@@ -130,3 +125,8 @@ func (db *DB) LongWork() int {
 	}
 	return db.heavy.Most
 }
+
+func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
+
+// never is a second that never comes.
+const never = view.Never

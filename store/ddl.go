@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -29,7 +30,7 @@ func (d *Database) Container(id string) (*Container, error) {
 	d.ds.mu.RLock()
 	c := d.byName[id]
 	d.ds.mu.RUnlock()
-	if c == nil || c.state.Load().dropped { // dropped by another store, not removed here yet
+	if c == nil || c.state.Load().Dropped { // dropped by another store, not removed here yet
 		return nil, value.NotFound("container", id)
 	}
 	return c, nil
@@ -44,7 +45,7 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	d.ds.mu.RLock()
 	defer d.ds.mu.RUnlock()
 	for _, c := range d.containers {
-		if c.RID() == rid && !c.state.Load().dropped {
+		if c.RID() == rid && !c.state.Load().Dropped {
 			return c, nil
 		}
 	}
@@ -108,8 +109,8 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	if err != nil {
 		return nil, classify.ToFault(err)
 	}
-	c.state.Load().version = firstVersion // nobody else has the container yet
-	c.note(markSettings, rec.TS)
+	c.state.Load().Version = container.FirstVersion // nobody else has the container yet
+	c.note(container.MarkSettings, rec.TS)
 	db.publish(c, offer)
 	return c, nil
 }
@@ -136,6 +137,7 @@ func (ds *dataset) publish(c *Container, offer *record.Offer) {
 	ds.cat.add(c)
 	ds.cat.addOffer(offer)
 	ds.mu.Unlock()
+	ds.door.catalogWatch.Notify()
 	c.lintDefault()
 }
 
@@ -146,7 +148,7 @@ func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, r
 	db := d.ds
 	rec = record.Container{
 		CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
-		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.door.backup.Load(),
+		Spec: spec.AppendJSON(nil), Recent: container.KeepsRecency(spec), Backup: db.door.backup.Load(),
 		Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 		Basis:  definition.PathKey(spec.TTLPropertyPath), Ranges: ranges,
 	}
@@ -156,7 +158,7 @@ func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, r
 	}
 	beginAbove(txn, rec)
 	for _, r := range rec.Ranges {
-		txn.SetMark(layout.SlotScope(rec.CID, r.Slot), db.ownMark(firstVersion))
+		txn.SetMark(layout.SlotScope(rec.CID, r.Slot), db.ownMark(container.FirstVersion))
 	}
 	return rec, nil
 }
@@ -181,8 +183,8 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // 0, or the number that the throughput needs if both are 0. A container that shares its database's
 // throughput then has one.
 func (ds *dataset) newRanges(
-	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64,
-) []record.Range {
+	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool,
+	now int64) []record.Range {
 	if n == 0 {
 		n = ds.opts.Ranges
 	}
@@ -218,7 +220,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 	if err := c.againLocked(ctx, func() error { return c.replaceSpec(ctx, spec, o) }); err != nil {
 		return nil, err
 	}
-	raise(&c.used, c.moment())
+	container.Raise(&c.used, c.moment())
 	db.in.WakeReaper()
 	db.reindexer.Wake()
 	c.lintDefault()
@@ -231,7 +233,7 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 	if err := value.CheckIfMatch(o.IfMatch, c.Info().ETag); err != nil {
 		return err
 	}
-	old := c.state.Load().spec
+	old := c.state.Load().Spec
 	if err := spec.CheckReplace(old); err != nil {
 		return err
 	}
@@ -240,28 +242,28 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 	if err := spec.ValidateRest(); err != nil {
 		return err
 	}
-	return c.change(ctx, func(st containerState, now int64) (containerState, error) {
+	return c.change(ctx, func(st container.State, now int64) (container.State, error) {
 		next := st
-		next.spec, next.vectors = spec, spec.Vectors()
-		next.rec.TS = now
-		next.rec.Spec = spec.AppendJSON(nil)
-		st.setPolicy(&next, now)
+		next.Spec, next.Vectors = spec, spec.Vectors()
+		next.Rec.TS = now
+		next.Rec.Spec = spec.AppendJSON(nil)
+		st.SetPolicy(&next, now)
 		if err := c.changeIndex(ctx, &next, &st); err != nil {
 			return st, err
 		}
 		switchFeed := switchVersions(&st, &next, now)
 		err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
-			if err := st.checkEmpty(t, &next); err != nil {
+			if err := st.CheckEmpty(t, &next); err != nil {
 				return err
 			}
-			next.rec.LSN = t.NextLSN(host.CatalogScope())
+			next.Rec.LSN = t.NextLSN(host.CatalogScope())
 			switchFeed(t)
-			return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
+			return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.Rec)
 		})
-		for _, s := range st.ranges {
-			s.rescan.Store(true)
-			if err == nil && next.rec.IndexRound != st.rec.IndexRound {
-				s.reindexed.Store(0)
+		for _, s := range st.Ranges {
+			s.Rescan.Store(true)
+			if err == nil && next.Rec.IndexRound != st.Rec.IndexRound {
+				s.Reindexed.Store(0)
 			}
 		}
 		return next, err
@@ -308,7 +310,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 	db.mu.Lock()
 	db.cat.removeContainer(c)
 	db.mu.Unlock()
-	db.door.subscribers.Notify()
+	db.door.catalogWatch.Notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
 }

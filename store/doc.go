@@ -97,14 +97,13 @@
 //
 // # Structure
 //
-// operation.go has the two halves of a write: prepare checks it before any lock is taken, apply carries it
-// out in a transaction. A single write, a batch (batch.go), a patch (patch.go) and a script all use them.
+// Package store/internal/container has the state of a container as plain values. Package
+// store/internal/transaction has the two halves of a write: Prepare checks it before any lock is taken, Apply
+// carries it out in a transaction. A single write, a batch (batch.go), a patch (patch.go), a script and the
+// reaper all use them. So an item, its feed entry, its deadline and its unique keys stay consistent.
 //
-// Package store/internal/layout encodes every key. tx.go holds the only two functions that write the keys
-// of items: put and del. Requests, batches and the reaper all use these two, so that an item, its feed
-// entry, its deadline and its unique keys stay consistent. Package store/internal/view defines which keys
-// an item has, so that readers use the same definition. Check (store/internal/check) verifies the
-// consistency.
+// Package store/internal/layout encodes every key. Package store/internal/view defines which keys an item
+// has, so that readers use the same definition. Check (store/internal/check) verifies the consistency.
 //
 // The catalog is small and kept in memory as a whole. It changes under one lock, on disk first. Its records
 // are defined by package store/internal/record. Users, permissions, client encryption keys and scripts are

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -9,9 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Expirations returns up to limit entries (0: 100) of the container's log of expiries that follow a
@@ -27,19 +30,20 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 		return ExpirationsPage{}, err
 	}
 	var r feed.LogReader
-	err = c.withSources(ctx, Scope{}, func(sp *scan.Span, sources []*scan.Source, _ []*partition) error {
-		r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
-			Share: max(1, PageLimit(limit)/len(sources))}
-		for i, src := range sources {
-			r.At[i] = from.Of(src.Range)
-		}
-		for i, src := range sources {
-			if err := r.Fill(src, i); err != nil {
-				return err
+	err = c.withSources(ctx, Scope{},
+		func(sp *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+			r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
+				Share: max(1, PageLimit(limit)/len(sources))}
+			for i, src := range sources {
+				r.At[i] = from.Of(src.Range)
 			}
-		}
-		return nil
-	})
+			for i, src := range sources {
+				if err := r.Fill(src, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	if err != nil {
 		return ExpirationsPage{}, err
 	}
@@ -52,11 +56,12 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	var sp *scan.Span
-	var ranges []*partition
-	err := c.withSources(ctx, Scope{}, func(s *scan.Span, sources []*scan.Source, in []*partition) error {
-		sp, ranges = s, in
-		return feed.KeepsLog(sources[0].State)
-	})
+	var ranges []*container.Partition
+	err := c.withSources(ctx, Scope{},
+		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
+			sp, ranges = s, in
+			return feed.KeepsLog(sources[0].State)
+		})
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +75,7 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 // ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container
 // has changed or been dropped. To follow the log, take the channel, call Expirations, and wait for the
 // channel if there are no entries.
-func (c *Container) ExpirationsChanged() <-chan struct{} { return c.expirySubscribers.Changed() }
+func (c *Container) ExpirationsChanged() <-chan struct{} { return c.await(&c.expirySubscribers) }
 
 // Subscription is either a webhook of a container, which receives its log of expiries, or a queue or topic,
 // which receives its change feed.
@@ -84,9 +89,17 @@ type Subscription struct {
 // it is the URL.
 func (s Subscription) Name() string {
 	if s.ChangesTo != "" {
-		return changesPrefix + s.ChangesTo
+		return container.ChangesPrefix + s.ChangesTo
 	}
 	return s.URL
+}
+
+// WhileDelivering runs deliver while this server is the one that sends the subscription's events, until ctx
+// ends. Of several servers that share the data one does; if it stops, another one continues behind the
+// confirmed position. The context of deliver ends when the server must stop.
+func (s Subscription) WhileDelivering(ctx context.Context, deliver func(ctx context.Context)) {
+	c := s.Container
+	c.ds.in.WhileLeased(ctx, fmt.Sprintf("delivery/%x/%s", c.cid, s.Name()), deliver)
 }
 
 // Subscriptions returns the webhooks of all containers, and the queues and topics that receive their
@@ -97,11 +110,11 @@ func (ds *dataset) subscriptions() (list []Subscription) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
-		if st := c.state.Load(); !st.dropped {
-			for _, w := range st.webhooks() {
+		if st := c.state.Load(); !st.Dropped {
+			for _, w := range st.Webhooks() {
 				list = append(list, Subscription{Container: c, Webhook: w})
 			}
-			if to := st.rec.Settings.ChangesTo; to != "" {
+			if to := st.Rec.Settings.ChangesTo; to != "" {
 				list = append(list, Subscription{Container: c, ChangesTo: to})
 			}
 		}
@@ -109,8 +122,9 @@ func (ds *dataset) subscriptions() (list []Subscription) {
 	return list
 }
 
-// SubscriptionsChanged returns a channel that is closed when the result of Subscriptions may have changed.
-func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.Changed() }
+// CatalogChanged returns a channel that is closed when the result of Subscriptions, or what databases and
+// containers exist, may have changed.
+func (db *DB) CatalogChanged() <-chan struct{} { return db.catalogWatch.Changed() }
 
 // Confirmed returns the position up to which a subscriber has confirmed its events; name is its
 // Subscription.Name. Before its first confirmation the position is "", and all events are sent from the
@@ -144,18 +158,18 @@ func (c *Container) confirm(ctx context.Context, name, position string) error {
 	if err := c.hasSubscriber(st, name); err != nil {
 		return err
 	}
-	_, err = c.ds.eng.Update(ctx, [][]byte{st.ranges[0].scope}, func(t engine.Txn) error {
-		if err := st.current(t.Mark(st.ranges[0].scope)); err != nil {
+	_, err = c.ds.eng.Update(ctx, [][]byte{st.Ranges[0].Scope}, func(t engine.Txn) error {
+		if err := st.Current(t.Mark(st.Ranges[0].Scope)); err != nil {
 			return err
 		}
-		setConfirmed(t, c.cid, name, position)
+		transaction.SetConfirmed(t, c.cid, name, position)
 		return nil
 	})
 	return classify.ToFault(err)
 }
 
-func (c *Container) hasSubscriber(st *containerState, name string) error {
-	if slices.Contains(st.subscribers(), name) {
+func (c *Container) hasSubscriber(st *container.State, name string) error {
+	if slices.Contains(st.Subscribers(), name) {
 		return nil
 	}
 	return fault.New(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+name+"'.")

@@ -9,35 +9,26 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Expiry sinks: the items that expire in a container can be moved somewhere else, in the transaction that
 // purges them. One kind of sink is the archive, a container of the same database (archive.go). Other kinds
 // belong to other tenants of the host, which finds them by kind and name.
 
-// moves reports whether a ghost is to be moved to the expiry sink before it is purged.
-func (st *containerState) moves(ghost *stored) bool {
-	none := definition.ExpirySink{}
-	if st.rec.Settings.ExpirySink() == none || st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
-		return false
-	}
-	at, ok := st.policy().ExpiresAt(st.life(ghost))
-	return ok && at >= st.rec.MovesSince
-}
-
 // expirySink is an expiry sink's part in one purge of a container, as host.SinkTx is for other tenants. It
 // is created when the locks of both sides are held.
 type expirySink interface {
 	// scopes returns the additional scopes that are written when the expired items among the candidates are
 	// moved.
-	scopes(ctx context.Context, s *partition, batch []sweep.Candidate) ([][]byte, error)
+	scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) ([][]byte, error)
 	// begin begins the sink's part of transaction t, which has these scopes. A repeated transaction calls
 	// it again.
-	begin(t *tx) error
+	begin(t *transaction.Tx) error
 	// take moves a ghost to the sink. It returns false if that needs a scope which the transaction lacks.
-	take(ghost *stored) (taken bool, err error)
+	take(ghost *transaction.Stored) (taken bool, err error)
 	// finish ends the sink's part: no more ghosts follow.
 	finish()
 	// leave releases the locks of both sides. committed reports whether the transaction was committed.
@@ -45,9 +36,9 @@ type expirySink interface {
 }
 
 // enterToPurge takes the locks of a purge: the container's gate, shared, and those of its expiry sink.
-func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h expirySink, err error) {
+func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h expirySink, err error) {
 	for {
-		to := c.state.Load().rec.Settings.ExpirySink()
+		to := c.state.Load().Rec.Settings.ExpirySink()
 		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
@@ -57,7 +48,7 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h exp
 		default:
 			st, h, err = c.enterWithOther(ctx, to)
 		}
-		if err != nil || st.rec.Settings.ExpirySink() == to {
+		if err != nil || st.Rec.Settings.ExpirySink() == to {
 			return st, h, err
 		}
 		h.leave(false) // the settings have changed meanwhile
@@ -66,28 +57,12 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h exp
 
 // withMoved calls fn, in a view, with the candidates that have expired and are to be moved. It does not
 // call fn if there are none.
-func (c *Container) withMoved(ctx context.Context, st *containerState, s *partition, batch []sweep.Candidate,
-	fn func(r engine.Reader, items []*stored) error) error {
+func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition,
+	batch []sweep.Candidate, fn func(r engine.Reader, items []*transaction.Stored) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
-		var items []*stored
-		for _, cand := range batch {
-			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.RID))
-			if isAbsent(err) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			item, err := c.decode(cand.RID, v)
-			if err != nil {
-				return err
-			}
-			if st.expired(&item.head, item.body, c.moment()) && st.moves(item) {
-				items = append(items, item)
-			}
-		}
-		if len(items) == 0 {
-			return nil
+		items, err := c.items.Moved(r, st, s, batch, c.moment())
+		if err != nil || len(items) == 0 {
+			return err
 		}
 		return fn(r, items)
 	})
@@ -96,31 +71,36 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *partit
 // noSink is the expiry sink of a container whose settings have none.
 type noSink struct{ c *Container }
 
-func (noSink) scopes(context.Context, *partition, []sweep.Candidate) ([][]byte, error) {
+func (noSink) scopes(context.Context, *container.Partition, []sweep.Candidate) ([][]byte, error) {
 	return nil, nil
 }
-func (noSink) begin(*tx) error            { return nil }
-func (noSink) take(*stored) (bool, error) { return true, nil }
-func (noSink) finish()                    {}
-func (h noSink) leave(bool)               { h.c.leave() }
+func (noSink) begin(*transaction.Tx) error            { return nil }
+func (noSink) take(*transaction.Stored) (bool, error) { return true, nil }
+func (noSink) finish()                                {}
+func (h noSink) leave(bool)                           { h.c.leave() }
 
 // tenantSink is an expiry sink that belongs to another tenant.
 type tenantSink struct {
 	host.SinkTx
 	c     *Container
-	st    *containerState
+	st    *container.State
 	taken int // number of ghosts taken in the transaction
 }
 
 // enterWithOther takes the container's gate and the expiry sink's locks, in the order of their tenants.
-func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*containerState,
+func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*container.State,
 	expirySink, error) {
 	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
-			Code:    fault.CodeUnavailable,
-			Message: fmt.Sprintf("The %s '%s', the expiry sink of '%s', is missing.", to.Kind, to.Name, c.name),
-			Hint:    "clear onExpire in the container's settings", Err: err,
+			Code: fault.CodeUnavailable,
+			Message: fmt.Sprintf(
+				"The %s '%s', the expiry sink of '%s', is missing.",
+				to.Kind,
+				to.Name,
+				c.name,
+			),
+			Hint: "clear onExpire in the container's settings", Err: err,
 		}
 	}
 	h := &tenantSink{c: c}
@@ -145,15 +125,15 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 }
 
 // dead returns a ghost in the form in which the expiry sink receives it.
-func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
-	at, _ := h.st.policy().ExpiresAt(h.st.life(ghost))
+func (h *tenantSink) dead(ghost *transaction.Stored) host.ExpiredItem {
+	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
-	return host.ExpiredItem{From: from, ID: ghost.id, Body: ghost.body, ExpiredAt: time.Unix(at, 0)}
+	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []sweep.Candidate) (scopes [][]byte,
-	err error) {
-	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
+func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (
+	scopes [][]byte, err error) {
+	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		dead := make([]host.ExpiredItem, len(items))
 		for i, item := range items {
 			dead[i] = h.dead(item)
@@ -164,7 +144,7 @@ func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []sweep.Can
 	return scopes, err
 }
 
-func (h *tenantSink) begin(t *tx) error {
+func (h *tenantSink) begin(t *transaction.Tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
 	return nil
@@ -172,13 +152,13 @@ func (h *tenantSink) begin(t *tx) error {
 
 // take is expirySink.take. If the sink refuses even the first ghost, no other transaction would succeed
 // either, and the purge fails.
-func (h *tenantSink) take(ghost *stored) (taken bool, err error) {
+func (h *tenantSink) take(ghost *transaction.Stored) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:
 		h.taken++
 	case err == nil && h.taken == 0:
-		to := h.st.rec.Settings.ExpirySink()
+		to := h.st.Rec.Settings.ExpirySink()
 		err = fault.New(fault.CodeUnavailable,
 			fmt.Sprintf("The %s '%s' does not take what expires in the container '%s'.",
 				to.Kind, to.Name, h.c.name))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -26,14 +27,14 @@ func (c *Container) Highest() uint64 { return highest([]*Container{c}) }
 // StoredIDs are the ids of all items that lie in the container, dead or alive.
 func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 	err = c.ds.eng.View(ctx, func(r engine.Reader) error {
-		for _, s := range c.state.Load().ranges {
-			it := r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)
+		for _, s := range c.state.Load().Ranges {
+			it := r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
 			for it.Next() {
-				item, err := c.decode(layout.KeyRID(it.Key()), it.Value())
+				item, err := c.items.Decode(layout.KeyRID(it.Key()), it.Value())
 				if err != nil {
 					return errors.Join(err, it.Close())
 				}
-				ids = append(ids, item.id)
+				ids = append(ids, item.ID)
 			}
 			if err := it.Close(); err != nil {
 				return err
@@ -47,8 +48,8 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 // Reopened gives the container the expiry sink back that it had before the store was opened anew: it is not
 // stored.
 func (c *Container) Reopened(ctx context.Context, kind, name string) error {
-	return c.change(ctx, func(st containerState, _ int64) (containerState, error) {
-		st.rec.Settings.OnExpire = &definition.OnExpire{Sink: definition.ExpirySink{Kind: kind, Name: name}}
+	return c.change(ctx, func(st container.State, _ int64) (container.State, error) {
+		st.Rec.Settings.OnExpire = &definition.OnExpire{Sink: definition.ExpirySink{Kind: kind, Name: name}}
 		return st, nil
 	})
 }

@@ -45,15 +45,16 @@ func TestExplainItem(t *testing.T) {
 		"off": {``, func(b *bench) { b.mortal("a", 0) }, "live off 0 never",
 			"It does not expire: the container's time to live is off."},
 		"off, own ttl": {``, func(b *bench) { b.mortal("a", 7) }, "live off 0 never",
-			"It does not expire: its own ttl of 7 has no effect, since"},
+			"It does not expire: its own ttl of 7s has no effect, since"},
 		"off, own -1": {``, func(b *bench) { b.mortal("a", -1) }, "live item -1 never",
 			"It does not expire: its own ttl is -1."},
 		"-1": {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 0) },
 			"live container -1 never", "the container's default is -1."},
 		"-1, own ttl": {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 7) }, "live item 7 7 7",
-			"It expires in 7 s, at 2023-11-14T22:13:27Z: its own ttl is 7 s from its last write at 2023-11-14T22:13:20Z."},
+			"It expires in 7s, at 2023-11-14T22:13:27Z: its own ttl is 7s from its last write at " +
+				"2023-11-14T22:13:20Z."},
 		"n": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(4) },
-			"live container 9 9 5", "It expires in 5 s, at"},
+			"live container 9 9 5", "It expires in 5s, at"},
 		"n, own -1": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", -1) }, "live item -1 never",
 			""},
 		"n, longer": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 90); b.pass(9) },
@@ -75,7 +76,8 @@ func TestExplainItem(t *testing.T) {
 				b.leaseFor("a",
 					30)
 				b.pass(10)
-			}, "live lease 9 30 20", "It expires in 20 s, at 2023-11-14T22:13:50Z: a lease suspends its expiry until 2023-11-14T22:13:50Z."},
+			}, "live lease 9 30 20", "It expires in 20s, at 2023-11-14T22:13:50Z: a lease suspends its " +
+				"expiry until 2023-11-14T22:13:50Z."},
 		"lease too short": {`"defaultTtl":90`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30) },
 			"live container 90 90 90", ""},
 		"lease over": {`"defaultTtl":9`,

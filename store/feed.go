@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -36,27 +37,28 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	}
 	f := feed.Reader{Owner: (*itemOwner)(c), Mode: req.Mode, Start: req.Start, Limit: PageLimit(req.MaxItems)}
 	var sp *scan.Span
-	var ranges []*partition
-	var served *partition
+	var ranges []*container.Partition
+	var served *container.Partition
 	var at []uint64
-	err = c.withSources(ctx, req.Scope, func(s *scan.Span, sources []*scan.Source, in []*partition) error {
-		sp, ranges, at = s, in, make([]uint64, len(sources))
-		for i, src := range sources {
-			at[i] = from.Of(src.Range)
-			if !f.Full() {
-				served = in[i]
-				err := c.checkSession(served, req.Session)
-				if err == nil {
-					at[i], err = f.Fill(src, at[i])
+	err = c.withSources(ctx, req.Scope,
+		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
+			sp, ranges, at = s, in, make([]uint64, len(sources))
+			for i, src := range sources {
+				at[i] = from.Of(src.Range)
+				if !f.Full() {
+					served = in[i]
+					err := c.checkSession(served, req.Session)
+					if err == nil {
+						at[i], err = f.Fill(src, at[i])
+					}
+					if err != nil {
+						return err
+					}
 				}
-				if err != nil {
-					return err
-				}
+				src.Seen = at[i]
 			}
-			src.Seen = at[i]
-		}
-		return nil
-	})
+			return nil
+		})
 	if err == nil && req.Start.Now {
 		// All changes made before this call are durable by now.
 		for i, s := range ranges {

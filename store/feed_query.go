@@ -24,7 +24,7 @@ type ChangesQueryPage struct {
 // invalid query, or one with other clauses. The other errors are those of Changes.
 func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage,
 	Receipt, error) {
-	info := c.queryInfo(c.state.Load())
+	info := c.items.QueryInfo(c.state.Load())
 	info.Index, info.Lenient = nil, true
 	plan, err := query.Prepare(q.Text, q.Parameters, info)
 	if err == nil && !plan.Streamable() {

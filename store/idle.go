@@ -8,8 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // Containers that delete themselves when nobody uses them.
@@ -32,8 +34,8 @@ const usePromise = 60
 // and record the use for AutoDeleteOnIdle.
 func (c *Container) beginUse() {
 	c.ds.in.Enter()
-	if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
-		raise(&c.used, c.moment())
+	if c.state.Load().Rec.Settings.AutoDeleteOnIdle > 0 {
+		container.Raise(&c.used, c.moment())
 	}
 }
 
@@ -44,7 +46,7 @@ var errInUse = errors.New("the container was used meanwhile")
 
 // idle reports whether the container has not been used for AutoDeleteOnIdle seconds.
 func (c *Container) idle() bool {
-	limit := int64(c.state.Load().rec.Settings.AutoDeleteOnIdle)
+	limit := int64(c.state.Load().Rec.Settings.AutoDeleteOnIdle)
 	return limit > 0 && c.moment()-c.used.Load() >= limit
 }
 
@@ -55,7 +57,7 @@ func (ds *dataset) tendIdle(ctx context.Context) error {
 	var timed []*Container
 	ds.mu.RLock()
 	for _, c := range ds.cat.containers {
-		if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
+		if c.state.Load().Rec.Settings.AutoDeleteOnIdle > 0 {
 			timed = append(timed, c)
 		}
 	}
@@ -111,7 +113,7 @@ func (c *Container) loadUse(r engine.Reader) error {
 		return err
 	}
 	if n, ok := layout.NumberOf(v); ok && int64(n) != c.usedKept { // else this store has written it
-		raise(&c.used, int64(n))
+		container.Raise(&c.used, int64(n))
 		c.usedKept = int64(n)
 	}
 	return nil
@@ -123,12 +125,12 @@ func (c *Container) usedElsewhere(ctx context.Context) error {
 		if err := c.loadUse(r); err != nil {
 			return err
 		}
-		for _, s := range c.state.Load().ranges {
+		for _, s := range c.state.Load().Ranges {
 			last, err := c.loadMoments(r, s)
 			if err != nil {
 				return err
 			}
-			raise(&c.used, last)
+			container.Raise(&c.used, last)
 		}
 		return nil
 	})
@@ -148,7 +150,7 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 		if err != nil || rec.CID != c.cid {
 			return err
 		}
-		setUsed(t, c.cid, until)
+		transaction.SetUsed(t, c.cid, until)
 		if relaxed {
 			t.Relax()
 		}
@@ -168,7 +170,7 @@ func (ds *dataset) keepUses(ctx context.Context) error {
 	var errs []error
 	for _, c := range containers {
 		st := c.state.Load()
-		if used := c.used.Load(); st.rec.Settings.AutoDeleteOnIdle > 0 && !st.dropped && used != c.usedKept {
+		if used := c.used.Load(); st.Rec.Settings.AutoDeleteOnIdle > 0 && !st.Dropped && used != c.usedKept {
 			errs = append(errs, c.keepUse(ctx, used, false))
 		}
 	}

@@ -23,14 +23,3 @@ func (c *Container) Import(ctx context.Context, pk definition.PartitionKey, body
 	o ImportOptions) (Item, Receipt, error) {
 	return c.Upsert(ctx, pk, body, WriteOptions{Import: &o})
 }
-
-// date sets the _ts of an imported item; put sets that of all others.
-func (t *tx) date(p *prepared) (err error) {
-	if o := p.options.Import; o != nil {
-		p.item.dated = true
-		l := p.item.head.Life
-		l.Base, l.Based = t.st.lives.Basis.Of(p.item.body)
-		p.item.head.Life.TS, err = o.WrittenAt(t.st.policy(), l, t.now)
-	}
-	return err
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
@@ -121,7 +122,7 @@ func BenchmarkReplaceBy(b *testing.B) {
 func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	b.Helper()
 	err := c.withSources(context.Background(), Scope{},
-		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
 			fn(sources[0])
 			return nil
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // A lease keeps one item from expiring for a time, without writing a new version: neither _ts nor the etag
@@ -55,14 +56,14 @@ func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey
 // lease sets the end of an item's lease to until of the present second; 0 removes it.
 func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string,
 	until func(now int64) int64) error {
-	p, err := c.address(pk, Operation{Kind: OperationRead, ID: id})
+	p, err := c.items.Address(c.state.Load(), pk, Operation{Kind: OperationRead, ID: id})
 	if err != nil {
 		return err
 	}
-	_, err = c.update(ctx, p.itemLocation, func(t *tx) error {
-		item, err := t.mustFind(p.itemLocation)
+	_, err = c.update(ctx, p.Location, func(t *transaction.Tx) error {
+		item, err := t.MustFind(p.Location)
 		if err == nil {
-			t.setLease(item, until(t.now))
+			t.SetLease(item, until(t.Now))
 		}
 		return err
 	})

@@ -2,13 +2,15 @@ package store
 
 import (
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/lint"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
-func (c *Container) lintItem(st *containerState, p *prepared) definition.Lint {
-	item := p.item.plain()
-	found := lint.Life(st.policy().Default, &item, &st.lives.Basis, st.vectors)
+func (c *Container) lintItem(st *container.State, p *transaction.Prepared) definition.Lint {
+	item := &p.Item.Item
+	found := lint.Life(st.Policy().Default, item, &st.Lives.Basis, st.Vectors)
 	if found != 0 {
 		c.noteLint(found, &lint.Case{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
 			TTL: item.Head.Life.Own, At: item.Head.Life.TS})
@@ -16,12 +18,13 @@ func (c *Container) lintItem(st *containerState, p *prepared) definition.Lint {
 	return found
 }
 
-// lintRefused counts a document that is refused because its ttl is null. Its rule is logged once: clients
-// that write null mean no value, and all of their documents are refused.
-func (c *Container) lintRefused(id string, body, token []byte) {
+// Refused implements transaction.Host. It counts a document that is refused because its ttl is null. The rule
+// is logged once: clients that write null mean no value, and all of their documents are refused.
+func (c *itemOwner) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
-		c.noteLint(definition.LintNull,
-			&lint.Case{Key: Key{Partition: c.def.Extract(body), ID: id}, At: c.moment()})
+		of := (*Container)(c)
+		of.noteLint(definition.LintNull,
+			&lint.Case{Key: Key{Partition: c.def.Extract(body), ID: id}, At: of.moment()})
 	}
 }
 
@@ -35,7 +38,7 @@ func (c *Container) noteLint(found definition.Lint, last *lint.Case) {
 
 // lintDefault logs a warning if the default time to live is unusual.
 func (c *Container) lintDefault() {
-	spec := c.state.Load().spec
+	spec := c.state.Load().Spec
 	if found := spec.Lint(); found != 0 {
 		c.ds.opts.Logger.Warn(found.Text(), "rule", found.String(), "database", c.d.ID(), "container", c.name,
 			"defaultTtl", int64(spec.DefaultTTL))

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -66,7 +67,7 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	p := pager{c: c, limit: PageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
 	err := c.withSources(ctx, o.Scope,
-		func(sp *scan.Span, sources []*scan.Source, ranges []*partition) error {
+		func(sp *scan.Span, sources []*scan.Source, ranges []*container.Partition) error {
 			spans := sp.Spans()
 			from, err := scan.ParseContinuation(o.Continuation, sp, spans)
 			for i, src := range sources {
@@ -105,7 +106,7 @@ type pager struct {
 	bytes   int
 	last    uint64 // rid of the last item
 	more    bool   // another page follows
-	served  *partition
+	served  *container.Partition
 }
 
 // fill adds the items of one range that follow a rid.

@@ -59,7 +59,7 @@ func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
 	clock.Set(time.Unix(1_000_010, 0))
 	_, err := c.ds.eng.Update(t.Context(), [][]byte{host.CatalogScope()}, func(txn engine.Txn) error {
 		st := c.state.Load()
-		rec, spec := st.rec, st.spec
+		rec, spec := st.Rec, st.Spec
 		spec.TTLPropertyPath = "/base"
 		rec.Spec = spec.AppendJSON(nil)
 		return host.SetRecord(txn, layout.ContainerKey(c.d.rec.Num, c.name), rec)
@@ -84,7 +84,7 @@ func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
 		if err := db.IndexNow(t.Context()); err != nil {
 			t.Error(err)
 		}
-		rec := c.state.Load().rec
+		rec := c.state.Load().Rec
 		if rec.Basis != "/base" || len(rec.Eras) != 0 || c.Info().Spec.TTLPropertyPath != "/base" {
 			t.Errorf("the record is %+v", rec)
 		}

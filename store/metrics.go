@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
@@ -70,18 +71,18 @@ func (ds *dataset) metrics(ctx context.Context) (Metrics, error) {
 
 func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 	m := ContainerMetrics{Database: c.d.ID(), Container: c.name, Purged: c.purged.Load()}
-	err := c.inspect(ctx, func(state *view.State, st *containerState, r engine.Reader) error {
+	err := c.inspect(ctx, func(state *view.State, st *container.State, r engine.Reader) error {
 		now := state.Now
 		m.Now = now
-		p := st.policy()
-		for i, s := range st.ranges {
+		p := st.Policy()
+		for i, s := range st.Ranges {
 			b, err := inspect.Ghosts(state, &state.Ranges[i], r, backlogLimit)
 			if err != nil {
 				return err
 			}
 			m.Backlog.Items += b.Items
 			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
-			l := sweep.NewLook(p, s.scope, &s.Passes, now, 0)
+			l := sweep.NewLook(p, s.Scope, &s.Passes, now, 0)
 			if err := l.NextExpiry(r); err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ type ReaperState struct {
 // purged.
 func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
 	s := ReaperState{
-		Paused: c.reaping.paused.Load(), AllPaused: c.ds.in.ReaperPaused(), Purged: c.purged.Load(),
+		Paused: c.paused(), AllPaused: c.ds.in.ReaperPaused(), Purged: c.purged.Load(),
 	}
 	if r := c.Settings().Reaper; r != nil {
 		s.Settings = *r

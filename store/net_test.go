@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -29,7 +30,7 @@ func TestReaperComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweep()
-	g.c.state.Load().ranges[0].Passes.Restart(g.c.moment() + 1000)
+	g.c.state.Load().Ranges[0].Passes.Restart(g.c.moment() + 1000)
 	g.clock.Advance(10 * time.Second)
 	if n := sweep(); n != 0 {
 		t.Fatalf("%d purged, where the reaper was to have passed the item by", n)
@@ -65,8 +66,8 @@ func TestCeilingOfASecondTry(t *testing.T) {
 	}
 	givenUp := errors.New("given up")
 	for _, try := range []error{givenUp, nil} {
-		_, err := g.c.update(t.Context(), p.itemLocation, func(t *tx) error {
-			if out := t.apply(p); out.Err != nil {
+		_, err := g.c.update(t.Context(), p.Location, func(t *transaction.Tx) error {
+			if out := t.Apply(p); out.Err != nil {
 				return out.Err
 			}
 			return try

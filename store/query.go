@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -51,8 +52,8 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	}
 	for {
 		st := c.state.Load()
-		info := func() query.Info { return c.queryInfo(st) }
-		plan, err := c.plans.Plan(q.Text, q.Parameters, st.terms, info)
+		info := func() query.Info { return c.items.QueryInfo(st) }
+		plan, err := c.plans.Plan(q.Text, q.Parameters, st.Terms, info)
 		if err != nil && c.outdated(ctx, st) {
 			continue
 		}
@@ -83,8 +84,8 @@ func (*CrossPartitionError) Error() string {
 var errStale = errors.New("the plan is stale")
 
 // run makes one page with a plan that was made for state st.
-func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage,
-	Receipt, error) {
+func (c *Container) run(ctx context.Context, st *container.State, plan *query.Plan, q QueryRequest) (
+	QueryPage, Receipt, error) {
 	scope, over, err := c.reach(st, plan, q)
 	if err != nil {
 		return QueryPage{}, c.refused(), err
@@ -140,46 +141,46 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 
 // runIn makes one page of the rows in a scope. served is the last range that was read, nil if there was
 // none. The error is errStale if the plan is.
-func (c *Container) runIn(
-	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
-) (page query.Page, served *partition, err error) {
+func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan, scope Scope,
+	session []SessionPosition, o query.RunOptions) (page query.Page, served *container.Partition, err error) {
 	stale := false
-	err = c.withSources(ctx, scope, func(sp *scan.Span, sources []*scan.Source, ranges []*partition) error {
-		list := make([]query.Source, len(sources))
-		for i, src := range sources {
-			if stale = src.State.Terms != st.terms; stale {
-				return nil
+	err = c.withSources(ctx, scope,
+		func(sp *scan.Span, sources []*scan.Source, ranges []*container.Partition) error {
+			list := make([]query.Source, len(sources))
+			for i, src := range sources {
+				if stale = src.State.Terms != st.Terms; stale {
+					return nil
+				}
+				if err := c.checkSession(ranges[i], session); err != nil {
+					return err
+				}
+				list[i], served = src, ranges[i]
 			}
-			if err := c.checkSession(ranges[i], session); err != nil {
+			if len(list) == 0 {
+				return nil // the bounds contain no range
+			}
+			watch := c.ds.pageWatch(ctx)
+			env := query.NewEnv(c.queryTime, watch.Elapsed)
+			env.Limit = watch.Limit
+			heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
+			defer heavy.Leave()
+			defer c.ds.door.memory.Lend(&env)()
+			env.Turn, env.Temp = heavy.Turn, c.ds.door.temp
+			// The state that the page before has left can be used only once, so the run must not be repeated.
+			heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
+			udfs := c.scripts().Functions(ctx)
+			defer udfs.Close()
+			env.UDF = udfs.Call
+			if o.Budget <= 0 || o.Budget > watch.Budget {
+				o.Budget = watch.Budget
+			}
+			sources[0].Watch.Budget = o.Budget // shared by all sources: scans of expired items end with the page
+			o.Scope, o.Spans, o.Memory = sp.Name(), sp.Spans(), c.ds.pageStates
+			return heavy.Run(func() (err error) {
+				page, err = plan.Run(ctx, list, env, o)
 				return err
-			}
-			list[i], served = src, ranges[i]
-		}
-		if len(list) == 0 {
-			return nil // the bounds contain no range
-		}
-		watch := c.ds.pageWatch(ctx)
-		env := query.NewEnv(c.queryTime, watch.Elapsed)
-		env.Limit = watch.Limit
-		heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
-		defer heavy.Leave()
-		defer c.ds.door.memory.Lend(&env)()
-		env.Turn, env.Temp = heavy.Turn, c.ds.door.temp
-		// The state that the page before has left can be used only once, so the run must not be repeated.
-		heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
-		udfs := c.scripts().Functions(ctx)
-		defer udfs.Close()
-		env.UDF = udfs.Call
-		if o.Budget <= 0 || o.Budget > watch.Budget {
-			o.Budget = watch.Budget
-		}
-		sources[0].Watch.Budget = o.Budget // shared by all sources: scans of expired items end with the page
-		o.Scope, o.Spans, o.Memory = sp.Name(), sp.Spans(), c.ds.pageStates
-		return heavy.Run(func() (err error) {
-			page, err = plan.Run(ctx, list, env, o)
-			return err
+			})
 		})
-	})
 	if stale {
 		err = errStale
 	}
@@ -212,7 +213,8 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 // reach returns the scope of a query, and the spans that its pages read one after the other; no spans if
 // the query is not run range by range. If the query has no scope, its conditions may determine the
 // partition key, or a prefix of it.
-func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {
+func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest) (Scope, []query.Span,
+	error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		if !byRange {

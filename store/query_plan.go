@@ -23,7 +23,7 @@ func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	defer c.endUse()
 	st := c.state.Load()
 	prepare := func(o query.GatewayOptions) (*query.GatewayPlan, error) {
-		return query.Gateway(q.Text, q.Parameters, c.queryInfo(st), o)
+		return query.Gateway(q.Text, q.Parameters, c.items.QueryInfo(st), o)
 	}
 	plan, err := c.gatewayPlan(q, features, prepare)
 	if err != nil && c.outdated(ctx, st) {

@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -25,7 +26,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	defer c.endUse()
 	pk, err := c.def.FullKey(pk, id)
 	if err == nil && id == "" {
-		err = itemNotFound()
+		err = transaction.ItemNotFound()
 	}
 	if err != nil {
 		return Item{}, c.refused(), err
@@ -33,16 +34,16 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return Item{}, c.refused(), err
 	}
-	p := c.locate(pk, id)
+	p := c.items.Locate(pk, id)
 	var it Item
 	var position uint64
-	var s *partition
+	var s *container.Partition
 	for again := true; again; {
 		st, now, _, gone := c.look(ctx)
 		if gone != nil {
 			return Item{}, Receipt{}, gone
 		}
-		s = st.rangeOf(p.epk)
+		s = st.RangeOf(p.EPK)
 		if err := c.checkSession(s, o.Session); err != nil {
 			return Item{}, c.receipt(s, value.ChargeNotFound), err
 		}
@@ -54,72 +55,54 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	if err != nil {
 		return Item{}, c.receipt(s, value.ChargeNotFound), classify.ToFault(err)
 	}
-	r := Receipt{Range: s.id, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
-	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
+	r := Receipt{Range: s.ID, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
+	return it, r, transaction.CheckIfNoneMatch(o.IfNoneMatch, it)
 }
 
-// checkIfNoneMatch fails with CodeNotModified if the reader already has this version, or if condition is
-// "*".
-func checkIfNoneMatch(condition string, it Item) error {
-	if condition != "" && (condition == "*" || layout.ETagMatches(condition, it.ETag())) {
-		return fault.New(fault.CodeNotModified, "The item has not changed.")
-	}
-	return nil
-}
-
-func (c *Container) receipt(s *partition, charge float64) Receipt {
-	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
+func (c *Container) receipt(s *container.Partition, charge float64) Receipt {
+	return Receipt{Range: s.ID, LSN: c.position(s), Charge: charge}
 }
 
 // position returns the highest LSN of a range that a read or a commit has shown to be durable. For a range
 // that has been split it stays at the last LSN before the split, because its session tokens are also used
 // for the half that got a new slot.
-func (c *Container) position(s *partition) uint64 {
-	lsn := s.shown.Load()
+func (c *Container) position(s *container.Partition) uint64 {
+	lsn := s.Shown.Load()
 	if lsn == 0 {
-		lsn = s.tell(c.ds.eng.Horizon(s.scope))
+		lsn = s.Show(c.ds.eng.Horizon(s.Scope))
 	}
-	return s.clamp(lsn)
-}
-
-// clamp limits a position to the last LSN of a range that has been split.
-func (s *partition) clamp(lsn uint64) uint64 {
-	if last, split := s.last(); split {
-		return min(lsn, last)
-	}
-	return lsn
+	return s.Clamp(lsn)
 }
 
 // settled waits until everything that a read has shown of a range is durable, and returns the range's
 // position. at is the position that came with the read. seen is the highest LSN that the read has shown, 0
 // if unknown.
-func (c *Container) settled(ctx context.Context, s *partition, at engine.Position,
+func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.Position,
 	seen uint64) (uint64, error) {
 	if !at.Settled {
-		if err := c.ds.settle(ctx, s.scope, seen); err != nil {
+		if err := c.ds.settle(ctx, s.Scope, seen); err != nil {
 			return 0, err
 		}
-		at.LSN = c.ds.eng.Horizon(s.scope)
+		at.LSN = c.ds.eng.Horizon(s.Scope)
 	}
-	return s.tell(at.LSN), nil
+	return s.Show(at.LSN), nil
 }
 
 // moved reports whether p does not lie in range s any more, because s has been split.
-func (c *Container) moved(p itemLocation, s *partition) bool {
-	return c.state.Load().rangeOf(p.epk) != s
+func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
+	return c.state.Load().RangeOf(p.EPK) != s
 }
 
 // get reads one item without a lock and without a snapshot. A rid is never reused, so a rid from the cache
 // leads to the right item or to none; if to none, the point key is read again. The answer, an item or its
 // absence, is durable. position is the position of the range at that moment. Errors must be ignored if the
 // range has been split meanwhile.
-func (c *Container) get(ctx context.Context, st *containerState, s *partition, p itemLocation,
-	now int64) (it Item,
-	position uint64, err error) {
+func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
+	p transaction.Location, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
-	if rid := c.ds.rids.Get(p.point); rid != 0 {
-		v, at, err := c.ds.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
-		if err == nil && p.named(v) {
+	if rid := c.ds.rids.Get(p.Point); rid != 0 {
+		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
+		if err == nil && p.Named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 		}
 		if err != nil && !isAbsent(err) {
@@ -127,41 +110,34 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 		}
 	}
 	for range maxLookups {
-		v, at, err := c.ds.get(ctx, s.scope, p.point)
+		v, at, err := c.ds.get(ctx, s.Scope, p.Point)
 		if isAbsent(err) {
 			return Item{}, 0, c.absent(ctx, st, s, at)
 		}
 		if err != nil {
 			return Item{}, 0, err
 		}
-		if err := st.current(at.Mark); err != nil {
+		if err := st.Current(at.Mark); err != nil {
 			return Item{}, 0, err
 		}
 		rid, ok := layout.NumberOf(v)
 		if !ok {
 			return Item{}, 0, engine.ErrCorrupt
 		}
-		v, at, err = c.ds.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
+		v, at, err = c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if isAbsent(err) && c.moved(p, s) {
-			return Item{}, 0, itemNotFound()
+			return Item{}, 0, transaction.ItemNotFound()
 		}
-		if isAbsent(err) || err == nil && !p.named(v) {
+		if isAbsent(err) || err == nil && !p.Named(v) {
 			continue // it was deleted or renamed between the two reads
 		}
 		if err != nil {
 			return Item{}, 0, err
 		}
-		c.ds.rids.Put(p.point, rid)
+		c.ds.rids.Put(p.Point, rid)
 		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 	}
-	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
-}
-
-// named reports whether a stored value found by its point key still has the id of p. Only the value of a
-// renamed item must be checked.
-func (p *itemLocation) named(value []byte) bool {
-	h, body, err := layout.DecodeItem(value)
-	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.id
+	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.ID)
 }
 
 // maxLookups is how often a point read may lose the race against a delete and a create of the same id.
@@ -175,38 +151,40 @@ type found struct {
 	at    engine.Position
 }
 
-func (c *Container) answer(ctx context.Context, st *containerState, s *partition, p itemLocation, f found,
-	now int64) (Item, uint64, error) {
-	if err := st.current(f.at.Mark); err != nil {
+func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
+	p transaction.Location, f found, now int64) (Item, uint64, error) {
+	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
 	h, body, err := layout.DecodeItem(f.value)
 	if err != nil {
 		return Item{}, 0, err
 	}
-	if st.expired(&h, body, now) || st.tombstoned(h, func() []byte { return p.pk }) {
+	now = c.momentOf(now, f.at)
+	if st.Expired(&h, body, now) || st.Tombstoned(h, func() []byte { return p.PK }) {
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
 	var seen uint64
-	if h.Slot == s.number {
+	if h.Slot == s.Number {
 		seen = h.Sequence.LSN()
 	}
 	if seen <= f.at.LSN && h.Life.LeaseUntil <= now { // a lease has no LSN
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.id), s.clamp(position), err
+	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.ID), s.Clamp(position), err
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.
-func (c *Container) absent(ctx context.Context, st *containerState, s *partition, at engine.Position) error {
-	if err := st.current(at.Mark); err != nil {
+func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition,
+	at engine.Position) error {
+	if err := st.Current(at.Mark); err != nil {
 		return err
 	}
 	if _, err := c.settled(ctx, s, at, 0); err != nil {
 		return err
 	}
-	return itemNotFound()
+	return transaction.ItemNotFound()
 }
 
 // ReadMany reads items by their keys, in the order of keys. Items that do not exist are left out.
@@ -246,7 +224,7 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 		if again {
 			continue
 		}
-		if err == nil || slices.Equal(st.ranges, c.state.Load().ranges) { // else a range was split meanwhile
+		if err == nil || slices.Equal(st.Ranges, c.state.Load().Ranges) { // else a range was split meanwhile
 			return k, err
 		}
 	}
@@ -285,20 +263,20 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := st.rangeOf(c.locate(pk, "").epk)
+	s := st.RangeOf(c.items.Locate(pk, "").EPK)
 	if err := c.checkSession(s, o.Session); err != nil {
 		return c.receipt(s, value.ChargeNotFound), err
 	}
-	return c.receipt(s, value.ChargeNotFound), itemNotFound()
+	return c.receipt(s, value.ChargeNotFound), transaction.ItemNotFound()
 }
 
-func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
-	for _, s := range st.ranges {
-		v, at, err := c.ds.get(ctx, s.scope, layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, n))
+func (c *Container) resolve(ctx context.Context, st *container.State, now int64, n uint64) (Key, error) {
+	for _, s := range st.Ranges {
+		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
 			return Key{}, classify.ToFault(err)
 		}
-		if err := st.current(at.Mark); err != nil {
+		if err := st.Current(at.Mark); err != nil {
 			return Key{}, err
 		}
 		if _, serr := c.settled(ctx, s, at, 0); serr != nil {
@@ -307,15 +285,15 @@ func (c *Container) resolve(ctx context.Context, st *containerState, now int64, 
 		if err != nil {
 			continue
 		}
-		item, err := c.decode(n, v)
+		item, err := c.items.Decode(n, v)
 		if err != nil {
 			return Key{}, classify.ToFault(err)
 		}
-		t := tx{st: st, now: now}
-		if !t.live(item) {
+		t := transaction.Tx{State: st, Now: c.momentOf(now, at)}
+		if !t.Live(item) {
 			break
 		}
-		return Key{Partition: c.def.Extract(item.body), ID: item.id}, nil
+		return Key{Partition: c.def.Extract(item.Body), ID: item.ID}, nil
 	}
-	return Key{}, itemNotFound()
+	return Key{}, transaction.ItemNotFound()
 }

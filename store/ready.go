@@ -29,10 +29,10 @@ func (ds *dataset) ready(ctx context.Context) error {
 	}
 	for _, d := range ds.databases() {
 		for _, c := range d.Containers() {
-			for _, s := range c.state.Load().ranges {
-				what := fmt.Sprintf("The range %s of the container %s in the database %s", s.id, c.name,
+			for _, s := range c.state.Load().Ranges {
+				what := fmt.Sprintf("The range %s of the container %s in the database %s", s.ID, c.name,
 					d.rec.ID)
-				if err := notReady(ctx, what, c.ds.awaitTurn(ctx, s.scope)); err != nil {
+				if err := notReady(ctx, what, c.ds.awaitTurn(ctx, s.Scope)); err != nil {
 					return err
 				}
 			}

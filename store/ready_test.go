@@ -52,7 +52,7 @@ func TestReady(t *testing.T) {
 	}
 	entered, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := e.Update(context.Background(), [][]byte{c.state.Load().ranges[1].scope},
+		_, err := e.Update(context.Background(), [][]byte{c.state.Load().Ranges[1].Scope},
 			func(engine.Txn) error {
 				close(entered)
 				<-release

@@ -1,16 +1,15 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
-	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -39,30 +38,36 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 		fault.ErrorCode(err) != fault.CodeUnavailable {
 		w.ds.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
 	}
+	if !w.ds.in.Sweeps(ctx) {
+		return nil, nil
+	}
+	if err := w.ds.followStates(ctx); err != nil {
+		return nil, classify.ToFault(err)
+	}
 	w.ds.mu.RLock()
 	containers := w.ds.cat.containers
 	w.ds.mu.RUnlock()
 	var out []ttl.Range
 	for _, c := range containers {
 		st := c.state.Load()
-		if st.dropped || !st.policy().Active() && len(st.tombstones) == 0 && st.retention() == 0 &&
-			st.rec.Log == nil {
+		if st.Dropped || !st.Policy().Active() && len(st.Tombstones) == 0 && st.Retention() == 0 &&
+			st.Rec.Log == nil {
 			continue
 		}
-		for _, s := range st.ranges {
-			out = append(out, ttl.Range{Owner: c.cid, Part: s.number})
+		for _, s := range st.Ranges {
+			out = append(out, ttl.Range{Owner: c.cid, Part: s.Number})
 		}
 	}
 	return out, nil
 }
 
-func (w sweeper) find(r ttl.Range) (*Container, *partition) {
+func (w sweeper) find(r ttl.Range) (*Container, *container.Partition) {
 	w.ds.mu.RLock()
 	c := w.ds.cat.cids[r.Owner]
 	w.ds.mu.RUnlock()
 	if c != nil {
-		for _, s := range c.state.Load().ranges {
-			if s.number == r.Part {
+		for _, s := range c.state.Load().Ranges {
+			if s.Number == r.Part {
 				return c, s
 			}
 		}
@@ -80,26 +85,27 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 }
 
 // sweep is Sweep; force ignores everything that holds the reaper back.
-func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bool) (ttl.Swept, error) {
-	rescan := s.rescan.Swap(false)
+func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept,
+	error) {
+	rescan := s.Rescan.Swap(false)
 	st, now, _, err := c.look(ctx)
 	if ctx.Err() != nil {
-		s.rescan.Store(true)
+		s.Rescan.Store(true)
 		return ttl.Swept{}, classify.ToFault(ctx.Err())
 	}
 	if err != nil {
 		return ttl.Swept{Next: never}, nil // dropped meanwhile
 	}
 	if rescan {
-		s.announcing.Restart(0)
+		s.Announcing.Restart(0)
 	}
-	if rescan || now-s.begun >= rescanEvery || now < s.begun {
+	if rescan || now-s.Begun >= rescanEvery || now < s.Begun {
 		s.Passes.Restart(0)
-		s.begun = now
+		s.Begun = now
 	}
 	h := c.purgeBlockFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
-	if err == nil && !out.More && len(st.tombstones) > 0 {
+	if err == nil && !out.More && len(st.Tombstones) > 0 {
 		// Expired items may have used up the limit of the step. Then tombstones are left to the next step.
 		n, more := 0, true
 		if h.room > out.Purged {
@@ -111,24 +117,17 @@ func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bo
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}
-	if err == nil && h.any && st.rec.Log != nil {
+	if err == nil && h.any && st.Rec.Log != nil {
 		var more bool
 		var next int64
 		more, next, err = c.announceExpired(ctx, st, s, now, limit)
 		out.More, out.Next = out.More || more, min(out.Next, next)
 	}
-	if err == nil && !out.More && st.eventRetention() > 0 {
-		var next int64
-		out.More, next, err = c.trimExpiries(ctx, st, s, now)
-		out.Next = min(out.Next, next)
-	}
-	if err == nil && !out.More && st.retention() > 0 {
-		var next int64
-		out.More, next, err = c.trimVersions(ctx, st, s, now)
-		out.Next = min(out.Next, next)
+	if err == nil && !out.More {
+		err = c.trim(ctx, st, s, now, &out)
 	}
 	if err != nil {
-		s.rescan.Store(true)
+		s.Rescan.Store(true)
 		if again, failed := c.refreshed(ctx, err); again || failed == nil {
 			return ttl.Swept{Purged: out.Purged, More: true, Next: now}, nil
 		} else if err = failed; fault.ErrorCode(classify.ToFault(err)) == fault.CodeOwnerNotFound {
@@ -138,10 +137,25 @@ func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bo
 	return out, classify.ToFault(err)
 }
 
+// trim deletes the entries of a slot's log of expiries and feed of all versions that are too old.
+func (c *Container) trim(ctx context.Context, st *container.State, s *container.Partition, now int64,
+	out *ttl.Swept) (err error) {
+	var next int64
+	if st.EventRetention() > 0 {
+		out.More, next, err = c.trimExpiries(ctx, st, s, now)
+		out.Next = min(out.Next, next)
+	}
+	if err == nil && !out.More && st.Retention() > 0 {
+		out.More, next, err = c.trimVersions(ctx, st, s, now)
+		out.Next = min(out.Next, next)
+	}
+	return err
+}
+
 // sweepExpired purges expired items, as many as h has room for.
-func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *partition, now int64,
+func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	h purgeBlock) (ttl.Swept, error) {
-	l := sweep.NewLook(st.policy(), s.scope, &s.Passes, now, h.room)
+	l := sweep.NewLook(st.Policy(), s.Scope, &s.Passes, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return ttl.Swept{}, err
@@ -154,7 +168,7 @@ func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *par
 // purge deletes the expired ones among the candidates, by the policy and the moment of each transaction. It
 // does not wait for the disk: a purge that a crash takes back is merely late. survivors are the candidates
 // that are alive, because of a lease or a newer policy, and whose entry still belongs to them.
-func (c *Container) purge(ctx context.Context, s *partition, items []sweep.Candidate) (purged int,
+func (c *Container) purge(ctx context.Context, s *container.Partition, items []sweep.Candidate) (purged int,
 	survivors []sweep.Candidate,
 	err error) {
 	for len(items) > 0 && err == nil {
@@ -171,14 +185,14 @@ func (c *Container) purge(ctx context.Context, s *partition, items []sweep.Candi
 // purgeBatch is purge in one transaction. judged is the number of candidates that it has checked, which may
 // be less than all: a few large items fill a transaction. An item that no transaction can move to the
 // archive stays among the survivors.
-func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []sweep.Candidate) (judged,
+func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, err error) {
 	for {
-		var blocked *blocker
+		var blocked *transaction.Blocker
 		judged, purged, alive, blocked, err = c.tryPurge(ctx, s, batch)
 		if blocked != nil {
-			if err = blocked.clear(ctx); err == nil {
+			if err = blocked.Clear(ctx); err == nil {
 				continue
 			}
 		}
@@ -196,9 +210,9 @@ func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []sweep.
 }
 
 // tryPurge is purgeBatch without retries.
-func (c *Container) tryPurge(ctx context.Context, s *partition, batch []sweep.Candidate) (judged,
+func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
-	alive []sweep.Candidate, blocked *blocker, err error) {
+	alive []sweep.Candidate, blocked *transaction.Blocker, err error) {
 	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
@@ -209,77 +223,41 @@ func (c *Container) tryPurge(ctx context.Context, s *partition, batch []sweep.Ca
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}
-	var t tx
-	_, err = c.ds.eng.Update(ctx, append([][]byte{s.scope}, scopes...), func(txn engine.Txn) error {
-		if err := t.begin(txn, c, st, s); err != nil {
+	var t transaction.Tx
+	_, err = c.ds.eng.Update(ctx, append([][]byte{s.Scope}, scopes...), func(txn engine.Txn) error {
+		if err := c.begin(&t, txn, st, s); err != nil {
 			return err
 		}
 		if err := h.begin(&t); err != nil {
 			return err
 		}
 		alive = alive[:0]
-		n, ghosts, err := t.judge(batch, &alive)
+		n, ghosts, err := t.Judge(batch, &alive)
 		if err != nil {
 			return err
 		}
 		judged = n
-		late, err := t.purgeAll(ghosts, h)
+		late, err := t.PurgeAll(ghosts, h.take)
 		if err != nil {
 			return err
 		}
 		if late != nil { // the late item and the rest are left to the next transaction
-			judged, alive = before(batch, late.rid, alive)
+			judged, alive = before(batch, late.RID, alive)
 		}
-		if t.purged > 0 {
-			t.setSwept()
+		if t.Purged > 0 {
+			t.SetSwept()
 		}
-		t.finish()
+		t.Finish()
 		h.finish()
 		t.Relax()
 		return nil
-	}, itemKeys(s, batch)...)
+	}, transaction.ItemKeys(s, batch)...)
 	if err != nil {
-		return 0, 0, nil, t.blocked, err
+		return 0, 0, nil, t.Blocked, err
 	}
-	t.committed()
+	c.committed(&t)
 	committed = true
-	return judged, t.purged, alive, nil, nil
-}
-
-// purgeAll removes ghosts, and moves those that are to be moved. late is the first ghost that the expiry
-// sink has not taken, nil if it has taken all.
-func (t *tx) purgeAll(ghosts []*stored, h expirySink) (late *stored, err error) {
-	var keys []view.Entry
-	ends := make([]int, len(ghosts))
-	for i, g := range ghosts {
-		if keys, err = t.owned(keys, g); err != nil {
-			return nil, err
-		}
-		ends[i] = len(keys)
-	}
-	from := 0
-	for i, g := range ghosts {
-		if t.st.moves(g) {
-			if taken, err := h.take(g); err != nil || !taken {
-				return g, err
-			}
-		}
-		t.purgeWith(g, keys[from:ends[i]])
-		from = ends[i]
-	}
-	return nil, nil
-}
-
-// itemKeys returns the keys of the candidates' items.
-func itemKeys(s *partition, batch []sweep.Candidate) [][]byte {
-	keys := make([][]byte, len(batch))
-	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
-	for i, cand := range batch {
-		n := len(mem)
-		mem = layout.AppendSlotKey(mem, s.scope, layout.FamilyItem, cand.RID)
-		keys[i] = mem[n:len(mem):len(mem)]
-	}
-	return keys
+	return judged, t.Purged, alive, nil, nil
 }
 
 // before returns how many candidates of batch precede the one with the given rid, and those of alive that
@@ -290,45 +268,4 @@ func before(batch []sweep.Candidate, rid uint64, alive []sweep.Candidate) (n int
 		return slices.ContainsFunc(batch[n:], func(late sweep.Candidate) bool { return late.RID == cand.RID })
 	})
 	return n, left
-}
-
-// purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
-const purgeBytes = 4 << 20
-
-// judge reads the candidates, as many as fit into a transaction, and returns the expired ones. It appends
-// to alive those that are alive and whose entry still belongs to them. The rids of a batch mostly rise, so
-// one iterator that moves forward is faster than single gets.
-func (t *tx) judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*stored,
-	err error) {
-	it := t.Scan(layout.SlotFamily(t.s.scope, layout.FamilyItem), false)
-	defer func() {
-		if cerr := it.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	var key []byte
-	bytesRead := 0
-	for _, cand := range batch {
-		if bytesRead > purgeBytes {
-			break
-		}
-		judged++
-		key = layout.AppendSlotKey(key[:0], t.s.scope, layout.FamilyItem, cand.RID)
-		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
-			continue
-		}
-		item, err := t.c.decode(cand.RID, bytes.Clone(it.Value()))
-		switch {
-		case err != nil:
-			return judged, nil, err
-		case !cand.Names(item.head.Life):
-		case t.live(item):
-			cand.Next, _ = t.st.policy().ExpiresAt(t.st.life(item))
-			*alive = append(*alive, cand)
-		default:
-			ghosts = append(ghosts, item)
-			bytesRead += len(item.body)
-		}
-	}
-	return judged, ghosts, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 )
 
 // Tests of behaviour that depends on purges can hold them back: completely (PauseReaper), one by one (Reap
@@ -27,9 +28,15 @@ type reaping struct {
 // PauseReaper stops purges of the container, or resumes them. When it returns with true, no purge is
 // running. A pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
-	c.reaping.paused.Store(paused)
+	if err := c.ds.in.SharePause(ctx, c.cid, paused); err != nil {
+		return classify.ToFault(err)
+	}
+	c.reaping.paused.Store(paused && !c.ds.in.Shared())
 	return classify.ToFault(c.ds.in.SettleReaper(ctx))
 }
+
+// paused reports whether purges of the container are stopped.
+func (c *Container) paused() bool { return c.reaping.paused.Load() || c.ds.in.Paused(c.cid) }
 
 // PauseReaper stops purges of all containers, or resumes them in containers that are not paused themselves.
 func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
@@ -60,13 +67,13 @@ func (ds *dataset) settleLives(ctx context.Context) error {
 	containers := ds.cat.containers
 	ds.mu.RUnlock()
 	for _, c := range containers {
-		if st := c.state.Load(); st.lives.Basis.IsSet() {
-			for _, s := range st.ranges {
-				s.rescan.Store(true)
+		if st := c.state.Load(); st.Lives.Basis.IsSet() {
+			for _, s := range st.Ranges {
+				s.Rescan.Store(true)
 			}
 		}
 	}
-	if !slices.ContainsFunc(containers, func(c *Container) bool { return !c.state.Load().lives.Settled() }) {
+	if !slices.ContainsFunc(containers, func(c *Container) bool { return !c.state.Load().Lives.Settled() }) {
 		return nil
 	}
 	return ds.indexNow(ctx)
@@ -85,8 +92,8 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	if err != nil {
 		return 0, err
 	}
-	for _, s := range st.ranges {
-		s.rescan.Store(true) // the pass may be beyond items that were held back
+	for _, s := range st.Ranges {
+		s.Rescan.Store(true) // the pass may be beyond items that were held back
 		for more := true; more && purged < limit; {
 			err := c.ds.in.HoldReaper(ctx, func(ctx context.Context) error {
 				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
@@ -131,13 +138,13 @@ type purgeBlock struct {
 }
 
 // purgeBlockFor returns the limits of one step. force ignores everything that holds the reaper back.
-func (c *Container) purgeBlockFor(st *containerState, now int64, limit int, force bool) purgeBlock {
+func (c *Container) purgeBlockFor(st *container.State, now int64, limit int, force bool) purgeBlock {
 	h := purgeBlock{room: limit, again: never}
 	if force {
 		return h
 	}
-	r := st.rec.Settings.Reaper
-	paused := c.reaping.paused.Load() || c.ds.in.ReaperPaused()
+	r := st.Rec.Settings.Reaper
+	paused := c.paused() || c.ds.in.ReaperPaused()
 	h.any = paused || r != nil
 	if r != nil {
 		h.delay = r.Delay

@@ -41,7 +41,7 @@ const maxFormer = 256
 
 // keepFormer stores the rid of a container that is being dropped, and the ids that its ranges have had.
 func (c *Container) keepFormer(t engine.Txn) error {
-	rec := &c.state.Load().rec
+	rec := &c.state.Load().Rec
 	key := layout.FormerKey(c.d.ID(), c.name)
 	var former record.Former
 	raw, err := t.Get(key)
@@ -101,7 +101,10 @@ func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found
 	err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.Former) error {
-			i := slices.IndexFunc(former.Containers, func(c record.FormerContainer) bool { return c.RID == rid })
+			i := slices.IndexFunc(
+				former.Containers,
+				func(c record.FormerContainer) bool { return c.RID == rid },
+			)
 			if i < 0 {
 				return ctx.Err()
 			}
@@ -205,50 +208,4 @@ func isFresh(ranges []record.Range) bool {
 		}
 	}
 	return true
-}
-
-// formerSpan returns the bounds of the former container's range with the given id, in hexadecimal. ok is
-// false if there is none.
-func (st *containerState) formerSpan(id string) (from, to string, ok bool) {
-	for _, f := range st.rec.Former {
-		if strconv.Itoa(f.ID) == id {
-			return f.Min, f.Max, true
-		}
-	}
-	return "", "", false
-}
-
-// inFormer replaces the id of a former container's range in a scope by the span of that range, intersected
-// with the bounds of the scope. A scope with another id, or with a partition key, is returned unchanged.
-func (st *containerState) inFormer(s Scope) Scope {
-	if s.Range == "" || !s.Partition.IsZero() || st.rangeByID(s.Range) != nil {
-		return s
-	}
-	from, to, ok := st.formerSpan(s.Range)
-	if !ok {
-		return s
-	}
-	s.Range = ""
-	s.MinEPK = max(s.MinEPK, from)
-	if s.MaxEPK == "" || s.MaxEPK == definition.MaxEPK || to != definition.MaxEPK && to < s.MaxEPK {
-		s.MaxEPK = to
-	}
-	return s
-}
-
-// knowsRange reports whether a range of the container, or of a former one of its name, has the id.
-func (st *containerState) knowsRange(id string) bool {
-	_, _, former := st.formerSpan(id)
-	return former || st.rangeByID(id) != nil
-}
-
-// liesIn reports whether a partition key lies in the range with the given id, or in the span that the id
-// had in a former container of the name.
-func (st *containerState) liesIn(epk []byte, id string) bool {
-	if s := st.rangeByID(id); s != nil {
-		return s.holds(epk)
-	}
-	from, to, ok := st.formerSpan(id)
-	at := definition.EPKHex(epk)
-	return ok && from <= at && (to == definition.MaxEPK || at < to)
 }

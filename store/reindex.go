@@ -3,15 +3,15 @@ package store
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -30,12 +30,6 @@ import (
 // again.
 
 const (
-	reindexBatch = 32 // documents per transaction
-	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has
-	// more, its old entries are deleted in a transaction of their own. Queries do not miss those entries:
-	// they use only paths that the present policy indexes as well.
-	reindexBytes = 4 << 20
-
 	// While requests are being served, the reindexer pauses after each batch, for a multiple of the time
 	// that the batch took, so that the requests get most of the machine.
 	reindexRest    = 4
@@ -105,43 +99,31 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 // It is 100 except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
-	if !st.unsettled() {
+	if !st.Unsettled() {
 		return 100
 	}
 	done := 0.0
-	for _, s := range st.ranges {
-		at := s.reindexed.Load()
+	for _, s := range st.Ranges {
+		at := s.Reindexed.Load()
 		if at == layout.AllReindexed {
 			done++
 			continue
 		}
-		last := float64(c.ds.eng.Horizon(s.scope))
+		last := float64(c.ds.eng.Horizon(s.Scope))
 		done += min(float64(layout.RIDBorn(at).LSN())/max(last, 1), 1)
 	}
-	return min(int(100*done/float64(len(st.ranges))), 99)
-}
-
-// loadReindexed loads the position at which the last process has stopped.
-func (st *containerState) loadReindexed(r engine.Reader, s *partition) error {
-	v, err := r.Get(layout.IndexedKey(s.scope))
-	if isAbsent(err) {
-		return nil
-	}
-	if round, rid, ok := layout.DecodeReindexed(v); err == nil && ok && round == st.rec.IndexRound {
-		s.reindexed.Store(rid)
-	}
-	return err
+	return min(int(100*done/float64(len(st.Ranges))), 99)
 }
 
 // reindex indexes the documents of a container by its present policy and removes the older ones from its
 // record. more reports that the policy has changed meanwhile, so that reindex must be called again.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
-	if !st.unsettled() || st.dropped {
+	if !st.Unsettled() || st.Dropped {
 		return false, nil
 	}
-	for _, s := range st.ranges {
-		for s.reindexed.Load() != layout.AllReindexed {
+	for _, s := range st.Ranges {
+		for s.Reindexed.Load() != layout.AllReindexed {
 			began := ttl.Real{}.Now()
 			same, err := c.reindexSome(ctx, st, s)
 			if again, err := c.refreshed(ctx, err); again || err != nil {
@@ -152,7 +134,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 			}
 			rest(ttl.Real{}.Now().Sub(began))
 		}
-		if err := c.ds.settle(ctx, s.scope, 0); err != nil {
+		if err := c.ds.settle(ctx, s.Scope, 0); err != nil {
 			return false, err
 		}
 	}
@@ -160,19 +142,19 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 }
 
 // endReindex removes the older specs of a container that has been reindexed.
-func (c *Container) endReindex(ctx context.Context, st *containerState) (more bool, err error) {
+func (c *Container) endReindex(ctx context.Context, st *container.State) (more bool, err error) {
 	if err := c.ds.lockCatalog(ctx); err != nil {
 		return more, err
 	}
 	defer c.ds.in.Catalog().Unlock()
 	err = c.againLocked(ctx, func() error {
-		return c.change(ctx, func(now containerState, _ int64) (containerState, error) {
-			if more = now.terms != st.terms; more {
+		return c.change(ctx, func(now container.State, _ int64) (container.State, error) {
+			if more = now.Terms != st.Terms; more {
 				return now, nil
 			}
 			next := now
-			next.rec.IndexedBy, next.rec.Eras = nil, nil
-			if err := next.compile(); err != nil {
+			next.Rec.IndexedBy, next.Rec.Eras = nil, nil
+			if err := next.Compile(); err != nil {
 				return now, err
 			}
 			return next, c.setContainer(ctx, &now, &next)
@@ -181,169 +163,77 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 	return more, err
 }
 
-// reindexed is a document with its new and old index entries, as of one version.
-type reindexed struct {
-	rid    uint64
-	seq    layout.Sequence
-	after  []index.Entry   // by the present policy
-	before [][]index.Entry // by each of the older ones
-	size   int             // of all of them, in bytes
-}
-
 // reindexSome reindexes a few documents of a slot. same is false if st's policy is not the present one any
 // more.
-func (c *Container) reindexSome(ctx context.Context, st *containerState, s *partition) (same bool,
+func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
 	err error) {
-	if st.terms.Policy().Mode == index.None && st.lives.Settled() {
-		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *tx) error {
-			t.wipeTerms()
+	if st.Terms.Policy().Mode == index.None && st.Lives.Settled() {
+		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *transaction.Tx) error {
+			c.wipeTerms(t)
 			return nil
 		})
 	}
-	at := s.reindexed.Load()
-	found, next, err := c.remake(ctx, st, s, at)
+	at := s.Reindexed.Load()
+	var found []transaction.Reindexed
+	var next uint64
+	err = c.ds.view(ctx, func(r engine.Reader) (err error) {
+		found, next, err = transaction.Remake(r, st, s, at)
+		return err
+	})
 	if err != nil {
 		return true, err
 	}
-	if len(found) == 1 && found[0].size > reindexBytes {
-		same, err = c.reindexTxn(ctx, st, s, at, func(t *tx) error { return t.reindex(found[0], false) })
+	if len(found) == 1 && found[0].IsLarge() {
+		same, err = c.reindexTxn(ctx, st, s, at,
+			func(t *transaction.Tx) error { return t.Reindex(found[0], false) })
 		if !same || err != nil {
 			return same, err
 		}
-		found[0].before = nil
+		found[0].DropBefore()
 	}
-	return c.reindexTxn(ctx, st, s, next, func(t *tx) error {
+	return c.reindexTxn(ctx, st, s, next, func(t *transaction.Tx) error {
 		for _, d := range found {
-			if err := t.reindex(d, true); err != nil {
+			if err := t.Reindex(d, true); err != nil {
 				return err
 			}
 		}
-		if next == layout.AllReindexed && st.terms.Policy().Mode == index.None {
-			t.wipeTerms() // the records of shapes
+		if next == layout.AllReindexed && st.Terms.Policy().Mode == index.None {
+			c.wipeTerms(t) // the records of shapes
 		}
 		return nil
 	})
 }
 
-// remake makes the index entries of the documents after rid at, a few at a time. next is the rid to
-// continue from.
-func (c *Container) remake(ctx context.Context, st *containerState, s *partition,
-	at uint64) (found []reindexed,
-	next uint64, err error) {
-	next = layout.AllReindexed
-	err = c.ds.view(ctx, func(r engine.Reader) error {
-		rg := layout.SlotFamily(s.scope, layout.FamilyItem)
-		rg.Start = layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, at+1)
-		it := r.Scan(rg, false)
-		for size := 0; it.Next(); {
-			d, err := st.remakeOne(s, it.Key(), it.Value())
-			if err != nil {
-				it.Close()
-				return err
-			}
-			size += d.size
-			if n := len(found); n == reindexBatch || n > 0 && size > reindexBytes {
-				next = found[n-1].rid
-				break
-			}
-			found = append(found, d)
-		}
-		return it.Close()
-	})
-	return found, next, err
-}
-
-func (st *containerState) remakeOne(s *partition, key, value []byte) (reindexed, error) {
-	rid, ok := layout.SlotKeyNumber(key)
-	head, body, err := layout.DecodeItem(value)
-	if !ok || err != nil {
-		return reindexed{}, errors.Join(engine.ErrCorrupt, err)
-	}
-	d := reindexed{rid: rid, seq: head.Sequence}
-	entries := func(x *index.Indexer) []index.Entry {
-		list := view.AppendTerms(nil, x, s.scope, &view.Item{RID: rid, Head: head, Body: body})
-		for _, e := range list {
-			d.size += len(e.Key) + len(e.Value)
-		}
-		return list
-	}
-	if len(st.olders) == 0 {
-		return d, nil // only its place in the index of expiry may be wrong
-	}
-	d.after = entries(st.terms)
-	for _, old := range st.olders {
-		d.before = append(d.before, entries(old))
-	}
-	return d, nil
-}
-
 // reindexTxn runs fn as a transaction of the reindexer and stores next as its progress.
-func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *partition, next uint64,
-	fn func(*tx) error) (same bool, err error) {
+func (c *Container) reindexTxn(ctx context.Context, st *container.State, s *container.Partition, next uint64,
+	fn func(*transaction.Tx) error) (same bool, err error) {
 	now, _, err := c.enter(ctx)
 	if err != nil {
 		return true, err
 	}
 	defer c.leave()
-	if now.terms != st.terms {
+	if now.Terms != st.Terms {
 		return false, nil
 	}
-	var t tx
-	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
-		if err := t.begin(txn, c, now, s); err != nil {
+	var t transaction.Tx
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
+		if err := c.begin(&t, txn, now, s); err != nil {
 			return err
 		}
 		if err := fn(&t); err != nil {
 			return err
 		}
-		t.setReindexed(next)
+		t.SetReindexed(next)
 		t.Relax()
 		return nil
 	})
 	if err != nil {
 		return true, err
 	}
-	t.committed()
-	if !now.lives.Settled() {
+	c.committed(&t)
+	if !now.Lives.Settled() {
 		c.ds.in.WakeReaper()
 	}
-	s.reindexed.Store(next)
+	s.Reindexed.Store(next)
 	return true, nil
-}
-
-// reindex gives an item the entries of the present policy and deletes those that only older ones have,
-// unless the item has been written since d was made. If sets is false it only deletes.
-func (t *tx) reindex(d reindexed, sets bool) error {
-	item, err := t.readItem(d.rid)
-	if err != nil || item == nil || item.head.Sequence != d.seq {
-		return err
-	}
-	if sets {
-		t.rebase(item)
-	}
-	if len(t.st.olders) == 0 {
-		return nil
-	}
-	after := slices.Clone(d.after)
-	if err := t.listShape(after, !sets); err != nil {
-		return err
-	}
-	var before []index.Entry
-	for _, old := range d.before {
-		n := len(before)
-		before = append(before, old...)
-		if err := t.listShape(before[n:], true); err != nil {
-			return err
-		}
-	}
-	before = sortTerms(before)
-	if !sets {
-		before = slices.DeleteFunc(before, func(e index.Entry) bool {
-			_, found := slices.BinarySearchFunc(after, e, view.CompareTerms)
-			return found
-		})
-		after = nil
-	}
-	t.diffTerms(before, after, false)
-	return nil
 }

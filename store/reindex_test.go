@@ -17,8 +17,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -67,7 +69,7 @@ func TestReindexUnderWrites(t *testing.T) {
 			if err := g.db.IndexNow(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if n := g.c.IndexProgress(); n != 100 || len(g.c.state.Load().rec.IndexedBy) != 0 {
+			if n := g.c.IndexProgress(); n != 100 || len(g.c.state.Load().Rec.IndexedBy) != 0 {
 				t.Errorf("%d %% after the end", n)
 			}
 			g.check()
@@ -85,7 +87,7 @@ func TestReindexUnderWrites(t *testing.T) {
 func (g *indexRig) verifyMoment() {
 	g.t.Helper()
 	err := g.c.withSources(context.Background(), Scope{},
-		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
 			for _, s := range sources {
 				g.verifySource(s)
 			}
@@ -122,7 +124,7 @@ func TestIndexProgress(t *testing.T) {
 		t.Errorf("it begins at %d %%", last)
 	}
 	st := g.c.state.Load()
-	for s := st.ranges[0]; s.reindexed.Load() != layout.AllReindexed; {
+	for s := st.Ranges[0]; s.Reindexed.Load() != layout.AllReindexed; {
 		if same, err := g.c.reindexSome(t.Context(), st, s); !same || err != nil {
 			t.Fatal(same, err)
 		}
@@ -198,10 +200,10 @@ func TestShapesRunOut(t *testing.T) {
 		}
 	}
 	g.reopen(false)
-	book := &g.c.state.Load().ranges[0].shapes
+	book := &g.c.state.Load().Ranges[0].Shapes
 	if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(jsondoc.StringValue("p1")), "1",
-		WriteOptions{}); err != nil || len(book.known) > 0 {
-		t.Errorf("a delete: %v, shapes learned: %d", err, len(book.known))
+		WriteOptions{}); err != nil || len(book.Known) > 0 {
+		t.Errorf("a delete: %v, shapes learned: %d", err, len(book.Known))
 	}
 	// some of them anew, in the same shape and, with another number, in one without a record
 	for i := range 30 {
@@ -210,7 +212,7 @@ func TestShapesRunOut(t *testing.T) {
 	}
 	g.check()
 	g.compareSources(Scope{})
-	if _, full := g.c.state.Load().ranges[0].shapes.lookUp(shapeName{}); !full {
+	if _, full := g.c.state.Load().Ranges[0].Shapes.LookUp(container.ShapeName{}); !full {
 		t.Error("there is room for more shapes")
 	}
 	g.replace(`{"indexingMode":"none"}`)
@@ -234,11 +236,11 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := g.c.state.Load()
-	s := st.ranges[0]
-	composite, _ := st.terms.Composites()[0].Prefix(jsondoc.NumberValue(1), jsondoc.Value{})
-	term, _ := st.terms.Term(index.Path{{Name: "a"}}, jsondoc.NumberValue(1))
-	other, _ := st.terms.Term(index.Path{{Name: "a"}}, jsondoc.NumberValue(2))
-	born := layout.ItemRID(s.number, layout.FirstOf(1))
+	s := st.Ranges[0]
+	composite, _ := st.Terms.Composites()[0].Prefix(jsondoc.NumberValue(1), jsondoc.Value{})
+	term, _ := st.Terms.Term(index.Path{{Name: "a"}}, jsondoc.NumberValue(1))
+	other, _ := st.Terms.Term(index.Path{{Name: "a"}}, jsondoc.NumberValue(2))
+	born := layout.ItemRID(s.Number, layout.FirstOf(1))
 	for _, c := range []struct {
 		key    []byte
 		rid    uint64
@@ -251,11 +253,11 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 		{term, 7, false, "the index entry /a 1 of 0000000000000007 belongs to no item"},
 		{index.ShapeRecordKey([]byte("0123456789abcdef")), 0, false, "does not fit its name"},
 	} {
-		key := layout.SlotPrefix(s.scope, c.key)
+		key := layout.SlotPrefix(s.Scope, c.key)
 		key = append(key, layout.Number(c.rid)...)
 		var old, faults []string
 		change := func(set bool) {
-			_, err := g.db.live().eng.Update(t.Context(), [][]byte{s.scope}, func(txn engine.Txn) error {
+			_, err := g.db.live().eng.Update(t.Context(), [][]byte{s.Scope}, func(txn engine.Txn) error {
 				if set {
 					txn.Set(key, nil)
 				} else {
@@ -296,13 +298,13 @@ func TestDraftGoesStale(t *testing.T) {
 		},
 	} {
 		body := fmt.Appendf(nil, `{"id":"%d","pk":"p","a":1,"b":2}`, i)
-		d, err := g.c.draft(definition.PartitionKey{}, body)
+		d, err := g.c.items.Draft(g.c.state.Load(), g.c.moment(), definition.PartitionKey{}, body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		meanwhile()
-		if _, err := g.c.update(t.Context(), d.itemLocation,
-			func(t *tx) error { return t.create(d.point, &d.item) }); err != nil {
+		if _, err := g.c.update(t.Context(), d.Location,
+			func(t *transaction.Tx) error { return t.Create(d.Point, &d.Item) }); err != nil {
 			t.Fatal(err)
 		}
 		g.check()

@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -59,13 +60,13 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	var charge float64
 	var r Receipt
 	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
-		r, err = c.update(ctx, at, func(t *tx) error {
-			if err := c.checkSession(t.s, o.Session); err != nil {
+		r, err = c.update(ctx, at, func(t *transaction.Tx) error {
+			if err := c.checkSession(t.Range, o.Session); err != nil {
 				return err
 			}
-			h := c.scripts().Host(&scriptTransaction{t: t}, pk)
+			h := c.scripts().Host(&scriptTransaction{c: c, t: t}, pk)
 			var err error
-			if pk.IsZero() && t.s.id != o.Range {
+			if pk.IsZero() && t.Range.ID != o.Range {
 				return scan.RangeGone(o.Range)
 			}
 			out, err = h.Run(ctx, &res, script.Procedure{Args: args, Logging: o.Logging})
@@ -84,21 +85,24 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 // scriptPlace returns the location in whose range a procedure runs, and the full partition key it runs on.
 // The key is zero for a system procedure that runs on a range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
-	rangeID string) (itemLocation,
+	rangeID string) (transaction.Location,
 	definition.PartitionKey, error) {
 	if pk.IsZero() && !c.def.SystemKey {
 		if rangeID == "" || !IsSystemProcedure(id) {
-			return itemLocation{}, pk, fault.New(fault.CodeBadRequest,
+			return transaction.Location{}, pk, fault.New(fault.CodeBadRequest,
 				"PartitionKey value must be supplied for this operation.")
 		}
 		s, err := c.rangeNamed(ctx, rangeID)
 		if err != nil {
-			return itemLocation{}, pk, err
+			return transaction.Location{}, pk, err
 		}
-		return itemLocation{epk: s.min, point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
+		return transaction.Location{
+			EPK:   s.Min,
+			Point: layout.AppendPointKey(nil, c.cid, s.Min, nil, ""),
+		}, pk, nil
 	}
 	pk, err := c.def.FullKey(pk, "")
-	return c.locate(pk, ""), pk, err
+	return c.items.Locate(pk, ""), pk, err
 }
 
 // IsSystemProcedure reports whether id is that of a stored procedure which every container has. Such a
@@ -134,7 +138,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
-	var patch *prepared
+	var patch *transaction.Prepared
 	// No trigger changes a patch, so its condition can be evaluated before the transaction.
 	if op.Kind == OperationPatch {
 		if patch, err = c.prepare(key, op); err != nil {
@@ -146,13 +150,18 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var charge float64
 	var r Receipt
 	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
-		r, err = c.updateConditional(ctx, c.locate(key, ""), []*prepared{patch}, func(t *tx) error {
-			h := c.scripts().Host(&scriptTransaction{t: t, patch: patch}, key)
-			var err error
-			done, reply, err = h.Write(ctx, op, found)
-			charge = h.Charge
-			return err
-		})
+		r, err = c.updateConditional(
+			ctx,
+			c.items.Locate(key, ""),
+			[]*transaction.Prepared{patch},
+			func(t *transaction.Tx) error {
+				h := c.scripts().Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
+				var err error
+				done, reply, err = h.Write(ctx, op, found)
+				charge = h.Charge
+				return err
+			},
+		)
 		return err
 	})
 	r.Charge = value.RoundCharge(charge + value.ChargeFailure)
@@ -190,60 +199,61 @@ func (c *Container) scripts() *procedure.Runner {
 
 // scriptTransaction is a transaction in the form in which scripts use it.
 type scriptTransaction struct {
-	t     *tx
-	patch *prepared // the patch of a write with triggers, prepared before; nil if there is none
+	c     *Container
+	t     *transaction.Tx
+	patch *transaction.Prepared // the patch of a write with triggers, prepared before; nil if there is none
 }
 
 // Container implements procedure.Transaction.
 func (x *scriptTransaction) Container() (self, alt, usage string) {
-	c := x.t.c
+	c := x.c
 	return c.self(), "dbs/" + c.d.ID() + "/colls/" + c.name, c.LastUsage()
 }
 
 // Apply implements procedure.Transaction.
 func (x *scriptTransaction) Apply(key definition.PartitionKey, op Operation) OperationResult {
 	if op.Kind == OperationPatch && x.patch != nil {
-		return x.t.apply(x.patch)
+		return x.t.Apply(x.patch)
 	}
-	p, err := x.t.c.prepare(key, op)
+	p, err := x.c.prepare(key, op)
 	if err != nil {
 		return value.Failed(err)
 	}
-	if !x.t.s.holds(p.epk) {
-		return value.Failed(scan.RangeGone(x.t.s.id))
+	if !x.t.Range.Holds(p.EPK) {
+		return value.Failed(scan.RangeGone(x.t.Range.ID))
 	}
-	return x.t.apply(p)
+	return x.t.Apply(p)
 }
 
 // Stored implements procedure.Transaction.
 func (x *scriptTransaction) Stored(key definition.PartitionKey, id string) (Item, error) {
-	found, ghost, err := x.t.find(x.t.c.locate(key, id).point)
+	found, ghost, err := x.t.Find(x.c.items.Locate(key, id).Point)
 	if err != nil || found == nil || ghost {
 		return Item{}, err
 	}
-	return x.t.c.item(found), nil
+	return x.c.items.Item(found), nil
 }
 
 // IDOf implements procedure.Transaction.
 func (x *scriptTransaction) IDOf(key definition.PartitionKey, rid string) (string, error) {
-	c := x.t.c
+	c := x.c
 	b, ok := layout.ParseRID(rid, 16)
 	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
 		return "", value.BadRID(rid)
 	}
-	item, ghost, err := x.t.load(binary.LittleEndian.Uint64(b[8:]))
+	item, ghost, err := x.t.Load(binary.LittleEndian.Uint64(b[8:]))
 	switch {
 	case err != nil:
 		return "", err
 	case item == nil || ghost:
-		return "", itemNotFound()
-	case string(item.pk) != string(key.AppendOrdered(nil)):
+		return "", transaction.ItemNotFound()
+	case string(item.PK) != string(key.AppendOrdered(nil)):
 		return "", procedure.OtherPartition()
 	}
-	return item.id, nil
+	return item.ID, nil
 }
 
 // Query implements procedure.Transaction.
 func (x *scriptTransaction) Query(ctx context.Context, q QueryRequest) (query.Page, error) {
-	return x.t.query(ctx, q)
+	return x.c.queryIn(ctx, x.t, q)
 }

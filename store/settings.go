@@ -4,18 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Settings returns the container's present settings.
-func (c *Container) Settings() definition.ContainerSettings { return c.state.Load().rec.Settings }
+func (c *Container) Settings() definition.ContainerSettings { return c.state.Load().Rec.Settings }
 
 // ChangeSettings durably replaces the container's settings by the result of fn, and returns them. fn
 // changes a copy. It may run under locks of the store, so it must not call the store. If fn fails, nothing
@@ -38,7 +38,7 @@ func (c *Container) ChangeSettings(ctx context.Context,
 		return definition.ContainerSettings{}, classify.ToFault(err)
 	}
 	db.in.WakeReaper()
-	db.door.subscribers.Notify()
+	db.door.catalogWatch.Notify()
 	return next, nil
 }
 
@@ -53,19 +53,19 @@ func (c *Container) changeSettings(ctx context.Context,
 	if err := c.checkSettings(&next); err != nil {
 		return definition.ContainerSettings{}, err
 	}
-	return next, c.change(ctx, func(st containerState, now int64) (containerState, error) {
+	return next, c.change(ctx, func(st container.State, now int64) (container.State, error) {
 		switch none := (definition.ExpirySink{}); {
 		case next.ExpirySink() == none:
-			st.rec.MovesSince = 0
-		case st.rec.Settings.ExpirySink() == none:
-			st.rec.MovesSince = now
+			st.Rec.MovesSince = 0
+		case st.Rec.Settings.ExpirySink() == none:
+			st.Rec.MovesSince = now
 		}
 		old := st
-		st.rec.Settings = next
+		st.Rec.Settings = next
 		err := c.storeSettings(ctx, &old, &st, now)
 		if err == nil {
-			raise(&c.used, now)
-			c.note(markSettings, st.rec.MovesSince)
+			container.Raise(&c.used, now)
+			c.note(container.MarkSettings, st.Rec.MovesSince)
 		}
 		return st, err
 	})
@@ -147,11 +147,11 @@ func (c *Container) checkArchive(name string) error {
 				"The archives go round in a circle: what expires in '"+c.name+
 					"' would come back to it from '"+name+"'.")
 		}
-		if a.keys.Unique.Len() > 0 {
+		if a.items.Keys.Unique.Len() > 0 {
 			return fault.New(fault.CodeBadRequest,
 				"The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
 		}
-		at = a.state.Load().rec.Settings.MoveTo()
+		at = a.state.Load().Rec.Settings.MoveTo()
 	}
 	if moves > MaxMoves {
 		return fault.New(fault.CodeBadRequest,
@@ -173,7 +173,7 @@ func (c *Container) movesInto() (n int) {
 // archiveOf returns the containers whose archive is this one.
 func (c *Container) archiveOf() []*Container {
 	return slices.DeleteFunc(c.d.Containers(), func(from *Container) bool {
-		return from.state.Load().rec.Settings.MoveTo() != c.name
+		return from.state.Load().Rec.Settings.MoveTo() != c.name
 	})
 }
 
@@ -188,27 +188,4 @@ func (c *Container) checkDrop() error {
 		}
 	}
 	return nil
-}
-
-// lowerTTL reduces the ttl of an item that is about to be written to the container's default, if the
-// settings make that the upper limit. It changes both the document and its header.
-func (t *tx) lowerTTL(item *stored) {
-	limit, own := t.st.policy().Default, item.head.Life.Own
-	if !t.st.rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {
-		return
-	}
-	b := make([]byte, 0, len(item.body)+8)
-	jsondoc.Of(item.body).Each(func(name string, v jsondoc.Value) bool {
-		b = append(jsondoc.AppendString(append(b, ','), name), ':')
-		if name == "ttl" {
-			b = strconv.AppendInt(b, int64(limit), 10)
-		} else {
-			b = append(b, v.Raw()...)
-		}
-		return true
-	})
-	b[0] = '{'
-	item.body = append(b, '}')
-	item.head.Life.Own = limit
-	item.terms = nil
 }

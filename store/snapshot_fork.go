@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -195,10 +196,10 @@ func (b *databaseCopy) sources() []*Container {
 func (b *databaseCopy) makeContainers(next *host.Change) error {
 	for _, was := range b.sources() {
 		st := was.state.Load()
-		rec := st.rec
+		rec := st.Rec
 		rec.CID = next.Number() | layout.CIDBit
 		rec.Ranges = slices.Clone(rec.Ranges)
-		c, err := newContainer(b.d, rec, st.spec)
+		c, err := newContainer(b.d, rec, st.Spec)
 		if err != nil {
 			return err
 		}
@@ -253,7 +254,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	db.reindexer.Wake()
 	db.in.WakeReaper()
 	db.splitter.Wake()
-	db.door.subscribers.Notify()
+	db.door.catalogWatch.Notify()
 	return nil
 }
 
@@ -295,7 +296,7 @@ func (b *databaseCopy) publish() {
 	}
 	for _, c := range b.containers {
 		cat.add(c)
-		raise(&c.used, c.moment()) // restart its idle time, so that it is not deleted at once
+		container.Raise(&c.used, c.moment()) // restart its idle time, so that it is not deleted at once
 	}
 	for _, o := range b.offers {
 		cat.addOffer(o)

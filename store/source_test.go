@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -233,7 +234,7 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		id, epk := st.rangeOf(value.Stored(it).Head.EPK).id, fmt.Sprintf("%X", value.Stored(it).Head.EPK)
+		id, epk := st.RangeOf(value.Stored(it).Head.EPK).ID, fmt.Sprintf("%X", value.Stored(it).Head.EPK)
 		pk := g.c.def.Extract(it.Body()).Values()
 		wanted := scope.Partition.Values()
 		in := len(wanted) <= len(pk) && slices.EqualFunc(wanted, pk[:len(wanted)], jsondoc.Equal)
@@ -241,9 +242,9 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 			byRange[id] = append(byRange[id], value.Stored(it).RID)
 		}
 	}
-	for _, s := range st.ranges {
-		slices.Sort(byRange[s.id])
-		rids = append(rids, byRange[s.id]...)
+	for _, s := range st.Ranges {
+		slices.Sort(byRange[s.ID])
+		rids = append(rids, byRange[s.ID]...)
 	}
 	return rids
 }
@@ -255,7 +256,7 @@ func (g *indexRig) compareSources(scope Scope) {
 	var counted int64
 	exact := true
 	err := g.c.withSources(context.Background(), scope,
-		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
 			for _, s := range sources {
 				live := g.verifySource(s)
 				for _, r := range live {
@@ -501,7 +502,7 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	lower := index.Path{{Name: "lower"}}
 	find := func() (usable bool, n int) {
 		err := g.c.withSources(t.Context(), Scope{},
-			func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+			func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
 				usable = sources[0].Index().RangeIndexed(lower)
 				key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))
 				n = len(g.liveOf(sources[0], sources[0].Postings(key)))

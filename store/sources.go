@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
@@ -14,19 +15,19 @@ import (
 // with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
 // is durable.
 func (c *Container) withSources(ctx context.Context, scope Scope,
-	fn func(*scan.Span, []*scan.Source, []*partition) error) error {
+	fn func(*scan.Span, []*scan.Source, []*container.Partition) error) error {
 	var sources []*scan.Source
-	var ranges []*partition
+	var ranges []*container.Partition
 	var state *view.State
 	var sp scan.Span
 	watch := c.ds.pageWatch(ctx)
-	pick := func(st *containerState) (_ []*partition, err error) {
+	pick := func(st *container.State) (_ []*container.Partition, err error) {
 		state = c.viewState(st, 0)
-		sp, err = scan.Resolve(state, st.inFormer(scope))
-		ranges = st.partitions(sp.Ranges)
+		sp, err = scan.Resolve(state, st.InFormer(scope))
+		ranges = st.Partitions(sp.Ranges)
 		return ranges, err
 	}
-	err := c.viewOf(watch, pick, func(_ *containerState, now int64, r engine.Reader,
+	err := c.snapshot(watch, pick, func(_ *container.State, now int64, r engine.Reader,
 		at []engine.Position) error {
 		state.Now = now // nobody else uses it yet
 		sources = make([]*scan.Source, len(sp.Ranges))
@@ -50,24 +51,15 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 }
 
 // scope resolves a Scope against a state.
-func (c *Container) scope(st *containerState, s Scope) (scan.Span, error) {
-	return scan.Resolve(c.viewState(st, 0), st.inFormer(s))
+func (c *Container) scope(st *container.State, s Scope) (scan.Span, error) {
+	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// partitions returns the ranges of the state that correspond to plain ones.
-func (st *containerState) partitions(plain []*view.Range) []*partition {
-	list := make([]*partition, len(plain))
-	for i, r := range plain {
-		list[i] = st.rangeByID(r.ID)
-	}
-	return list
-}
-
-// itemOwner is the container's implementation of value.Owner.
+// itemOwner is the container for its items (value.Owner) and their transactions (transaction.Host).
 type itemOwner Container
 
 // Identity implements value.Owner.
-func (c *itemOwner) Identity() *view.Identity { return &c.identity }
+func (c *itemOwner) Identity() *view.Identity { return &c.items.Identity }
 
 // Present implements value.Owner.
 func (c *itemOwner) Present() *view.State {

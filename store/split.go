@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -29,7 +30,9 @@ import (
 //  3. The container's record gets the new ranges, and the old slot is emptied: the moment of the split.
 //
 // After a crash before step 3, Open deletes the copies. A split that fails deletes them itself; if it
-// cannot, the next split, the next pass of the splitter or Open does.
+// cannot, the next split, the next pass of the splitter or Open does. Of several servers, one whose splitter
+// finds that the server which made the split has ended does so; until then writes to the range are refused
+// on the servers that do not make the split.
 //
 // The copy holds neither the catalog's lock nor the gate, so that requests to the range continue. Meanwhile
 // each writer records which items it has written or removed, after its commit and before it leaves the
@@ -89,7 +92,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	if err := c.usable(st); err != nil {
 		return nil, err
 	}
-	s := st.rangeByID(rangeID)
+	s := st.RangeByID(rangeID)
 	if s == nil {
 		return nil, scan.RangeGone(rangeID)
 	}
@@ -97,7 +100,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	if err != nil {
 		return nil, err
 	}
-	defer s.noted.Store(nil)
+	defer s.Noted.Store(nil)
 	m, err := c.beginSplit(ctx, s, bound, wanted)
 	if err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 }
 
 // alone runs fn while nobody else changes the catalog or uses the container. fn must be short.
-func (c *Container) alone(ctx context.Context, fn func(st containerState) error) error {
+func (c *Container) alone(ctx context.Context, fn func(st container.State) error) error {
 	if err := c.ds.lockCatalog(ctx); err != nil {
 		return err
 	}
@@ -133,35 +136,36 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 
 // beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
 // splitting.
-func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, wanted func() bool) (
-	m *splitting, err error) {
-	err = c.alone(ctx, func(st containerState) error {
+func (c *Container) beginSplit(ctx context.Context, s *container.Partition, bound []byte,
+	wanted func() bool) (m *splitting, err error) {
+	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
 		}
-		if st.elsewhere {
-			return errSplitElsewhere
+		if st.Elsewhere {
+			return container.ErrSplitElsewhere
 		}
-		if st.rec.Split != nil { // an earlier one that failed and could not be undone
+		if st.Rec.Split != nil { // an earlier one that failed and could not be undone
 			if err := c.undoSplit(ctx, st); err != nil {
 				return err
 			}
 			st = *c.state.Load()
 		}
-		number := st.rec.NextSlot()
+		number := st.Rec.NextSlot()
 		if number+1 >= layout.MaxSlots {
-			return unsplittable(s.id)
+			return unsplittable(s.ID)
 		}
-		begun := record.Split{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
+		begun := record.Split{From: s.Number, Lower: uint16(number), To: uint16(number + 1),
+			Owner: c.ds.in.ServerID()}
 		next := st
-		next.rec.Slots, next.rec.Split = number+2, &begun
+		next.Rec.Slots, next.Rec.Split = number+2, &begun
 		if m, err = c.newSplitting(&next, s, bound); err != nil {
 			return err
 		}
 		if err := c.setContainer(ctx, &st, &next); err != nil {
 			return err
 		}
-		s.noted.Store(m.Noted)
+		s.Noted.Store(m.Noted)
 		c.state.Store(&next)
 		return nil
 	})
@@ -172,32 +176,28 @@ func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, 
 type splitting struct {
 	*split.Mover
 	c     *Container
-	from  *partition
+	from  *container.Partition
 	recs  [2]record.Range // of the halves
 	split *record.Split   // as stored in the container's record
 }
 
 // newSplitting prepares the split of s. The container's record already has the numbers of the new slots.
-func (c *Container) newSplitting(st *containerState, s *partition, bound []byte) (*splitting, error) {
-	m := &splitting{c: c, from: s, split: st.rec.Split, recs: [2]record.Range{s.rec, s.rec}}
+func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*splitting,
+	error) {
+	m := &splitting{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
-	m.recs[0].Slot, m.recs[1].Slot = st.rec.Split.Lower, st.rec.Split.To
+	m.recs[0].Slot, m.recs[1].Slot = st.Rec.Split.Lower, st.Rec.Split.To
 	var halves [2]view.Range
 	for i, rec := range m.recs {
-		half, err := newPartition(c.cid, rec)
+		half, err := container.NewPartition(c.cid, rec)
 		if err != nil {
 			return nil, err
 		}
-		halves[i] = half.plain()
+		halves[i] = half.Plain()
 	}
-	from := s.plain()
-	m.Mover = split.NewMover(m, &c.keys, &from, halves, st.splitPolicy())
+	from := s.Plain()
+	m.Mover = split.NewMover(m, &c.items.Keys, &from, halves, st.SplitPolicy())
 	return m, nil
-}
-
-// splitPolicy returns what determines the entries in new ranges.
-func (st *containerState) splitPolicy() split.Policy {
-	return split.Policy{Terms: st.terms, Lives: st.lives, Round: st.rec.IndexRound}
 }
 
 // View implements split.Container.
@@ -217,7 +217,7 @@ func (m *splitting) Write(ctx context.Context, round uint32, alone bool, scopes 
 			return err
 		}
 		defer m.c.leave()
-		if st.rec.IndexRound != round {
+		if st.Rec.IndexRound != round {
 			return split.ErrReindexed
 		}
 	}
@@ -231,14 +231,14 @@ func (m *splitting) Write(ctx context.Context, round uint32, alone bool, scopes 
 	return err
 }
 
-// going fails with *elsewhereError if another store has undone the split.
+// going fails with *container.ElsewhereError if another store has undone the split.
 func (m *splitting) going(r engine.Reader) error {
 	rec, err := m.c.storedRecord(r)
 	if err != nil && !isAbsent(err) {
 		return err
 	}
 	if err != nil || rec.CID != m.c.cid || rec.Split == nil || *rec.Split != *m.split {
-		return &elsewhereError{m.c.state.Load().version}
+		return &container.ElsewhereError{Version: m.c.state.Load().Version}
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func()
 			return ids, nil
 		}
 		for errors.Is(err, split.ErrReindexed) {
-			err = m.Restart(ctx, c.state.Load().splitPolicy())
+			err = m.Restart(ctx, c.state.Load().SplitPolicy())
 		}
 		if err != nil {
 			return nil, err
@@ -267,11 +267,11 @@ func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func()
 // locks, it copies a part, does not switch and returns nil.
 func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
 	err error) {
-	err = c.alone(ctx, func(st containerState) error {
+	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
 		}
-		if st.rec.IndexRound != m.Round() {
+		if st.Rec.IndexRound != m.Round() {
 			return split.ErrReindexed
 		}
 		left, err := m.Rest(ctx)
@@ -285,12 +285,12 @@ func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() b
 		if err = c.switchRanges(ctx, m, &st, &next); err != nil {
 			return err
 		}
-		m.from.behind.Store(c.ds.eng.Horizon(m.from.scope) + 1)
+		m.from.Behind.Store(c.ds.eng.Horizon(m.from.Scope) + 1)
 		c.state.Store(&next)
 		ids = nil
-		for _, s := range next.ranges {
-			if !slices.Contains(st.ranges, s) {
-				ids = append(ids, s.id)
+		for _, s := range next.Ranges {
+			if !slices.Contains(st.Ranges, s) {
+				ids = append(ids, s.ID)
 			}
 		}
 		return nil
@@ -299,43 +299,49 @@ func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() b
 }
 
 // halves returns the state that the container will have after the split.
-func (c *Container) halves(st containerState, m *splitting) (next containerState, err error) {
+func (c *Container) halves(st container.State, m *splitting) (next container.State, err error) {
 	next = st
-	i := slices.Index(st.ranges, m.from)
-	id := max(record.HighestID(st.rec.Ranges)+1, st.rec.NextRange, int(c.ds.in.Catalog().Floor()))
-	next.rec.Ranges, next.rec.NextRange = slices.Clone(st.rec.Ranges), id+len(m.recs)
-	for j, r := range next.rec.Ranges {
+	i := slices.Index(st.Ranges, m.from)
+	id := max(record.HighestID(st.Rec.Ranges)+1, st.Rec.NextRange, int(c.ds.in.Catalog().Floor()))
+	next.Rec.Ranges, next.Rec.NextRange = slices.Clone(st.Rec.Ranges), id+len(m.recs)
+	for j, r := range next.Rec.Ranges {
 		if r.LSN == 0 {
-			next.rec.Ranges[j].LSN = st.rec.RangeLSN // the range is as old as the container
+			next.Rec.Ranges[j].LSN = st.Rec.RangeLSN // the range is as old as the container
 		}
 	}
-	next.ranges = slices.Clone(st.ranges)
+	next.Ranges = slices.Clone(st.Ranges)
 	var recs []record.Range
-	var slots []*partition
+	var slots []*container.Partition
 	for n, rec := range m.recs {
 		rec.ID, rec.TS = id+n, c.moment()
-		rec.Parents = append(slices.Clip(m.from.rec.Parents), m.from.rec.ID)
-		s, err := newPartition(c.cid, rec)
+		rec.Parents = append(slices.Clip(m.from.Rec.Parents), m.from.Rec.ID)
+		s, err := container.NewPartition(c.cid, rec)
 		if err != nil {
 			return next, err
 		}
-		s.reindexed.Store(layout.AllReindexed)
-		s.shapes.known = m.Halves[n].Shapes
+		s.Reindexed.Store(layout.AllReindexed)
+		s.Shapes.Known = m.Halves[n].Shapes
 		recs, slots = append(recs, rec), append(slots, s)
 	}
-	next.rec.Ranges = slices.Replace(next.rec.Ranges, i, i+1, recs...)
-	next.ranges = slices.Replace(next.ranges, i, i+1, slots...)
-	next.rec.Split = nil
+	next.Rec.Ranges = slices.Replace(next.Rec.Ranges, i, i+1, recs...)
+	next.Ranges = slices.Replace(next.Ranges, i, i+1, slots...)
+	next.Rec.Split = nil
 	// New indexers, although they are equal: plans, entries made in advance and the reindexer's pass
 	// compare them by identity, and must be made again for the new slots.
-	return next, next.compile()
+	return next, next.Compile()
 }
 
 // tidySplit deletes what a failed split has left. The caller holds splitting.
 func (c *Container) tidySplit(ctx context.Context) error {
-	err := c.alone(ctx, func(st containerState) error {
-		if st.rec.Split == nil || st.elsewhere {
+	err := c.alone(ctx, func(st container.State) error {
+		if st.Rec.Split == nil {
 			return nil
+		}
+		if st.Elsewhere {
+			if runs, err := c.ds.in.Running(ctx, st.Rec.Split.Owner); runs || err != nil {
+				return err
+			}
+			st.Elsewhere = false
 		}
 		return c.undoSplit(context.WithoutCancel(ctx), st)
 	})
@@ -343,18 +349,4 @@ func (c *Container) tidySplit(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// touch records an item that has changed, if the range is being split: see split.Notes.
-func (t *tx) touch(item *stored) {
-	if t.noted != nil {
-		t.touched = append(t.touched, item.rid)
-	}
-}
-
-// tellSplit passes the changed items on to the split. It is called after the commit, inside the gate.
-func (t *tx) tellSplit() {
-	if t.noted != nil {
-		t.noted.Add(t.touched)
-	}
 }

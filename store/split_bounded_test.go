@@ -261,14 +261,14 @@ func TestSplitGivesUp(t *testing.T) {
 			if happened && fault.ErrorCode(err) != one.code || !happened && err != nil {
 				t.Errorf("%s at step %d: %v", one.name, step, err)
 			}
-			tidied = tidied || happened && c.state.Load().rec.Split == nil
+			tidied = tidied || happened && c.state.Load().Rec.Split == nil
 			if one.left {
 				// Who has no time left may not wait for the catalog: then the background tidies up.
 				if err := db.FinishSplits(t.Context()); err != nil {
 					t.Error(err)
 				}
 				soundAfterSplit(t, db, c, 600)
-				if happened && (c.state.Load().rec.Split != nil || len(c.Ranges().Ranges) != 1) {
+				if happened && (c.state.Load().Rec.Split != nil || len(c.Ranges().Ranges) != 1) {
 					t.Errorf("%s at step %d: something is left", one.name, step)
 				}
 			} else if one.code == fault.CodeOwnerNotFound {

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -119,10 +120,13 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 
 // splitNext splits the next range. done is false if no range can be split. wanted is as in split.
 func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done bool, err error) {
-	ranges := slices.Clone(c.state.Load().ranges)
-	slices.SortStableFunc(ranges, func(a, b *partition) int { return len(a.parents) - len(b.parents) })
+	ranges := slices.Clone(c.state.Load().Ranges)
+	slices.SortStableFunc(
+		ranges,
+		func(a, b *container.Partition) int { return len(a.Parents) - len(b.Parents) },
+	)
 	for _, s := range ranges {
-		_, err := c.split(ctx, s.id, "", wanted)
+		_, err := c.split(ctx, s.ID, "", wanted)
 		switch fault.ErrorCode(err) {
 		case fault.CodeConflict:
 			continue
@@ -141,7 +145,7 @@ func (x *splitter) tidy(ctx context.Context) error {
 	x.ds.mu.RUnlock()
 	var failed []error
 	for _, c := range containers {
-		if c.state.Load().rec.Split == nil || !c.splitting.TryLock() { // it is being split
+		if c.state.Load().Rec.Split == nil || !c.splitting.TryLock() { // it is being split
 			continue
 		}
 		failed = append(failed, c.tidySplit(ctx))
@@ -154,19 +158,20 @@ func (x *splitter) tidy(ctx context.Context) error {
 // mu or the catalog's lock.
 func (ds *dataset) pending(o record.Offer) bool {
 	c := ds.cat.cids[o.CID]
-	return c != nil && len(c.state.Load().ranges) < o.Ranges
+	return c != nil && len(c.state.Load().Ranges) < o.Ranges
 }
 
 // splitPoint returns the bound at which to split a range.
-func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bound []byte, err error) {
-	r := s.plain()
+func (c *Container) splitPoint(ctx context.Context, s *container.Partition, at string) (bound []byte,
+	err error) {
+	r := s.Plain()
 	if at == "" {
 		err = c.ds.view(ctx, func(reader engine.Reader) (err error) {
-			bound, err = split.Middle(reader, &c.keys, &r)
+			bound, err = split.Middle(reader, &c.items.Keys, &r)
 			return err
 		})
 		if err == nil && !split.Divides(&r, bound) {
-			err = unsplittable(s.id)
+			err = unsplittable(s.ID)
 		}
 		return bound, err
 	}
@@ -177,7 +182,7 @@ func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bo
 		len(bound) > math.MaxUint8 {
 		return nil, fault.New(fault.CodeBadRequest,
 			"'"+at+"' does not lie inside of the partition key range '"+
-				s.id+"'.")
+				s.ID+"'.")
 	}
 	return bound, nil
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -10,8 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -23,23 +24,6 @@ import (
 // Tombstones are few and short-lived, so a container's state holds all of them. They change under the gate,
 // when no write of the container is running. So a create after an acknowledged tombstone has an LSN above
 // it and finds the id free.
-
-// loadTombstones reads a container's tombstones.
-func loadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, err error) {
-	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyTombstone), false)
-	for it.Next() {
-		lsn, ok := layout.NumberOf(it.Value())
-		if !ok {
-			it.Close()
-			return nil, fmt.Errorf("%w: a tombstone of %d bytes", engine.ErrCorrupt, len(it.Value()))
-		}
-		if tombstones == nil {
-			tombstones = make(map[string]uint64)
-		}
-		tombstones[layout.KeyTombstone(it.Key())] = lsn
-	}
-	return tombstones, it.Close()
-}
 
 // DeletePartition deletes all items of one partition key, which must be complete, in one step and whatever
 // their number. Their space is freed in the background.
@@ -54,25 +38,25 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	if err != nil {
 		return c.refused(), err
 	}
-	p := c.locate(pk, "")
-	var s *partition
-	err = c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
-		s = st.rangeOf(p.epk)
-		next, name := st, layout.TombstoneName(p.epk, p.pk)
+	p := c.items.Locate(pk, "")
+	var s *container.Partition
+	err = c.againChange(ctx, func(st container.State, _ int64) (container.State, error) {
+		s = st.RangeOf(p.EPK)
+		next, name := st, layout.TombstoneName(p.EPK, p.PK)
 		var lsn uint64
 		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
-			lsn = t.NextLSN(s.scope)
-			setTombstone(t, c.cid, name, lsn)
+			lsn = t.NextLSN(s.Scope)
+			transaction.SetTombstone(t, c.cid, name, lsn)
 			return nil
 		})
 		if err == nil {
-			s.tell(lsn)
+			s.Show(lsn)
 		}
-		next.tombstones = maps.Clone(st.tombstones)
-		if next.tombstones == nil {
-			next.tombstones = make(map[string]uint64)
+		next.Tombstones = maps.Clone(st.Tombstones)
+		if next.Tombstones == nil {
+			next.Tombstones = make(map[string]uint64)
 		}
-		next.tombstones[name] = lsn
+		next.Tombstones[name] = lsn
 		return next, err
 	})
 	if err != nil {
@@ -84,22 +68,26 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 
 // sweepTombstones purges up to limit items deleted by the tombstones of one slot, and removes tombstones
 // that have no items left.
-func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *partition,
+func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s *container.Partition,
 	limit int) (purged int,
 	more bool, err error) {
-	for name, lsn := range st.tombstones {
+	for name, lsn := range st.Tombstones {
 		epk, _, err := jsondoc.DecodeEscaped([]byte(name))
 		if err != nil {
 			return purged, false, fmt.Errorf("%w: a tombstone: %v", engine.ErrCorrupt, err)
 		}
-		if !s.holds(epk) {
+		if !s.Holds(epk) {
 			continue
 		}
 		if purged >= limit {
 			return purged, true, nil
 		}
 		want := limit - purged
-		found, err := c.belowTombstone(ctx, name, lsn, want)
+		var found []sweep.Candidate
+		err = c.ds.view(ctx, func(r engine.Reader) (err error) {
+			found, err = sweep.BelowTombstone(r, c.cid, name, lsn, want)
+			return err
+		})
 		if err != nil {
 			return purged, false, err
 		}
@@ -118,38 +106,20 @@ func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *
 	return purged, false, nil
 }
 
-// belowTombstone returns items of a partition key that were created at or below the LSN of its tombstone.
-func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64,
-	limit int) (found []sweep.Candidate,
-	err error) {
-	prefix := layout.TombstonePostings(c.cid, name)
-	err = c.ds.view(ctx, func(r engine.Reader) error {
-		it := r.Scan(engine.Prefix(prefix), false)
-		for len(found) < limit && it.Next() {
-			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
-			if ok && layout.RIDBorn(rid).LSN() <= lsn {
-				found = append(found, sweep.Candidate{RID: rid})
-			}
-		}
-		return it.Close()
-	})
-	return found, err
-}
-
-func (c *Container) removeTombstone(ctx context.Context, s *partition, name string, epk []byte,
+func (c *Container) removeTombstone(ctx context.Context, s *container.Partition, name string, epk []byte,
 	lsn uint64) error {
-	return c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
-		if st.tombstones[name] != lsn {
+	return c.againChange(ctx, func(st container.State, _ int64) (container.State, error) {
+		if st.Tombstones[name] != lsn {
 			return st, nil // a newer tombstone has replaced it
 		}
-		if st.rangeOf(epk) != s {
+		if st.RangeOf(epk) != s {
 			return st, nil // the range was split: the items' new slots have not been checked
 		}
 		next := st
-		next.tombstones = maps.Clone(st.tombstones)
-		delete(next.tombstones, name)
+		next.Tombstones = maps.Clone(st.Tombstones)
+		delete(next.Tombstones, name)
 		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
-			dropTombstone(t, c.cid, name)
+			transaction.DropTombstone(t, c.cid, name)
 			t.Relax()
 			return nil
 		})

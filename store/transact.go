@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -21,7 +22,8 @@ const maxTransacting = 5 * time.Second
 // transaction. It is for one goroutine, and ends when the function returns.
 type Transaction struct {
 	ctx context.Context
-	t   *tx
+	c   *Container
+	t   *transaction.Tx
 	key definition.PartitionKey // full
 
 	mu     sync.Mutex // held by each operation, so that the transaction does not end in the middle of one
@@ -48,10 +50,10 @@ func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 	}
 	var charge float64
 	var given error // returned by fn
-	r, err := c.update(ctx, c.locate(key, ""), func(t *tx) error {
+	r, err := c.update(ctx, c.items.Locate(key, ""), func(t *transaction.Tx) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		x := &Transaction{ctx: ctx, t: t, key: key}
+		x := &Transaction{ctx: ctx, c: c, t: t, key: key}
 		given = x.run(cancel, fn)
 		charge = x.charge
 		return given
@@ -87,7 +89,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 		}()
 		err = fn(x)
 	}()
-	fires, stop := x.t.c.ds.opts.Wall.After(maxTransacting)
+	fires, stop := x.c.ds.opts.Wall.After(maxTransacting)
 	defer stop()
 	var err error
 	select {
@@ -117,15 +119,15 @@ func (x *Transaction) Do(op Operation) OperationResult {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return value.Failed(fault.New(fault.CodeBadRequest, "A transaction runs no triggers."))
 	}
-	p, err := x.t.c.prepare(x.key, op)
+	p, err := x.c.prepare(x.key, op)
 	if err != nil {
 		return value.Failed(err)
 	}
-	if string(p.pk) != string(x.key.AppendOrdered(nil)) {
+	if string(p.PK) != string(x.key.AppendOrdered(nil)) {
 		return value.Failed(fault.New(fault.CodeBadRequest,
 			"A transaction is on one partition key; the document has another one."))
 	}
-	r := x.t.apply(p)
+	r := x.t.Apply(p)
 	x.charge += r.Charge
 	if r.Fatal() {
 		x.over = r.Err
@@ -141,7 +143,7 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 		return QueryPage{}, err
 	}
 	q.Scope = Scope{Partition: x.key}
-	page, err := x.t.query(x.ctx, q)
+	page, err := x.c.queryIn(x.ctx, x.t, q)
 	x.charge += value.ChargeRows(page.Stats)
 	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)
 }
@@ -157,7 +159,7 @@ func (x *Transaction) halted() error {
 // Changed returns a channel that is closed when something in the container has changed, or the store is
 // closed. To follow a feed, take the channel, read the feed, and wait for the channel if there is nothing
 // new.
-func (c *Container) Changed() <-chan struct{} { return c.watch.Changed() }
+func (c *Container) Changed() <-chan struct{} { return c.await(&c.watch) }
 
 // PartitionKeyOf returns the partition key of a document of this container. The document must be valid
 // JSON.
@@ -165,19 +167,19 @@ func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {
 	return c.def.Extract(document)
 }
 
-// query returns one page of a query over a logical partition. It sees the writes of the transaction.
-func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err error) {
-	c := t.c
-	plan, err := query.Prepare(q.Text, q.Parameters, c.queryInfo(t.st))
+// queryIn returns one page of a query over a logical partition. It sees the writes of transaction t.
+func (c *Container) queryIn(ctx context.Context, t *transaction.Tx, q QueryRequest) (page query.Page,
+	err error) {
+	plan, err := query.Prepare(q.Text, q.Parameters, c.items.QueryInfo(t.State))
 	if err != nil {
 		return page, err
 	}
-	state := c.viewState(t.st, t.now)
-	sp, err := scan.Resolve(state, t.st.inFormer(q.Scope))
+	state := c.viewState(t.State, t.Now)
+	sp, err := scan.Resolve(state, t.State.InFormer(q.Scope))
 	if err != nil {
 		return page, err
 	}
-	src := &scan.Source{State: state, Range: state.RangeByID(t.s.id), Span: &sp, Reader: t.Txn}
+	src := &scan.Source{State: state, Range: state.RangeByID(t.Range.ID), Span: &sp, Reader: t.Txn}
 	udfs := c.scripts().Functions(ctx)
 	env := query.NewEnv(c.queryTime, c.ds.in.Elapsed())
 	env.UDF = udfs.Call

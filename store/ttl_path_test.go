@@ -65,13 +65,13 @@ func TestExplainWithAPath(t *testing.T) {
 	}
 	b.based("old", -9, "")
 	b.countFrom("/base", 10)
-	explain("old", "default is 10 s from the time in '/base', 2023-11-14T22:13:11Z", inspect.StateLive,
+	explain("old", "default is 10s from the time in '/base', 2023-11-14T22:13:11Z", inspect.StateLive,
 		inspect.SourceContainer)
 	b.based("own", 5, `,"ttl":3`)
-	explain("own", "It expires in 8 s, at 2023-11-14T22:13:28Z: its own ttl is 3 s from the time in '/base'",
+	explain("own", "It expires in 8s, at 2023-11-14T22:13:28Z: its own ttl is 3s from the time in '/base'",
 		inspect.StateLive, inspect.SourceItem)
 	b.doc("none", 0)
-	explain("none", "10 s from its last write at 2023-11-14T22:13:20Z, since '/base' is no number",
+	explain("none", "10s from its last write at 2023-11-14T22:13:20Z, since '/base' is no number",
 		inspect.StateLive, inspect.SourceContainer)
 	b.based("never", -60, "")
 	explain("never", "It expired at 2023-11-14T22:13:20Z, and is not purged yet", inspect.StateGhost,
@@ -79,7 +79,7 @@ func TestExplainWithAPath(t *testing.T) {
 	b.pass(1)
 	b.countFrom("", 10)
 	explain("old", "'ttlPropertyPath' was changed", inspect.StateGhost, inspect.SourceFloor)
-	explain("none", "10 s from its last write at 2023-11-14T22:13:20Z.", inspect.StateLive,
+	explain("none", "10s from its last write at 2023-11-14T22:13:20Z.", inspect.StateLive,
 		inspect.SourceContainer)
 }
 

@@ -17,8 +17,8 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	}
 	defer c.count.Unlock()
 	at := c.ds.purged.Load()
-	for _, s := range c.state.Load().ranges {
-		at += c.ds.eng.Horizon(s.scope)
+	for _, s := range c.state.Load().Ranges {
+		at += c.ds.eng.Horizon(s.Scope)
 	}
 	if c.count.valid && c.count.at == at {
 		return c.count.usage, nil

@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
 // A container whose change feed policy has a retention keeps every version of its items, and their deletes,
@@ -19,24 +22,6 @@ import (
 // longer. Turning the policy on sets a floor, too. So a range has at most one floor, and it is the range's
 // first entry.
 
-// lastVersionTime returns the second of a slot's newest version; 0 if it has none.
-func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
-	it := r.Scan(layout.SlotFamily(scope, layout.FamilyVersions), true)
-	if it.Next() {
-		var v layout.Version
-		v, err = layout.DecodeVersion(it.Value())
-		ts = v.TS
-	}
-	if cerr := it.Close(); err == nil {
-		err = cerr
-	}
-	return ts, err
-}
-
-// backupRetention is how long all versions are kept, in seconds, by a container that was created with
-// continuous backup on and whose policy has no retention: seven days.
-const backupRetention = 7 * 24 * 60 * 60
-
 // ContinuousBackup reports whether containers that are created from now on keep the feed of all versions
 // and deletes for seven days if their policy has no retention.
 func (db *DB) ContinuousBackup() bool { return db.backup.Load() }
@@ -45,30 +30,19 @@ func (db *DB) ContinuousBackup() bool { return db.backup.Load() }
 // unchanged.
 func (db *DB) SetContinuousBackup(on bool) { db.backup.Store(on) }
 
-// retention returns how long the container keeps all versions, in seconds; 0 if it does not keep them.
-func (st *containerState) retention() int64 {
-	if f := st.spec.ChangeFeed; f != nil && f.RetentionMinutes > 0 {
-		return 60 * int64(f.RetentionMinutes)
-	}
-	if st.rec.Backup {
-		return backupRetention
-	}
-	return 0
-}
-
 // switchVersions returns what must be written to the slots when a change of the policy turns the feed of
 // all versions on or off. The caller holds the container's gate exclusively.
-func switchVersions(old, next *containerState, now int64) (write func(engine.Txn)) {
-	on := next.retention() > 0
-	if on == (old.retention() > 0) {
+func switchVersions(old, next *container.State, now int64) (write func(engine.Txn)) {
+	on := next.Retention() > 0
+	if on == (old.Retention() > 0) {
 		return func(engine.Txn) {}
 	}
 	return func(t engine.Txn) {
-		for _, s := range next.ranges {
+		for _, s := range next.Ranges {
 			if on {
-				setFloor(t, s.scope, layout.FirstOf(t.NextLSN(s.scope)), now)
+				transaction.SetFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
 			} else {
-				dropVersions(t, layout.SlotFamily(s.scope, layout.FamilyVersions))
+				transaction.DropVersions(t, layout.SlotFamily(s.Scope, layout.FamilyVersions))
 			}
 		}
 	}
@@ -76,45 +50,25 @@ func switchVersions(old, next *containerState, now int64) (write func(engine.Txn
 
 // trimVersions deletes the entries of a slot that are outside the window. next is the second at which there
 // will be more.
-func (c *Container) trimVersions(ctx context.Context, st *containerState, s *partition, now int64) (more bool,
-	next int64, err error) {
-	old, err := c.findExpiredEntries(ctx, s, layout.FamilyVersions, st.retention(), now, layout.DecodeVersion)
-	if err != nil || old.last == 0 {
-		return false, old.next, err
+func (c *Container) trimVersions(ctx context.Context, st *container.State, s *container.Partition,
+	now int64) (more bool, next int64, err error) {
+	old, err := sweep.OldEntries(ctx, c.ds.eng, s.Scope, layout.FamilyVersions, st.Retention(), now,
+		layout.DecodeVersion)
+	if err != nil || old.Last == 0 {
+		return false, old.Next, err
 	}
 	st, _, err = c.enter(ctx)
 	if err != nil {
-		return false, old.next, err
+		return false, old.Next, err
 	}
 	defer c.leave()
-	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
-		var t tx
-		if err := t.begin(txn, c, st, s); err != nil {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(txn engine.Txn) error {
+		var t transaction.Tx
+		if err := c.begin(&t, txn, st, s); err != nil {
 			return err
 		}
 		t.Relax()
-		return t.raiseFloor(old.last)
+		return t.RaiseFloor(old.Last)
 	})
-	return old.more, now + 1, err
-}
-
-// raiseFloor turns the entry of a sequence into the floor, unless the policy has changed and the entry is
-// inside the window now.
-func (t *tx) raiseFloor(seq layout.Sequence) error {
-	value, err := t.Get(layout.AppendSequenceKey(nil, t.s.scope, layout.FamilyVersions, seq))
-	if isAbsent(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	v, err := layout.DecodeVersion(value)
-	if err != nil || v.TS > t.now-t.st.retention() {
-		return err
-	}
-	below := layout.SlotFamily(t.s.scope, layout.FamilyVersions)
-	below.End = layout.AppendSequenceKey(nil, t.s.scope, layout.FamilyVersions, seq)
-	dropVersions(t.Txn, below)
-	setFloor(t.Txn, t.s.scope, seq, v.TS)
-	return nil
+	return old.More, now + 1, err
 }

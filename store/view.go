@@ -4,31 +4,17 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// view runs fn over one snapshot of the container, with the matching state and moment. If the state changes
-// before the snapshot exists, view starts again: otherwise a query could rely on an index that is not in
-// the snapshot yet, or not any more. Only the end of ctx limits its time.
-func (c *Container) view(ctx context.Context,
-	fn func(st *containerState, now int64, r engine.Reader) error) error {
-	return c.viewFor(&work.Stopwatch{Ctx: ctx}, fn)
-}
-
-// viewFor is view with the time limit of a stopwatch.
-func (c *Container) viewFor(w *work.Stopwatch,
-	fn func(st *containerState, now int64, r engine.Reader) error) error {
-	first := func(st *containerState) ([]*partition, error) { return st.ranges[:1], nil }
-	return c.viewOf(w, first, func(st *containerState, now int64, r engine.Reader,
-		_ []engine.Position) error {
-		return fn(st, now, r)
-	})
-}
-
-// viewOf is viewFor for the ranges that pick returns. fn also receives the position of each of them.
-func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*partition, error),
-	fn func(st *containerState, now int64, r engine.Reader, at []engine.Position) error) error {
+// snapshot runs fn over one snapshot of the container, with the matching state and moment, and with the
+// positions of the ranges that pick returns. If the state changes before the snapshot exists, snapshot starts
+// again: otherwise a query could rely on an index that is not in the snapshot yet, or not any more. The
+// stopwatch limits its time.
+func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*container.Partition, error),
+	fn func(st *container.State, now int64, r engine.Reader, at []engine.Position) error) error {
 	ctx := w.Ctx
 	for {
 		st, now, at, err := c.look(ctx)
@@ -44,7 +30,7 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*par
 		}
 		scopes := make([][]byte, len(ranges))
 		for i, s := range ranges {
-			scopes[i] = s.scope
+			scopes[i] = s.Scope
 		}
 		same := true
 		err = work.ViewUnder(w, c.ds.eng, func(r engine.Reader) error {
@@ -56,11 +42,11 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*par
 				return nil
 			}
 			for _, p := range positions {
-				if err := st.current(p.Mark); err != nil {
+				if err := st.Current(p.Mark); err != nil {
 					return err
 				}
 			}
-			return fn(st, now, r, positions)
+			return fn(st, c.momentOf(now, positions[0]), r, positions)
 		})
 		again := false
 		if same {
@@ -72,28 +58,30 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*par
 	}
 }
 
-// inspect is view with the state as a plain value.
+// inspect is snapshot with the state as a plain value too. Only the end of ctx limits its time.
 func (c *Container) inspect(ctx context.Context,
-	fn func(state *view.State, st *containerState, r engine.Reader) error) error {
-	return c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
-		return fn(c.viewState(st, now), st, r)
-	})
+	fn func(state *view.State, st *container.State, r engine.Reader) error) error {
+	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
+	return c.snapshot(&work.Stopwatch{Ctx: ctx}, first,
+		func(st *container.State, now int64, r engine.Reader, _ []engine.Position) error {
+			return fn(c.viewState(st, now), st, r)
+		})
 }
 
 // viewState returns a state of the container as a plain value.
-func (c *Container) viewState(st *containerState, now int64) *view.State {
+func (c *Container) viewState(st *container.State, now int64) *view.State {
 	s := &view.State{
-		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.spec,
-		Policy: st.policy(), Now: now,
-		Lives: st.lives,
-		Terms: st.terms, Olders: st.olders, Tombstones: st.tombstones,
-		Versions: st.retention(), Expiries: st.eventRetention(), Logs: st.rec.Log != nil,
-		Ranges: make([]view.Range, len(st.ranges)),
+		Database: c.d.ID(), Name: c.name, Identity: c.items.Identity, Keys: c.items.Keys, Spec: &st.Spec,
+		Policy: st.Policy(), Now: now,
+		Lives: st.Lives,
+		Terms: st.Terms, Olders: st.Olders, Tombstones: st.Tombstones,
+		Versions: st.Retention(), Expiries: st.EventRetention(), Logs: st.Rec.Log != nil,
+		Ranges: make([]view.Range, len(st.Ranges)),
 	}
-	for i, r := range st.ranges {
-		s.Ranges[i] = r.plain()
+	for i, r := range st.Ranges {
+		s.Ranges[i] = r.Plain()
 	}
-	if split := st.rec.Split; split != nil {
+	if split := st.Rec.Split; split != nil {
 		s.Copies = []uint16{split.Lower, split.To}
 	}
 	return s
@@ -104,7 +92,7 @@ func (c *Container) viewState(st *containerState, now int64) *view.State {
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var seen *view.State
-	err := c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
+	err := c.inspect(ctx, func(state *view.State, _ *container.State, r engine.Reader) error {
 		seen = state
 		return fn(state, r)
 	})

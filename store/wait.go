@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
@@ -55,7 +56,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 		}
 	}
 	for {
-		change := c.watch.Changed()
+		change := c.Changed()
 		done, wake, err := w.check(context.WithoutCancel(ctx))
 		if done || err != nil {
 			return w.out, classify.ToFault(err)
@@ -144,7 +145,7 @@ func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool
 }
 
 func (w *waiter) checkQuiet(ctx context.Context) (quiet bool, err error) {
-	err = w.c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
+	err = w.c.inspect(ctx, func(state *view.State, _ *container.State, r engine.Reader) error {
 		w.out.Expiry.Now = state.Now
 		quiet = len(state.Tombstones) == 0 && len(state.Olders) == 0
 		for i := range state.Ranges {

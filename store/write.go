@@ -5,39 +5,20 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// itemLocation is the key of an item and the encodings that its storage keys are made of.
-type itemLocation struct {
-	id    string
-	epk   []byte
-	pk    []byte // ordered encoding of the full partition key
-	point []byte // its point key
-
-	others [][]byte // point keys of items that the same transaction looks up
-}
-
-func (c *Container) locate(pk definition.PartitionKey, id string) itemLocation {
-	buf := make([]byte, 0, 192+2*len(id))
-	buf = definition.AppendEPK(buf, &c.def, pk)
-	e := len(buf)
-	buf = pk.AppendOrdered(buf)
-	p := len(buf)
-	buf = layout.AppendPointKey(buf, c.cid, buf[:e], buf[e:p], id)
-	return itemLocation{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
-}
-
 // update runs fn as one durable transaction in the slot of p. The receipt is also filled for a failure, as
 // far as possible. If the transaction needs an expired item moved to an expiry sink first, update moves it
 // and runs fn again. CodeCanceled: ctx has ended before fn began, or others have held the range for
 // Options.QueryTime.
-func (c *Container) update(ctx context.Context, p itemLocation, fn func(t *tx) error) (Receipt, error) {
+func (c *Container) update(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
+	Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	for {
@@ -48,14 +29,14 @@ func (c *Container) update(ctx context.Context, p itemLocation, fn func(t *tx) e
 			}
 			continue
 		}
-		if err := blocked.clear(ctx); err != nil {
+		if err := blocked.Clear(ctx); err != nil {
 			return r, classify.ToFault(err)
 		}
 	}
 }
 
-func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx) error) (Receipt,
-	*blocker, error) {
+func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
+	Receipt, *transaction.Blocker, error) {
 	wait := &work.Patience{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
@@ -63,33 +44,33 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 		return Receipt{}, nil, err
 	}
 	defer c.leave()
-	s := st.rangeOf(p.epk)
-	var t tx
-	at, err := c.ds.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
+	s := st.RangeOf(p.EPK)
+	var t transaction.Tx
+	at, err := c.ds.eng.Update(wait, [][]byte{s.Scope}, func(txn engine.Txn) error {
 		wait.Begun.Store(true)
-		if err := t.begin(txn, c, st, s); err != nil {
+		if err := c.begin(&t, txn, st, s); err != nil {
 			return err
 		}
-		t.ctx = ctx
+		t.Ctx = ctx
 		if err := fn(&t); err != nil {
 			return err
 		}
-		if t.blocked != nil {
-			return errBlocked
+		if t.Blocked != nil {
+			return transaction.ErrBlocked
 		}
-		t.finish()
+		t.Finish()
 		return nil
-	}, append(p.others, p.point)...)
+	}, append(p.Others, p.Point)...)
+	r := Receipt{Range: s.ID, Charge: value.ChargeFailure}
 	if err == nil {
-		t.committed()
+		r.Lint = c.committed(&t)
 	}
-	r := Receipt{Range: s.id, Charge: value.ChargeFailure, Lint: t.lint}
 	if at != nil {
-		r.LSN = s.tell(at[0].LSN)
+		r.LSN = s.Show(at[0].LSN)
 	} else {
 		r.LSN = c.position(s)
 	}
-	return r, t.blocked, err
+	return r, t.Blocked, err
 }
 
 // writeOne carries out one operation in its own transaction, without triggers.
@@ -100,8 +81,8 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op
 		return Item{}, c.refused(), err
 	}
 	var out OperationResult
-	r, err := c.updateConditional(ctx, p.itemLocation, []*prepared{p}, func(t *tx) error {
-		out = t.apply(p)
+	r, err := c.updateConditional(ctx, p.Location, []*transaction.Prepared{p}, func(t *transaction.Tx) error {
+		out = t.Apply(p)
 		return out.Err
 	})
 	if err != nil {
@@ -143,9 +124,47 @@ func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id s
 	return r, err
 }
 
+// begin begins a transaction. It fails with *container.ElsewhereError if st is not the present state of the
+// container.
+func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State,
+	s *container.Partition) error {
+	if err := c.writable(txn, st, s); err != nil {
+		return err
+	}
+	t.Begin(txn, &c.items, st, s, c.moment())
+	return nil
+}
+
+// committed updates the container in memory with the results of a transaction, and returns the lint rules
+// that its writes have broken. It is called after the commit, inside the gate.
+func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
+	c.ds.purged.Add(uint64(t.Purged))
+	c.purged.Add(uint64(t.Purged))
+	if t.Learn() {
+		c.ds.in.WakeReaper()
+	}
+	for _, p := range t.Written {
+		c.ds.rids.Put(p.PointAfter(), p.Item.RID)
+		if c.diesSoon(p.Item.Head.Life, t.Now) {
+			c.ds.in.WakeReaper()
+		}
+		broken |= c.lintItem(t.State, p)
+	}
+	c.watch.Notify()
+	if t.Logs() {
+		c.expirySubscribers.Notify()
+	}
+	return broken
+}
+
+// prepare checks an operation against the present state.
+func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transaction.Prepared, error) {
+	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
+}
+
 // diesSoon reports whether an item expires before the reaper would by itself look at an idle range again.
 func (c *Container) diesSoon(l ttl.Life, now int64) bool {
-	at, ok := c.state.Load().policy().ExpiresAt(l)
+	at, ok := c.state.Load().Policy().ExpiresAt(l)
 	return ok && at-now <= reaperPatience
 }
 
@@ -156,81 +175,4 @@ const reaperPatience = 5
 func (c *Container) refused() Receipt {
 	id, lsn := c.Position("")
 	return Receipt{Range: id, LSN: lsn, Charge: value.ChargeFailure}
-}
-
-// mustFind returns a live item. It fails with CodeNotFound if there is none.
-func (t *tx) mustFind(p itemLocation) (*stored, error) {
-	item, ghost, err := t.find(p.point)
-	if err != nil {
-		return nil, err
-	}
-	if item == nil || ghost {
-		return nil, itemNotFound()
-	}
-	return item, nil
-}
-
-func itemNotFound() error {
-	return fault.New(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
-}
-
-// create stores a new item. A ghost that holds its id or one of its unique keys is purged in the same
-// transaction.
-func (t *tx) create(point []byte, item *stored) error {
-	if err := t.vacate(point); err != nil {
-		return err
-	}
-	item.head.Life.LeaseUntil = 0
-	t.lowerTTL(item)
-	if err := t.claimUnique(item, nil); err != nil {
-		return err
-	}
-	return t.put(nil, item)
-}
-
-// vacate makes sure that no item has an id. It fails with CodeConflict if a live item has it, and purges a
-// ghost.
-func (t *tx) vacate(point []byte) error {
-	holder, ghost, err := t.find(point)
-	if err != nil || holder == nil {
-		return err
-	}
-	if !ghost {
-		return fault.New(fault.CodeConflict, "Resource with specified id or name already exists.")
-	}
-	return t.purge(holder)
-}
-
-// replace stores a new version of a live item.
-func (t *tx) replace(old, item *stored) error {
-	item.rid = old.rid
-	item.head.Renamed = item.head.Renamed || old.head.Renamed
-	t.lowerTTL(item)
-	if err := t.claimUnique(item, old); err != nil {
-		return err
-	}
-	item.head.Life.LeaseUntil = old.head.Life.LeaseUntil
-	return t.put(old, item)
-}
-
-// claimUnique makes sure that no other live item holds one of item's unique keys. It purges ghosts that do.
-func (t *tx) claimUnique(item, old *stored) error {
-	for i := range t.c.keys.Unique.Len() {
-		k := t.c.keys.Unique.Values(layout.AppendUniquePrefix(nil, t.c.cid, item.pk, i), i, item.body)
-		holder, ghost, err := t.find(k)
-		if err != nil {
-			return err
-		}
-		if holder == nil || old != nil && holder.rid == old.rid {
-			continue
-		}
-		if !ghost {
-			return fault.New(fault.CodeConflict,
-				"Resource with specified id, name, or unique index already exists.")
-		}
-		if err := t.purge(holder); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -178,14 +178,40 @@ func mayfly(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 // lockedBuffer takes a log that is read while it is written.
 type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu      sync.Mutex
+	buf     bytes.Buffer
+	written chan struct{} // closed by the next Write; nil: nobody waits
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.written != nil {
+		close(b.written)
+		b.written = nil
+	}
 	return b.buf.Write(p)
+}
+
+// await returns when the log contains text.
+func (b *lockedBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	for {
+		b.mu.Lock()
+		if b.written == nil {
+			b.written = make(chan struct{})
+		}
+		there, written := strings.Contains(b.buf.String(), text), b.written
+		b.mu.Unlock()
+		if there {
+			return
+		}
+		select {
+		case <-written:
+		case <-t.Context().Done():
+			t.Fatalf("%q was not logged: %s", text, b)
+		}
+	}
 }
 
 func (b *lockedBuffer) String() string {

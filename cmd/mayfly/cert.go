@@ -30,7 +30,7 @@ type certFacts struct {
 func certCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cert",
-		Short: "Show or export the certificate of a running server, and tell how to trust it",
+		Short: "Show or export the certificate of a server, and explain how to trust it",
 		Long: "Show or export the certificate of a running server, and tell how to trust it.\n\n" +
 			"It is asked for without a certificate to verify: over a network, compare its fingerprint\n" +
 			"with that of the file that `mayfly serve` names.",
@@ -42,7 +42,7 @@ func certShowCommand() *cobra.Command {
 	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Whose the certificate is, what it signs for, how long it is valid, its fingerprint",
+		Short: "Show the subject, names, validity and fingerprint of the certificate",
 		Args:  cobra.NoArgs,
 	}
 	c.RegisterURL(cmd.Flags())
@@ -59,7 +59,7 @@ func certShowCommand() *cobra.Command {
 		}
 		text := fmt.Sprintf("subject    %s\nsigns for  %s\nvalid      %s to %s\nsha256     %s",
 			f.Subject, signsFor, f.NotBefore.Format(time.RFC3339), f.NotAfter.Format(time.RFC3339), f.SHA256)
-		return cli.PrintResult(cmd.OutOrStdout(), c.Json, text, f)
+		return cli.PrintResult(cmd.OutOrStdout(), c.JSON, text, f)
 	})
 	return cmd
 }
@@ -73,7 +73,8 @@ func certExportCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	c.RegisterURL(cmd.Flags())
-	cmd.Flags().StringVar(&to, "to", "", "file to write, instead of stdout; one that is there is replaced")
+	cmd.Flags().StringVar(&to, "to", "", "file to write instead of the standard output; an existing file "+
+		"is replaced")
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		text, _, err := fetchCertificate(cmd.Context(), &c)
@@ -83,7 +84,7 @@ func certExportCommand() *cobra.Command {
 		case to != "":
 			return os.WriteFile(to, text, 0o644) //nolint:gosec // a certificate is not secret
 		}
-		return cli.PrintResult(cmd.OutOrStdout(), c.Json, strings.TrimSuffix(string(text), "\n"),
+		return cli.PrintResult(cmd.OutOrStdout(), c.JSON, strings.TrimSuffix(string(text), "\n"),
 			map[string]string{"pem": string(text)})
 	})
 	return cmd
@@ -93,7 +94,7 @@ var errNoPEM = errors.New("the server's answer is not a certificate as PEM text"
 
 // fetchCertificate fetches the certificate that clients have to trust.
 func fetchCertificate(ctx context.Context, c *cli.ServerCall) ([]byte, *x509.Certificate, error) {
-	at, err := cli.ServerAddress(c.Url)
+	at, err := cli.ServerAddress(c.URL)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,7 +42,7 @@ func certTrustCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "trust [LANGUAGE|SYSTEM]",
-		Short: "Tell how languages and systems trust the certificate; nothing is changed",
+		Short: "Explain how languages and systems trust the certificate; changes nothing",
 		Args:  cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&file, "file", "mayfly.pem", "the file that mayfly cert export has written")

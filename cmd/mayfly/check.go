@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue"
@@ -20,21 +22,44 @@ const maxPrinted = 100
 
 func checkCommand() *cobra.Command {
 	var accept, asJSON bool
+	var database string
 	cmd := &cobra.Command{
-		Use:   "check DIR",
-		Short: "Prove that the data folder of a stopped server is consistent",
-		Long: "Prove that the data folder of a stopped server is consistent: that every item can be found through every key\n" +
-			"that leads to it, and that every such key leads to an item. Prints what is wrong; exit code 1 where anything is.\n\n" +
-			"The folder is only read: nothing in it changes, whatever is found.",
-		Args: cobra.ExactArgs(1),
+		Use:   "check [DIR]",
+		Short: "Check the consistency of the data folder of a stopped server, or of a database",
+		Long: "Check the consistency of the data folder of a stopped server: each item must be reachable\n" +
+			"through all keys that lead to it, and each such key must lead to an item. The command " +
+			"prints all\n" +
+			"violations; its exit code is 1 if there are any.\n\n" +
+			"A folder is only read and never changed. In a database, --engine, the command finishes what " +
+			"a\n" +
+			"killed server has left half-done, like the start of a server.",
+		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false,
 		"check what would be left if a damaged log of writes were accepted")
+	cmd.Flags().StringVar(&database, "engine", "", "postgres:// address of a database to check instead")
 	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = cli.Run(func(cmd *cobra.Command, args []string) error {
-		log := newLogger(cmd.ErrOrStderr(), "warn", "text")
-		folder := pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}
-		return checkFolder(cmd.Context(), folder, cmd.OutOrStdout(), asJSON)
+		if (len(args) == 1) == (database != "") {
+			return cli.Misuse("give a data folder or --engine, one of them")
+		}
+		ctx, log := cmd.Context(), newLogger(cmd.ErrOrStderr(), "warn", "text")
+		c := checking{name: database, log: log, out: cmd.OutOrStdout(), json: asJSON}
+		if database != "" {
+			var err error
+			if c.name, err = place(database).name(); err != nil {
+				return err
+			}
+			c.open = func() (engine.Engine, error) { return place(database).open(ctx, false, log) }
+			return c.run(ctx)
+		}
+		c.name = args[0]
+		c.open = func() (engine.Engine, error) {
+			// What a killed process has left half-done is finished in memory only.
+			o := pebble.Options{Dir: c.name, AcceptDamagedLog: accept, ReadOnly: true, Logger: log}
+			return pebble.Open(ctx, o)
+		}
+		return withRemedy(c.run(ctx), c.name)
 	})
 	return cmd
 }
@@ -52,11 +77,21 @@ type checkResult struct {
 	Current    int      `json:"current"`    // the format that this program writes
 }
 
-// checkFolder opens the folder without the reaper and prints the findings of Check, then a summary.
-func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bool) (err error) {
-	db, queues, err := openExisting(ctx, o)
+// checking is a check of one folder or database.
+type checking struct {
+	name string
+	open func() (engine.Engine, error)
+	log  *slog.Logger
+	out  io.Writer
+	json bool
+}
+
+// run opens the store without the reaper and prints the findings of Check, then a summary.
+func (c *checking) run(ctx context.Context) (err error) {
+	out, asJSON := c.out, c.json
+	db, queues, err := c.openStore(ctx)
 	if err != nil {
-		return withRemedy(err, o.Dir)
+		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	format := db.Format()
@@ -100,7 +135,7 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 		return err
 	}
 	if r.Found > 0 {
-		return fmt.Errorf("%s is inconsistent", o.Dir)
+		return fmt.Errorf("%s is inconsistent", c.name)
 	}
 	return nil
 }
@@ -112,19 +147,16 @@ func describeFormat(f store.Format) string {
 	return fmt.Sprintf("format %d, which serve brings up to date: format %d", f.Found, f.Current)
 }
 
-// openExisting opens an existing folder read-only: what a killed process has left half-done is finished in
-// memory only. The clock is virtual, so that a folder that was served with a virtual clock is checked at its
-// own time.
-func openExisting(ctx context.Context, o pebble.Options) (*store.DB, *queue.Queues, error) {
-	o.ReadOnly = true
-	e, err := pebble.Open(ctx, o)
+// openStore opens the store and its queues. The clock is virtual, so that data that were served with a
+// virtual clock are checked at their own time.
+func (c *checking) openStore(ctx context.Context) (*store.DB, *queue.Queues, error) {
+	e, err := c.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	queues := queue.New(queue.Options{Logger: o.Logger})
-	db, err := store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: o.Logger,
-		ManualReaper: true},
-		queues.Tenant())
+	queues := queue.New(queue.Options{Logger: c.log})
+	o := store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: c.log, ManualReaper: true}
+	db, err := store.Open(ctx, e, o, queues.Tenant())
 	return db, queues, err
 }
 

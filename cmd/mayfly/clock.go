@@ -34,11 +34,14 @@ func clockCommand() *cobra.Command {
 	var c clockCall
 	cmd := &cobra.Command{
 		Use:   "clock",
-		Short: "Show or move the clock of a running server, or of one of its databases",
+		Short: "Show or move the clock of a server or of one database",
 		Args:  cobra.NoArgs,
-		Long: "Show or move the clock of a running server, or with --db that of one of its databases, which then has a clock of its own.\n\n" +
-			"A server lets its clock be moved where it was started with --virtual-clock. A clock can be set back to a moment that is\n" +
-			"not behind anything stored, nor behind an expiry. Flags apply in the order of this list.",
+		Long: "Show or move the clock of a server or, with --db, of one database. A database whose " +
+			"clock is\n" +
+			"moved has a clock of its own from then on.\n\n" +
+			"Clocks can be moved if the server was started with --virtual-clock. A clock can be set " +
+			"back, but\n" +
+			"not behind stored data or an expiry. Flags are applied in the order of this list.",
 	}
 	c.register(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
@@ -66,15 +69,15 @@ func (c *clockCall) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c.RegisterServer(flags)
 	c.RegisterJSON(flags)
-	flags.StringVar(&c.Database, "db", "", "database whose clock is meant (default the server's)")
+	flags.StringVar(&c.Database, "db", "", "database with the clock (default the server's clock)")
 	flags.BoolVar(&c.follow, "follow", false, "let the database follow the server's clock again")
-	flags.BoolVar(&c.real, "real", false, "go back to the system's time")
-	flags.StringVar(&c.set, "set", "", "go to a moment: RFC 3339, or seconds since 1970")
-	flags.StringVar(&c.advance, "advance", "", "go on by a duration: 90s, 1h30m, 29d")
-	flags.Float64Var(&c.rate, "rate", 1, "run at this many times the speed of the system's clock; 0 stops it")
-	flags.BoolVar(&c.freeze, "freeze", false, "stop")
-	flags.BoolVar(&c.resume, "resume", false, "run on from where it stands")
-	flags.BoolVar(&c.settle, "settle", false, "wait until all that has expired by then is purged")
+	flags.BoolVar(&c.real, "real", false, "return to the system's time")
+	flags.StringVar(&c.set, "set", "", "set the time: RFC 3339, or seconds since 1970")
+	flags.StringVar(&c.advance, "advance", "", "advance by a duration: 90s, 1h30m, 29d")
+	flags.Float64Var(&c.rate, "rate", 1, "speed relative to the system's clock; 0 stops the clock")
+	flags.BoolVar(&c.freeze, "freeze", false, "stop the clock")
+	flags.BoolVar(&c.resume, "resume", false, "let a stopped clock run again")
+	flags.BoolVar(&c.settle, "settle", false, "then wait until all expired items are purged")
 }
 
 // question returns the request. Without a change it just reads the clock.
@@ -103,13 +106,13 @@ func (c *clockCall) question(flags *pflag.FlagSet) (method string, body any, err
 	}
 	switch {
 	case c.follow && (c.Database == "" || len(change) > 0):
-		return "", nil, cli.Misuse("--follow is for a --db, and goes with no other change")
+		return "", nil, cli.Misuse("--follow needs --db and cannot be combined with other changes")
 	case c.follow:
 		return http.MethodDelete, nil, nil
 	case len(change) > 0:
 		return http.MethodPut, change, nil
 	case c.settle:
-		return "", nil, cli.Misuse("--settle goes with a change of the clock")
+		return "", nil, cli.Misuse("--settle needs a change of the clock")
 	}
 	return http.MethodGet, nil, nil
 }

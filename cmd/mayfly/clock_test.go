@@ -25,7 +25,7 @@ func TestClockCommand(t *testing.T) {
 		{"--db none", exitFailed, "404 Not Found"},
 		{"--freeze --resume", exitUsage, "contradict"},
 		{"--follow", exitUsage, "--db"},
-		{"--db db --follow --freeze", exitUsage, "no other change"},
+		{"--db db --follow --freeze", exitUsage, "cannot be combined"},
 		{"--settle", exitUsage, "change"},
 		{"now", exitUsage, "is too much"},
 	} {

@@ -227,8 +227,8 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{errors.New("x"), exitFailed},
 		{cli.Misuse("x"), exitUsage},
-		{&listenError{"a", syscall.EADDRINUSE}, exitPort},
-		{&listenError{"a", fs.ErrPermission}, exitPort},
+		{&listenError{address: "a", err: syscall.EADDRINUSE}, exitPort},
+		{&listenError{address: "a", err: fs.ErrPermission}, exitPort},
 		{engine.ErrLocked, exitLocked},
 		{engine.ErrCorrupt, exitData},
 		{engine.ErrNewerFormat, exitData},

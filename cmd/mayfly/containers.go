@@ -15,7 +15,7 @@ import (
 func containersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "containers",
-		Short: "List, create and delete containers of a running server",
+		Short: "List, create and delete containers",
 	}
 	return cli.Family(cmd, containersListCommand(), containersCreateCommand(), containersDeleteCommand())
 }
@@ -61,12 +61,12 @@ func containersCreateCommand() *cobra.Command {
 	c.RegisterDatabase(flags)
 	c.RegisterJSON(flags)
 	flags.StringArrayVar(&paths, "partition-key", nil,
-		"path of the partition key, such as /user; needed, and repeated for a hierarchical one")
+		"path of the partition key, such as /user; required; repeat it for a hierarchical key")
 	flags.StringVar(&life, "ttl", "off", "default time to live of its items")
 	flags.StringVar(&ttlPath, "ttl-path", "",
 		"property of seconds since 1970 from which times to live count (default the last write)")
-	flags.IntVar(&throughput, "throughput", 0, "request units a second (default 400)")
-	flags.IntVar(&ranges, "ranges", 0, "partition ranges (default by its throughput)")
+	flags.IntVar(&throughput, "throughput", 0, "request units per second (default 400)")
+	flags.IntVar(&ranges, "ranges", 0, "number of partition ranges (default by the throughput)")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		if err := checkPartitionKey(paths); err != nil {
 			return err
@@ -116,11 +116,11 @@ func checkPartitionKey(paths []string) error {
 func containersDeleteCommand() *cobra.Command {
 	var c cli.ServerCall
 	var yes bool
-	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container with all that it holds",
+	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container and its content",
 		Args: cobra.ExactArgs(1)}
 	c.RegisterDatabase(cmd.Flags())
-	cli.RegisterResultJSON(cmd.Flags(), &c.Json)
-	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
+	cli.RegisterResultJSON(cmd.Flags(), &c.JSON)
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.Container = args[0]
 		return c.Delete(cmd, cli.ContainerPath, yes, "container "+args[0])

@@ -139,7 +139,7 @@ func TestQueryCommand(t *testing.T) {
 		{at("SELECT VALUE c.n FROM c WHERE c.n > 1000", "--json"), 0, "[]\n"},
 		{at("SELECT c.id FROM c ORDER BY c.n", "--ndjson"), 0, "{\"id\":\"000\"}\n{\"id\":\"001\"}\n"},
 		{at("SELECT * FRO c"), exitFailed, "400 Bad Request"},
-		{at("SELECT * FROM c", "--json", "--ndjson"), exitUsage, "one of them"},
+		{at("SELECT * FROM c", "--json", "--ndjson"), exitUsage, "exclude each other"},
 		{at("SELECT * FROM c", "--partition-key", "p"), exitUsage, "not JSON"},
 		{at("SELECT * FROM c", "--container", ""), exitUsage, "--container"},
 	})

@@ -13,7 +13,7 @@ import (
 func databasesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "databases",
-		Short: "List, create and delete databases of a running server",
+		Short: "List, create and delete databases",
 	}
 	return cli.Family(cmd, databasesListCommand(), databasesCreateCommand(), databasesDeleteCommand())
 }
@@ -57,11 +57,11 @@ func databasesCreateCommand() *cobra.Command {
 func databasesDeleteCommand() *cobra.Command {
 	var c cli.ServerCall
 	var yes bool
-	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a database with all that it holds",
+	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a database and its content",
 		Args: cobra.ExactArgs(1)}
 	c.RegisterServer(cmd.Flags())
-	cli.RegisterResultJSON(cmd.Flags(), &c.Json)
-	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
+	cli.RegisterResultJSON(cmd.Flags(), &c.JSON)
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.Database = args[0]
 		return c.Delete(cmd, cli.DatabasePath, yes, "database "+args[0])

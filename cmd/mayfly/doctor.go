@@ -47,22 +47,29 @@ var errSick = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
 	var c cli.ServerCall
+	var database string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
 		Args:  cobra.NoArgs,
-		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its\n" +
-			"remedy below where something is wrong. The exit code is 1 where no client gets through.",
+		Long: "Find out why a client cannot connect to the server at --url. Each check prints a line, " +
+			"with a remedy\n" +
+			"if it fails. The exit code is 1 if no client can connect.\n\n" +
+			"With --engine, the command examines a database for a server, and changes nothing in it.",
 	}
+	cmd.Flags().StringVar(&database, "engine", "", "postgres:// address of a database to examine")
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
-		at, err := cli.ServerAddress(c.Url)
+		if database != "" {
+			return examineDatabase(cmd, database, c.JSON)
+		}
+		at, err := cli.ServerAddress(c.URL)
 		if err != nil {
 			return err
 		}
 		list := newDoctor(&c, at).examine(cmd.Context())
-		if err := printFindings(cmd.OutOrStdout(), c.Json, list); err != nil {
+		if err := printFindings(cmd.OutOrStdout(), c.JSON, list); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
@@ -75,10 +82,14 @@ func doctorCommand() *cobra.Command {
 
 func printFindings(out io.Writer, asJSON bool, list []finding) error {
 	var text strings.Builder
+	width := 6
 	for _, f := range list {
-		fmt.Fprintf(&text, "%-5s %-6s %s\n", f.State, f.Check, f.Found)
+		width = max(width, len(f.Check))
+	}
+	for _, f := range list {
+		fmt.Fprintf(&text, "%-5s %-*s %s\n", f.State, width, f.Check, f.Found)
 		if f.Remedy != "" {
-			fmt.Fprintf(&text, "%-12s -> %s\n", "", f.Remedy)
+			fmt.Fprintf(&text, "%-*s -> %s\n", 6+width, "", f.Remedy)
 		}
 	}
 	return cli.PrintResult(out, asJSON, strings.TrimSuffix(text.String(), "\n"),
@@ -183,7 +194,7 @@ func (d *doctor) untrusting() *tls.Config {
 // checkHost checks whether a Mayfly server answers under the given name, and compares its clock.
 func (d *doctor) checkHost(ctx context.Context) finding {
 	const check = "host"
-	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.Url, "/")+"/_mayfly/livez", nil)
+	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.URL, "/")+"/_mayfly/livez", nil)
 	if err != nil {
 		return finding{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
 	}

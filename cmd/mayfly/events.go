@@ -30,10 +30,13 @@ func eventsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Print what has expired in a container of a running server, a JSON object a line",
+		Short: "Print the expired items of a container, one JSON object per line",
 		Args:  cobra.NoArgs,
-		Long: "Print what has expired in a container of a running server, a JSON object a line, from the log that the container keeps where\n" +
-			"its settings have expiryEvents. The position behind the last one is printed to the standard error output at the end, for --after.",
+		Long: "Print the expired items of a container, one JSON object per line. The container must " +
+			"have the\n" +
+			"setting expiryEvents, which makes it log expiries. At the end, the position for --after is " +
+			"printed\n" +
+			"to the standard error output.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -41,7 +44,7 @@ func eventsCommand() *cobra.Command {
 	c.RegisterJSONAnyway(flags)
 	flags.StringVar(&after, "after", "",
 		`position to go on from: of an earlier run, or "now"; without it from the beginning`)
-	flags.BoolVar(&follow, "follow", false, "go on with what expires, until interrupted")
+	flags.BoolVar(&follow, "follow", false, "continue with new expiries until interrupted")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		for {
 			page, err := fetchEvents(cmd.Context(), &c, after, follow)

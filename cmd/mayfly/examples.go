@@ -21,13 +21,15 @@ var examples = []example{
 		"mayfly serve",
 		"mayfly serve --memory --virtual-clock --seed shop.yaml",
 		"mayfly serve --data ./data --host 0.0.0.0 --key-file key.txt"}},
-	{"health", "It asks for /_mayfly/readyz and needs no key.", []string{"mayfly health --port 8081"}},
-	{"version", "The version, the Go that it was built by, the system, and the revision.",
+	{"health", "The command requests /_mayfly/readyz, which needs no key.", []string{"mayfly health --port " +
+		"8081"}},
+	{"version", "The command prints the version, the Go version, the system and the revision.",
 		[]string{"mayfly version", "mayfly version --json"}},
 	{"doctor", "", []string{"mayfly doctor", "mayfly doctor --url https://localhost:8081"}},
 	{
 		"cert show",
-		"The certificate is made at the first start and kept in the data folder. Its names are those of the\n" +
+		"The certificate is made at the first start and kept in the data folder. Its names are those of " +
+			"the\n" +
 			"machine, and those of `mayfly serve --san`.",
 		[]string{"mayfly cert show"},
 	},
@@ -38,7 +40,7 @@ var examples = []example{
 	},
 	{
 		"cert trust",
-		"Without an argument it tells all. The file is the one that `mayfly cert export` has written.",
+		"Without an argument all are printed. The file is the output of `mayfly cert export`.",
 		[]string{"mayfly cert trust javascript", "mayfly cert trust debian --file mayfly.pem"},
 	},
 	{
@@ -50,10 +52,11 @@ var examples = []example{
 		},
 	},
 	{"man", "", []string{"mayfly man man1"}},
-	{"seed schema", "Editors complete and check seeds by it.", []string{"mayfly seed schema"}},
+	{"seed schema", "Editors use it to complete and check seeds.", []string{"mayfly seed schema"}},
 	{"seed check", "", []string{"mayfly seed check shop.yaml"}},
 
-	{"databases create", "With --throughput its containers share that; without it each has its own.",
+	{"databases create", "With --throughput its containers share that throughput; otherwise each has its " +
+		"own.",
 		[]string{"mayfly databases create shop", "mayfly databases create shared --throughput 1000"}},
 	{"databases list", "", []string{"mayfly databases list"}},
 	{
@@ -61,15 +64,16 @@ var examples = []example{
 		"",
 		[]string{
 			"mayfly containers create carts --db shop --partition-key /user --ttl 3600",
-			"mayfly containers create visits --db shop --partition-key /tenant --partition-key /user --ttl never",
+			"mayfly containers create visits --db shop --partition-key /tenant --partition-key /user " +
+				"--ttl never",
 		},
 	},
-	{"containers list", "A line for each: its partition key and its default time to live.",
+	{"containers list", "Each line has the partition key and the default time to live.",
 		[]string{"mayfly containers list --db shop"}},
 	{"put", "", []string{
 		`mayfly put --db shop --container carts '{"id": "1", "user": "ada", "ttl": 7200}'`,
 		`mayfly put --create --db shop --container carts '{"id": "2", "user": "bob"}'`}},
-	{"get", "It fails with exit code 1 where no read sees the item: one that has expired is gone at once.",
+	{"get", "The exit code is 1 if there is no such item, or if it has expired.",
 		[]string{`mayfly get 1 --db shop --container carts --partition-key '["ada"]'`}},
 	{
 		"query",
@@ -79,6 +83,11 @@ var examples = []example{
 			`mayfly query --db shop --container carts "SELECT c.user, COUNT(1) AS n FROM c GROUP BY c.user" --ndjson`,
 		},
 	},
+	{"queries save", "", []string{
+		`mayfly queries save by-user "SELECT * FROM c WHERE c.user = @user" --param user=ada --db shop --container carts`}},
+	{"queries list", "", []string{"mayfly queries list --db shop --container carts"}},
+	{"queries run", "", []string{"mayfly queries run by-user --param user=bob --db shop --container carts"}},
+	{"queries delete", "", []string{"mayfly queries delete by-user --db shop --container carts"}},
 	{
 		"explain",
 		"",
@@ -87,7 +96,7 @@ var examples = []example{
 	{"shell", "", []string{"mayfly shell --db shop --container carts"}},
 	{"split", "", []string{"mayfly split 0 --db shop --container visits"}},
 
-	{"expiry", "It says where its time to live comes from, and what holds it back.",
+	{"expiry", "The command also shows the source of the time to live, and what delays the purge.",
 		[]string{`mayfly expiry 1 --db shop --container carts --partition-key '["ada"]'`}},
 	{"lease", "", []string{
 		`mayfly lease 1 --db shop --container carts --partition-key '["ada"]' --for 10m`,
@@ -107,8 +116,9 @@ var examples = []example{
 		`mayfly settings --db shop --container carts '{"expiryEvents": {"retention": 3600}}'`}},
 	{
 		"snapshot create",
-		"It copies no data: it shares its files with the store. Messages are in it, too. A name has lower-case\n" +
-			"letters, digits, '-', '_' and '.'.",
+		"A snapshot copies no data, since it shares files with the store. It includes messages. Names " +
+			"consist\n" +
+			"of lower-case letters, digits, '-', '_' and '.'.",
 		[]string{"mayfly snapshot create clean"},
 	},
 	{"snapshot list", "", []string{"mayfly snapshot list"}},
@@ -134,17 +144,17 @@ var examples = []example{
 	},
 	{
 		"snapshot restore",
-		"The clock stays where it is, unless something that the snapshot holds lies behind it.",
+		"The clock is not changed, unless the snapshot has data that are later than it.",
 		[]string{"mayfly snapshot restore clean", "mayfly snapshot restore clean --db shop"},
 	},
 	{"snapshot fork", "", []string{"mayfly snapshot fork clean --db shop --as shop-copy"}},
 	{
 		"snapshot delete",
-		"The space that only it has used is free then.",
+		"Space that only the snapshot used becomes free.",
 		[]string{"mayfly snapshot delete clean"},
 	},
 
-	{"queue create", "A path as topic/Subscriptions/name makes a subscription of a topic.", []string{
+	{"queue create", "A path of the form topic/Subscriptions/name creates a subscription.", []string{
 		"mayfly queue create orders --ttl 1h --dead-letter-on-expiration --max-delivery-count 5",
 		"mayfly queue create news --topic", "mayfly queue create news/Subscriptions/all"}},
 	{"queue list", "", []string{"mayfly queue list"}},
@@ -157,20 +167,24 @@ var examples = []example{
 			"mayfly queue set orders --status Active",
 		},
 	},
-	{"queue show", "Its settings, and how many messages are in it.", []string{"mayfly queue show orders"}},
+	{"queue show", "The command prints its settings and its number of messages.", []string{"mayfly queue " +
+		"show orders"}},
 	{
 		"queue send",
-		"TEXT is its body; for - that is the standard input. A topic takes it for all subscriptions\n" +
-			"whose rules let it in.",
+		"TEXT is the body; if it is -, the body is read from the standard input. A topic copies the " +
+			"message\n" +
+			"to all subscriptions whose rules match.",
 		[]string{
 			"mayfly queue send orders 'two lamps' --ttl 90s --property priority=5",
 			"mayfly queue send orders 'a chair' --delay 10m --id chair-1"},
 	},
-	{"queue peek", "Active, scheduled and deferred ones, in the order of their numbers, and when each dies.",
+	{"queue peek", "Active, scheduled and deferred messages are printed by sequence number, with their " +
+		"expiry.",
 		[]string{"mayfly queue peek orders --count 10"}},
 	{
 		"queue query",
-		"They are documents with the members id, body, properties, _state and others; nothing is changed.",
+		"Messages are documents with the members id, body, properties, _state and others. They are not " +
+			"changed.",
 		[]string{
 			`mayfly queue query orders "SELECT c.id, c.properties.priority FROM c WHERE c._state = 'active'"`,
 		},
@@ -178,48 +192,53 @@ var examples = []example{
 	{"queue explain", "NUMBER is its sequence number, as `mayfly queue peek` shows it.",
 		[]string{"mayfly queue explain orders 1"}},
 	{"queue forecast", "", []string{"mayfly queue forecast orders --by hour"}},
-	{"queue wait", "The exit code is 1 where it has not come about in time.",
+	{"queue wait", "The exit code is 1 if the time limit ends first.",
 		[]string{"mayfly queue wait orders --until messages --count 1"}},
-	{"queue receive", "They are received and deleted. With --wait it waits for the first one.",
+	{"queue receive", "The messages are deleted. With --wait the command waits for the first one.",
 		[]string{"mayfly queue receive orders --count 10 --wait 1s"}},
 	{
 		"queue dead-letters",
-		"The reason and the description say why each is there.",
+		"Each message has a reason and a description of why it was dead-lettered.",
 		[]string{"mayfly queue dead-letters orders"},
 	},
-	{"queue resubmit", "Those of a subscription go to its topic. Each message is moved in one transaction.",
+	{"queue resubmit", "Messages of a subscription go to its topic. Each message is moved in one " +
+		"transaction.",
 		[]string{"mayfly queue resubmit orders"}},
 	{
 		"queue purge",
-		"It asks for --yes, since they are gone then.",
+		"It requires --yes, because the messages are deleted.",
 		[]string{"mayfly queue purge orders --yes"},
 	},
 	{
 		"queue delete",
-		"It asks for --yes, since its messages are gone then.",
+		"It requires --yes, because its messages are deleted, too.",
 		[]string{"mayfly queue delete orders --yes"},
 	},
 
 	{"faults add", "", []string{
 		"mayfly faults add 429 --operation createItem --db shop --count 3",
 		"mayfly faults add latency --latency 200ms --share 0.1 --random-seed 7"}},
-	{"faults list", "How many operations each has seen and hit is told.", []string{"mayfly faults list"}},
-	{"faults delete", "ID is the one that `mayfly faults list` shows.", []string{"mayfly faults delete f1"}},
+	{"faults list", "Each line shows how many operations the fault has seen and " +
+		"hit.", []string{"mayfly faults list"}},
+	{"faults delete", "`mayfly faults list` shows the IDs.", []string{"mayfly faults delete f1"}},
 	{"requests", "", []string{
 		"mayfly requests --status 429", "mayfly requests --follow --container carts",
 		"mayfly requests --har requests.har"}},
-	{"faults clear", "`mayfly reset` ends them, too.", []string{"mayfly faults clear"}},
+	{"faults clear", "`mayfly reset` removes them, too.", []string{"mayfly faults clear"}},
 	{
 		"containers delete",
-		"It asks for --yes, since its documents are gone then.",
+		"It requires --yes, because its documents are deleted, too.",
 		[]string{"mayfly containers delete visits --db shop --yes"},
 	},
 	{
 		"databases delete",
-		"It asks for --yes, since its containers are gone then.",
+		"It requires --yes, because its containers are deleted, too.",
 		[]string{"mayfly databases delete shop-copy --yes"},
 	},
 	{"check", "", []string{"mayfly check ./data"}},
+	{"migrate", "", []string{
+		"mayfly migrate --from ./data --to postgres://mayfly@db1/mayfly",
+		"mayfly migrate --from postgres://mayfly@db1/mayfly --to ./data"}},
 	{"reset", "", []string{"mayfly reset"}},
 }
 

@@ -9,12 +9,13 @@ import (
 
 // unrunExamples are commands whose examples this test does not run, and why.
 var unrunExamples = map[string]string{
-	"serve":  "it runs until it is told to stop",
-	"health": "it asks the port that every server has by default",
-	"bench":  "it takes minutes",
-	"check":  "it wants a folder that no server has open",
-	"import": "the page about imports does",
-	"export": "the page about imports does",
+	"serve":   "it runs until it is told to stop",
+	"health":  "it asks the port that every server has by default",
+	"bench":   "it takes minutes",
+	"check":   "it wants a folder that no server has open",
+	"migrate": "it wants a database",
+	"import":  "the page about imports does",
+	"export":  "the page about imports does",
 }
 
 // TestExamples: what the help of commands shows works as it stands.

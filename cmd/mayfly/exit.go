@@ -33,7 +33,8 @@ func exitCode(f *cli.Failure) int {
 		return exitPort
 	case errors.Is(f, engine.ErrLocked):
 		return exitLocked
-	case errors.Is(f, engine.ErrCorrupt), errors.Is(f, engine.ErrNewerFormat),
+	case errors.Is(f, engine.ErrCorrupt), errors.Is(f, engine.ErrIncomplete), errors.Is(f, engine.ErrMoved),
+		errors.Is(f, engine.ErrNewerFormat),
 		errors.Is(f, engine.ErrOlderFormat), errors.Is(f, engine.ErrNotDatabase):
 		return exitData
 	case errors.As(f, &refusal) && refusal.Code == cli.InsufficientStorage,
@@ -47,13 +48,17 @@ func exitCode(f *cli.Failure) int {
 // listenError reports an address that cannot be listened on.
 type listenError struct {
 	address string
+	mayfly  bool // a Mayfly server listens there
 	err     error
 }
 
 func (e *listenError) Error() string {
 	if e.inUse() {
-		return "port in use: something else listens on " + e.address +
-			" (choose another with --port, 0 for any free one)"
+		by := "another program listens on " + e.address
+		if e.mayfly {
+			by = "a Mayfly server is running on " + e.address + " already"
+		}
+		return "port in use: " + by + " (choose another with --port, 0 for any free one)"
 	}
 	return "cannot listen on " + e.address + ": " + e.err.Error()
 }

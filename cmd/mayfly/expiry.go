@@ -59,7 +59,7 @@ func expiryCommand() *cobra.Command {
 	var c itemCall
 	cmd := &cobra.Command{
 		Use:   "expiry ID",
-		Short: "Ask a running server when an item expires, and why",
+		Short: "Show when an item expires, and why",
 		Args:  cobra.ExactArgs(1),
 	}
 	flags := cmd.Flags()

@@ -24,11 +24,12 @@ func explainCommand() *cobra.Command {
 	var e explainCall
 	cmd := &cobra.Command{
 		Use:   "explain QUERY",
-		Short: "Ask a running server how it answers a query: its plan, and what one page of it took",
+		Short: "Show the plan of a query, and what its first page costs",
 		Args:  cobra.ExactArgs(1),
-		Long: "Ask a running server how it answers a query: its plan, and what one page of it took.\n\n" +
-			"Without --partition-key the query goes over the whole container. For - as QUERY it is read\n" +
-			"from the standard input.",
+		Long: "Show how the server executes a query: its plan, and what one page of it read and cost.\n\n" +
+			"Without --partition-key the query covers the whole container. If QUERY is -, it is read " +
+			"from the\n" +
+			"standard input.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -21,9 +21,10 @@ const faultsPath = "_mayfly/faults"
 func faultsCommand() *cobra.Command {
 	return cli.Family(&cobra.Command{
 		Use:   "faults",
-		Short: "Let operations of a running server fail on demand",
-		Long: "Let operations of a running server fail on demand, to see what a program does then. A run\n" +
-			"with a seed repeats: the same operations in the same order meet the same faults.",
+		Short: "Make operations fail on demand",
+		Long: "Make operations of a server fail on demand, to test how a program handles it. With the " +
+			"same\n" +
+			"--random-seed, the same operations in the same order meet the same faults.",
 	}, faultsListCommand(), faultsAddCommand(), faultsDeleteCommand(), faultsClearCommand())
 }
 
@@ -65,7 +66,7 @@ func faultsAddCommand() *cobra.Command {
 	var f faultFlags
 	cmd := faultsCall(&c, &cobra.Command{
 		Use:   "add FAULT",
-		Short: "Let operations fail",
+		Short: "Add a fault",
 		Args:  cobra.ExactArgs(1),
 		Long: "Let operations fail: with a status of Cosmos DB's (429, 449, 410, 503, 408), by a\n" +
 			"connection that is dropped (drop), by time that passes (latency), by a lock that is\n" +
@@ -83,15 +84,15 @@ func faultsAddCommand() *cobra.Command {
 			})
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.operations, "operation", nil, "operation that it is about; may be repeated")
+	flags.StringSliceVar(&f.operations, "operation", nil, "affected operation; may be repeated")
 	flags.StringVar(&c.Database, "db", "", "database of the documents (default any)")
 	flags.StringVar(&c.Container, "container", "", "container of the documents (default any)")
 	flags.StringVar(&f.entity, "entity", "", "queue, topic or subscription of the messages (default any)")
 	flags.Float64Var(&f.share, "share", 1, "share of the operations, above 0 and up to 1")
 	// The flag is not called seed: MAYFLY_SEED is the variable of serve's --seed.
-	flags.Int64Var(&f.seed, "random-seed", 0, "seed of the series that chooses among them")
-	flags.Int64Var(&f.skip, "skip", 0, "how many operations go by first")
-	flags.Int64Var(&f.count, "count", 0, "it ends after so many hits (default never)")
+	flags.Int64Var(&f.seed, "random-seed", 0, "seed of the random choice by --share")
+	flags.Int64Var(&f.skip, "skip", 0, "number of operations to skip first")
+	flags.Int64Var(&f.count, "count", 0, "remove the fault after this number of hits (default never)")
 	cli.DurationFlag(flags, &f.life, "for", 0,
 		"it ends after this time of the data's clock (default never)")
 	flags.BoolVar(&f.after, "after", false,

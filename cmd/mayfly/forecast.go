@@ -17,9 +17,10 @@ func forecastCommand() *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
 		Use:   "forecast",
-		Short: "Ask a running server what is going to expire",
+		Short: "Show what is going to expire",
 		Args:  cobra.NoArgs,
-		Long:  "Ask a running server what is going to expire: in a container, or without --db and --container in all.",
+		Long: "Show what is going to expire: in one container or, without --db and --container, in all " +
+			"of them.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

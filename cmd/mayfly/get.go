@@ -13,7 +13,7 @@ func getCommand() *cobra.Command {
 	var c itemCall
 	cmd := &cobra.Command{
 		Use:   "get ID",
-		Short: "Print an item of a running server",
+		Short: "Print an item",
 		Args:  cobra.ExactArgs(1),
 	}
 	flags := cmd.Flags()

@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // authority returns host:port for a client on this machine.
@@ -72,22 +76,45 @@ func (s *serve) greet(w io.Writer) {
 
 // greetClients prints settings that can be pasted. The .NET and Java clients need settings to skip the check
 // of an unknown certificate, and to use the gateway mode if direct mode is off. For the other clients the
-// greeting says how to trust the certificate.
+// greeting says how to trust the certificate. The key is in few lines, because it makes them long.
 func (s *serve) greetClients(row func(name, value string), main, key string) {
 	// Clients that support the last setting (.NET) skip the check of the certificate; others ignore the
 	// setting.
-	connection := "AccountEndpoint=https://" + main + "/;AccountKey=" + key +
-		";DisableServerCertificateValidation=true;"
-	row("connection", connection)
-	dotnet, java := "", ""
+	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+
+		";DisableServerCertificateValidation=true;")
+	if s.flags.direct {
+		row(".NET", "new CosmosClient(connection)")
+	} else {
+		row(".NET", "new CosmosClient(connection,")
+		row("", "    new() { ConnectionMode = ConnectionMode.Gateway })")
+	}
+	row("Java", "-DCOSMOS.EMULATOR_SERVER_CERTIFICATE_VALIDATION_DISABLED=true")
+	host, port, err := net.SplitHostPort(main)
+	if err == nil && host != "localhost" {
+		row("", "-DCOSMOS.EMULATOR_HOST="+host)
+	}
+	mode := ""
 	if !s.flags.direct {
-		dotnet, java = ", new() { ConnectionMode = ConnectionMode.Gateway }", ".gatewayMode()"
+		mode = ".gatewayMode()"
 	}
-	row(".NET", `var client = new CosmosClient("`+connection+`"`+dotnet+`);`)
-	row("Java", `System.setProperty("COSMOS.EMULATOR_SERVER_CERTIFICATE_VALIDATION_DISABLED", "true");`)
-	if host, _, err := net.SplitHostPort(main); err == nil && host != "localhost" {
-		row("", `System.setProperty("COSMOS.EMULATOR_HOST", "`+host+`");`)
+	row("", "new CosmosClientBuilder().endpoint(endpoint).key(key)"+mode)
+	title := "commands"
+	if port != strconv.Itoa(cli.DefaultPort) || host != "localhost" {
+		row(title, setVariable(runtime.GOOS, "MAYFLY_URL", "http://"+main))
+		title = ""
 	}
-	row("", `var client = new CosmosClientBuilder().endpoint("https://`+main+`/").key("`+key+`")`+java+
-		`.buildClient();`)
+	if !s.flags.wellKnownKey() && !s.flags.noAuth {
+		row(title, setVariable(runtime.GOOS, "MAYFLY_KEY", key))
+	}
+}
+
+// setVariable returns the command that sets a variable for the commands that follow in a shell.
+func setVariable(goos, name, value string) string {
+	if goos == "windows" {
+		return "$env:" + name + ` = "` + value + `"`
+	}
+	if strings.ContainsAny(value, " <>[]") {
+		value = "'" + value + "'"
+	}
+	return "export " + name + "=" + value
 }

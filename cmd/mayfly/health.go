@@ -25,7 +25,7 @@ func healthCommand() *cobra.Command {
 	var asJSON, emulators bool
 	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "Ask a running server whether it is ready: exit code 0 or 1, for container health checks",
+		Short: "Check whether a server is ready: exit code 0 or 1, for container health checks",
 		Args:  cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&url, "url", "", "base URL of the server; else it is made from the host and port")

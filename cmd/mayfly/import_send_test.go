@@ -84,7 +84,7 @@ func TestImportsWithManyRequests(t *testing.T) {
 		"--container",
 		"c",
 	)
-	if code != 0 || out != "3000 documents imported\n" || errs != "" || *refused == 0 {
+	if code != 0 || !strings.HasPrefix(out, "3000 documents imported") || errs != "" || *refused == 0 {
 		t.Fatalf("%d %s%s, %d requests refused", code, out, errs, *refused)
 	}
 	to := filepath.Join(t.TempDir(), "out")
@@ -234,7 +234,7 @@ func TestImportIntoAnother(t *testing.T) {
 		"--container",
 		"c",
 	)
-	if code != 0 || out != "300 documents imported\n" {
+	if code != 0 || !strings.HasPrefix(out, "300 documents imported") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	if _, out, _ := mayfly(

@@ -54,7 +54,8 @@ func TestImportCommand(t *testing.T) {
 	}
 	path := file(t, "docs.jsonl", strings.TrimSuffix(lines.String(), "\n"))
 	for range 2 { // once more changes nothing
-		if code, out, errs := imported(path); code != 0 || out != "252 documents imported\n" || moreThanProgress(errs) {
+		if code, out, errs := imported(path); code != 0 || !strings.HasPrefix(out, "252 documents imported") ||
+			moreThanProgress(errs) {
 			t.Fatalf("%d %s%s", code, out, errs)
 		}
 	}

@@ -23,7 +23,7 @@ func TestLaboratoryCommands(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"expiry":          {"expiry", []string{"a", "--partition-key", key}, []string{"state       live\n", "expires at  2040-01-01T00:01:00Z\n", "remaining   60 s\n", "decided by  container\n", "\n\nIt expires in 60 s"}},
+		"expiry":          {"expiry", []string{"a", "--partition-key", key}, []string{"state       live\n", "expires at  2040-01-01T00:01:00Z\n", "remaining   60 s\n", "decided by  container\n", "\n\nIt expires in 1m"}},
 		"immortal":        {"expiry", []string{"c", "--partition-key", key}, []string{"decided by  item\n", "It does not expire: its own ttl is -1.\n"}},
 		"forecast":        {"forecast", nil, []string{"now      2040-01-01T00:00:00Z\n", "overdue  0 (the oldest for 0 s)\n", "coming   2\n", "next     in 60 s, at 2040-01-01T00:01:00Z\n", "0 - 60            1\n"}},
 		"by month":        {"forecast", []string{"--by", "month"}, []string{"0 - 2592000       1\n"}},
@@ -32,7 +32,7 @@ func TestLaboratoryCommands(t *testing.T) {
 		"dry run, never":  {"dry-run", []string{"never"}, []string{"default 1m -> never", "1  will not expire any more\n"}},
 		"lint":            {"lint", nil, []string{`ttl-milliseconds: 1 writes, the last of "b" with ttl 86400000: The time to live is in seconds`}},
 		"quiet":           {"wait", []string{"quiet"}, []string{"quiet\n"}},
-		"in the feed":     {"wait", []string{"feed", "a", "--partition-key", key}, []string{"It expires in 60 s"}},
+		"in the feed":     {"wait", []string{"feed", "a", "--partition-key", key}, []string{"It expires in 1m"}},
 		"all that is":     {"forecast", []string{"--db", "", "--container", ""}, []string{"coming   2\n"}},
 		"gone for long":   {"wait", []string{"purged", "x", "--partition-key", key}, []string{"There is no such item"}},
 		"expired at once": {"wait", []string{"expired", "x", "--partition-key", key, "--timeout", "1s"}, []string{"There is no such item"}},

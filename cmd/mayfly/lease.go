@@ -18,10 +18,13 @@ func leaseCommand() *cobra.Command {
 	var release bool
 	cmd := &cobra.Command{
 		Use:   "lease ID",
-		Short: "Keep an item of a running server from expiring for a time",
+		Short: "Keep an item from expiring for some time",
 		Args:  cobra.ExactArgs(1),
-		Long: "Keep an item of a running server from expiring for a time, of at most a week. It is not written: neither its _ts nor its\n" +
-			"etag changes. When the lease ends, by its time or by --release, and the item's time to live is over, it has expired at once.",
+		Long: "Keep an item from expiring for at most a week. The item is not written: its _ts and its " +
+			"etag\n" +
+			"stay the same. If its time to live is over when the lease ends, by its time or by " +
+			"--release, the\n" +
+			"item expires at once.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -15,10 +15,11 @@ func lintCommand() *cobra.Command {
 	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "lint",
-		Short: "Ask a running server which times to live in a container are probably not what was meant",
+		Short: "Find times to live that are probably mistakes",
 		Args:  cobra.NoArgs,
-		Long: "Ask a running server which times to live in a container are probably not what was meant: the container's default, and those\n" +
-			"of items that were written since the server was started.",
+		Long: "Find times to live in a container that are probably mistakes: the default of the " +
+			"container, and\n" +
+			"those of items that were written since the server was started.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"strconv"
+	"time"
 )
 
 // listen opens the ports of the server. The first port is the requested one: without it the server does not
@@ -43,9 +47,33 @@ func listenOn(ctx context.Context, host string, port int) (net.Listener, error) 
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, &listenError{address, err}
+		failed := &listenError{address: address, err: err}
+		if failed.inUse() {
+			failed.mayfly = isMayfly(ctx, address)
+		}
+		return nil, failed
 	}
 	return ln, nil
+}
+
+// neighborTimeout limits the request to the program that uses a port.
+const neighborTimeout = time.Second
+
+// isMayfly reports whether a Mayfly server answers at an address.
+func isMayfly(ctx context.Context, address string) bool {
+	client := http.Client{Timeout: neighborTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/_mayfly/livez", nil)
+	if err != nil {
+		return false
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	var alive struct{ Status string }
+	err = json.NewDecoder(io.LimitReader(res.Body, 1<<10)).Decode(&alive)
+	return err == nil && alive.Status == "ok"
 }
 
 func portOf(ln net.Listener) int {

@@ -50,16 +50,26 @@ func withoutSignals(ctx context.Context) context.Context {
 // rootCommand returns the program with all its commands.
 func rootCommand() *cobra.Command {
 	root := cli.Family(&cobra.Command{
-		Use:           "mayfly",
-		Short:         "A document store whose documents can be mortal, on the wire of Azure Cosmos DB",
+		Use:   "mayfly",
+		Short: "A document store with the protocol and expiry rules of Azure Cosmos DB",
+		Long: "A document store with the protocol and expiry rules of Azure Cosmos DB.\n\n" +
+			"Start a server with `mayfly serve`. Most other commands need a server at " +
+			"http://localhost:8081,\n" +
+			"or at the address in --url or MAYFLY_URL.",
+		Example: "  mayfly serve\n" +
+			"  mayfly databases create shop\n" +
+			"  mayfly containers create carts --db shop --partition-key /user --ttl 30d\n" +
+			"  mayfly put '{\"id\": \"1\", \"user\": \"ada\"}' --db shop --container carts\n" +
+			"  mayfly shell --db shop --container carts",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	},
 		slices.Concat(
-			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), certCommand(), benchCommand(), manCommand(),
+			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(),
+				migrateCommand(), certCommand(), benchCommand(), manCommand(),
 				versionCommand()),
-			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
+			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), queriesCommand(), getCommand(), putCommand(),
 				transfer.ImportCommand(), transfer.ExportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
 				resetCommand(), seedCommand(), queueCommand(), faultsCommand(), requestsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),

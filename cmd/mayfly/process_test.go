@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,7 +105,12 @@ func TestSecondSignal(t *testing.T) {
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	b := spawn(t, "--data", dir)
-	if code, _, errs := mayfly(t, "serve", "--port", "0", "--data", dir); code != exitLocked || !strings.Contains(errs, dir) {
+	by := "another process:"
+	if runtime.GOOS == "linux" {
+		by = fmt.Sprintf("another process (%d):", b.proc.Process.Pid)
+	}
+	code, _, errs := mayfly(t, "serve", "--port", "0", "--data", dir)
+	if code != exitLocked || !strings.Contains(errs, "the data folder "+dir+" is in use by "+by) {
 		t.Errorf("%d %s", code, errs)
 	}
 	b.makeContainer(t)

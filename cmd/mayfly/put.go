@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,25 +25,27 @@ func putCommand() *cobra.Command {
 	var c putCall
 	cmd := &cobra.Command{
 		Use:   "put [DOCUMENT]",
-		Short: "Store an item in a running server",
+		Short: "Create or replace an item",
 		Args:  cobra.MaximumNArgs(1),
-		Long: "Store an item in a running server, and print it as it is stored. DOCUMENT is JSON; for - it is read from the standard input.\n\n" +
-			"An item that exists is replaced. Many documents are better brought by import.",
+		Long: "Create or replace an item, and print it as stored. DOCUMENT is JSON; if it is -, the " +
+			"document is\n" +
+			"read from the standard input.\n\n" +
+			"Use import for many documents.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.Register(flags)
 	c.RegisterJSONAnyway(flags)
 	flags.StringVar(&c.file, "file", "", "read the document from this file")
-	flags.BoolVar(&c.create, "create", false, "only where no item with that id exists")
-	flags.BoolVar(&c.replace, "replace", false, "only where an item with that id exists")
-	flags.StringVar(&c.ifMatch, "if-match", "", "with --replace: only where the item has this etag")
+	flags.BoolVar(&c.create, "create", false, "fail if an item with this id exists")
+	flags.BoolVar(&c.replace, "replace", false, "fail if no item with this id exists")
+	flags.StringVar(&c.ifMatch, "if-match", "", "with --replace: fail if the item has another etag")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		if c.create && c.replace {
 			return cli.Misuse("--create and --replace contradict each other")
 		}
 		if c.ifMatch != "" && !c.replace {
-			return cli.Misuse("--if-match goes with --replace")
+			return cli.Misuse("--if-match needs --replace")
 		}
 		in := cmd.InOrStdin()
 		if len(args) > 0 && args[0] == "-" {
@@ -62,9 +65,25 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.PrintJSON(cmd.OutOrStdout(), answer)
+		if err := cli.PrintJSON(cmd.OutOrStdout(), answer); err != nil {
+			return err
+		}
+		if definition, err := c.Definition(cmd.Context()); err == nil { // without it the item is stored, too
+			hintMissing(cmd.ErrOrStderr(), definition, document)
+		}
+		return nil
 	})
 	return cmd
+}
+
+// hintMissing warns about a stored document without a value for the partition key. Cosmos DB stores such a
+// document under an undefined value.
+func hintMissing(w io.Writer, definition cli.ContainerAnswer, document json.RawMessage) {
+	if missing := definition.MissingPaths(document); len(missing) > 0 {
+		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under "+
+			"an "+
+			"undefined value\n", strings.Join(missing, " and no "))
+	}
 }
 
 // document reads the document from the argument, a file or the standard input.

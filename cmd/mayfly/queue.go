@@ -23,8 +23,9 @@ const (
 func queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "Queues, topics and subscriptions of a running server, and their messages",
-		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription is called " +
+		Short: "Manage queues, topics and subscriptions, and send and receive messages",
+		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription " +
+			"is called " +
 			"topic/Subscriptions/name.",
 	}
 	return cli.Family(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(), queueShowCommand(),
@@ -102,7 +103,7 @@ func queueDeleteCommand() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error {
 			return c.Delete(cmd, entityPath, yes, args[0])
 		})
-	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	return cmd
 }
 
@@ -183,7 +184,7 @@ func queueReceiveCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&count, "count", 1, "how many at most")
 	cli.DurationFlag(flags, &wait, "wait", 0, "how long to wait for the first one")
-	flags.StringVar(&session, "session", "", "of this session")
+	flags.StringVar(&session, "session", "", "receive from this session")
 	flags.BoolVar(&dead, "dead-letters", false, "dead letters")
 	return cmd
 }
@@ -246,7 +247,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 			})
 	})
 	if name == "purge" {
-		cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete them")
+		cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 		cmd.Flags().BoolVar(&dead, "dead-letters", false, "dead letters")
 	}
 	return cmd

@@ -29,7 +29,7 @@ func queueQueryCommand() *cobra.Command {
 					return err
 				}
 				if all = append(all, page.Rows...); page.Continuation == "" {
-					return printRows(cmd.OutOrStdout(), c.Json, all)
+					return printRows(cmd.OutOrStdout(), c.JSON, all)
 				}
 				question["continuation"] = page.Continuation
 			}

@@ -93,10 +93,11 @@ func queueCreateCommand() *cobra.Command {
 				})
 		})
 	flags := cmd.Flags()
-	flags.BoolVar(&topic, "topic", false, "a topic, not a queue")
+	flags.BoolVar(&topic, "topic", false, "create a topic instead of a queue")
 	settings = newEntitySettings(flags)
-	flags.BoolVar(&sessions, "sessions", false, "messages belong to sessions")
-	flags.BoolVar(&duplicates, "duplicates", false, "a message with an id that was there is dropped")
+	flags.BoolVar(&sessions, "sessions", false, "require sessions")
+	flags.BoolVar(&duplicates, "duplicates", false, "detect duplicates: drop a message whose id was used "+
+		"already")
 	return cmd
 }
 

@@ -20,18 +20,25 @@ func reaperCommand() *cobra.Command {
 	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "reaper [pause|resume|run|step [ITEMS]|set JSON]",
-		Short: "Show or control how a running server purges what has expired in a container",
+		Short: "Show or control the purge of expired items",
 		Args:  cobra.MaximumNArgs(2),
-		Long: "Show or control how a running server purges what has expired in a container. What has expired is gone for every reader\n" +
-			"whatever the reaper does; this is for testing what depends on purges.\n\n" +
-			"  pause, resume   stop purges, and let them go on; without --db and --container in all containers\n" +
-			"  run             purge all that has expired now, held back or not; without --db and --container in all containers\n" +
-			"  step [ITEMS]    purge one item, or so many\n" +
-			"  set JSON        \"delay\": {\"seconds\": 30}                  purge that long after the expiry\n" +
-			"                  \"delay\": {\"min\": 5, \"max\": 60, \"seed\": 1}  purge some time after it, the same in each run\n" +
-			"                  \"starved\": {\"perSecond\": 5}               purge at most so many in a second\n" +
-			"                  \"starved\": {\"perSecond\": 0}               purge only while no request is being served\n" +
-			"                  null ends either",
+		Long: "Show or control how a server purges the expired items of a container. Expired items are " +
+			"invisible\n" +
+			"to readers whether or not they are purged, so this only serves to test what depends on " +
+			"purges.\n\n" +
+			"  pause, resume   stop and resume purges; without --db and --container in all containers\n" +
+			"  run             purge all expired items, even if paused; without --db and --container in " +
+			"all containers\n" +
+			"  step [ITEMS]    purge one item, or the given number\n" +
+			"  set JSON        \"delay\": {\"seconds\": 30}                  purge items that long " +
+			"after they expire\n" +
+			"                  \"delay\": {\"min\": 5, \"max\": 60, \"seed\": 1}  a random delay, the " +
+			"same for the same seed\n" +
+			"                  \"starved\": {\"perSecond\": 5}               purge at most that many " +
+			"items per second\n" +
+			"                  \"starved\": {\"perSecond\": 0}               purge only while the " +
+			"server serves no request\n" +
+			"                  null removes either",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/requests"
 )
 
 const requestsPath = "_mayfly/requests"
@@ -38,18 +39,21 @@ func requestsCommand() *cobra.Command {
 	var c requestsCall
 	cmd := &cobra.Command{
 		Use:   "requests [ID]",
-		Short: "Show what clients of a running server sent, and what came back",
+		Short: "Show the latest requests and responses",
 		Args:  cobra.MaximumNArgs(1),
-		Long: "Show the latest requests that a running server has answered: over HTTP, in direct mode\n" +
-			"and over AMQP, one a line, with what they cost. The attempts of one operation are one\n" +
-			"line, ×3 being three of them. With an ID: headers and bodies of that request. The server\n" +
-			"keeps them in memory alone, and masks keys, tokens and signatures.",
+		Long: "Show the latest requests to a server, over HTTP, in direct mode and over AMQP, with " +
+			"their status,\n" +
+			"duration and charge. A line is an operation: ×3 means three attempts. With an ID, the " +
+			"command shows\n" +
+			"the headers and bodies of that request. The server keeps requests in memory only, and " +
+			"masks keys,\n" +
+			"tokens and signatures.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.RegisterServer(flags)
 	c.RegisterJSON(flags)
-	flags.BoolVar(&c.follow, "follow", false, "go on with what comes, until interrupted")
+	flags.BoolVar(&c.follow, "follow", false, "continue with new requests until interrupted")
 	flags.StringVar(&c.status, "status", "", "a status (429), a class of them (4xx), or failed")
 	flags.StringVar(&c.Database, "db", "", "database (default any)")
 	flags.StringVar(&c.Container, "container", "", "container (default any)")
@@ -63,10 +67,11 @@ func requestsCommand() *cobra.Command {
 		"text in the path, the names, the ids, the client or the request's body")
 	flags.StringVar(&c.since, "since", "",
 		"a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
-	flags.IntVar(&c.limit, "limit", 100, "how many at most, the latest ones")
-	flags.BoolVar(&c.explorer, "explorer", false, "with those that the explorer has sent")
-	flags.StringVar(&c.har, "har", "", "file to write them to as an HTTP archive; - is the standard output")
-	flags.BoolVar(&c.clear, "clear", false, "let the server forget all of them")
+	flags.IntVar(&c.limit, "limit", 100, "maximal number; the latest ones are shown")
+	flags.BoolVar(&c.explorer, "explorer", false, "include requests of the explorer")
+	flags.StringVar(&c.har, "har", "", "write an HTTP archive to this file, or to the standard output for "+
+		"-; it has no AMQP operations")
+	flags.BoolVar(&c.clear, "clear", false, "remove all requests from the log")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) })
 	return cmd
 }
@@ -81,12 +86,14 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case modes > 1:
 		return cli.Misuse("an ID, --follow, --har and --clear exclude each other")
+	case c.har != "" && c.protocol == requests.AMQP.String():
+		return cli.Misuse("--har with --protocol amqp: an HTTP archive cannot contain AMQP operations")
 	case len(args) > 0:
 		return c.show(cmd, args[0])
 	case c.clear:
 		return tell(cmd, &c.ServerCall, http.MethodDelete, requestsPath, nil,
 			func(out io.Writer, _ struct{}) error {
-				_, err := fmt.Fprintln(out, "the server has forgotten the requests")
+				_, err := fmt.Fprintln(out, "the log of requests is empty now")
 				return err
 			})
 	case c.har != "":
@@ -152,7 +159,7 @@ func (c *requestsCall) followAll(cmd *cobra.Command) error {
 
 // printNew prints new requests: with --json one object per line.
 func (c *requestsCall) printNew(t *requestTable, list []laboratory.Request) error {
-	if !c.Json {
+	if !c.JSON {
 		return t.print(list)
 	}
 	for i := range list {
@@ -197,7 +204,7 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 		return &cli.StrangeAnswer{URL: req.URL, Err: err}
 	}
 	n := len(archive.Log.Entries)
-	return cli.PrintResult(cmd.OutOrStdout(), c.Json, "wrote "+cli.HowMany(n, "request",
+	return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "wrote "+cli.HowMany(n, "request",
 		"requests")+" to "+c.har,
 		map[string]any{"file": c.har, "requests": n})
 }

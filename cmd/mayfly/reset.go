@@ -15,11 +15,11 @@ func resetCommand() *cobra.Command {
 	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "reset",
-		Short: "Put a running server back to what it had from its start, clocks included",
+		Short: "Return a server to the state after its start",
 		Args:  cobra.NoArgs,
-		Long: "Put a running server back to what it had from its start: documents, queues, clocks.\n\n" +
-			"It goes back to the snapshot 'seeded', which each start with --seed or --servicebus-config\n" +
-			"makes, and `mayfly snapshot create seeded`, too. The faults on demand end, too.",
+		Long: "Return a server to the state after its start: documents, queues and clocks.\n\n" +
+			"The command restores the snapshot 'seeded', which a start with --seed or --servicebus-config\n" +
+			"takes; `mayfly snapshot create seeded` replaces it. Faults on demand are removed.",
 	}
 	cmd.Flags().SortFlags = false
 	c.RegisterServer(cmd.Flags())

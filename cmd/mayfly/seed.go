@@ -12,7 +12,7 @@ import (
 func seedCommand() *cobra.Command {
 	return cli.Family(&cobra.Command{
 		Use:   "seed",
-		Short: "What `mayfly serve --seed` reads: check it, and describe it to editors",
+		Short: "Check seeds for `mayfly serve --seed`, and print their schema",
 	}, seedCheckCommand(), seedSchemaCommand())
 }
 
@@ -20,10 +20,9 @@ func seedCheckCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check PATH",
-		Short: "Read a seed, a file or a folder, and plant it in memory; needs no server",
-		Long: "Read a seed, a file or a folder, and plant it into a server of its own in memory,\n" +
-			"which is then gone.\n\n" +
-			"What is wrong is told with file, line and column; exit code 1.",
+		Short: "Check a seed, a file or a folder; needs no server",
+		Long: "Check a seed, a file or a folder, by loading it into a temporary server in memory.\n\n" +
+			"Mistakes are reported with file, line and column; the exit code is then 1.",
 		Args: cobra.ExactArgs(1),
 	}
 	cli.RegisterResultJSON(cmd.Flags(), &asJSON)

@@ -34,10 +34,10 @@ func serveCommand() *cobra.Command {
 	s := &serve{}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Answer on one port for HTTP and HTTPS until told to stop",
+		Short: "Start a server for HTTP and HTTPS on one port",
 		Args:  cobra.NoArgs,
-		Long: "Answer on one port for HTTP and HTTPS until told to stop.\n\n" +
-			"Each flag can be given as an environment variable, too: --log-level is MAYFLY_LOG_LEVEL.",
+		Long: "Start a server for HTTP and HTTPS on one port. It runs until it is stopped.\n\n" +
+			"Each flag can also be set by an environment variable: --log-level by MAYFLY_LOG_LEVEL.",
 	}
 	s.flags.register(cmd.Flags())
 	cmd.RunE = cli.Run(func(cmd *cobra.Command, _ []string) error {
@@ -85,7 +85,10 @@ func (s *serve) Open(ctx context.Context) error {
 	}
 	var err error
 	s.server, err = product.Open(ctx, s.options())
-	s.seed = nil // it holds all documents: free the memory
+	s.seed = nil              // it holds all documents: free the memory
+	if s.flags.engine != "" { // the data are in no folder
+		return err
+	}
 	return withRemedy(err, s.flags.data)
 }
 
@@ -137,8 +140,11 @@ func (s *serve) options() product.Options {
 		Queues: true, Listeners: s.listeners, Webhooks: &f.webhooks, Certificate: s.certificate(),
 		Telemetry: s.openTelemetry, Probes: &s.probes, ExtraThreads: os.Getenv("GOMAXPROCS") == "",
 		Requests: int64(f.limits.requests), Drain: drainTime}
-	if f.engine != "" {
+	switch {
+	case f.engine != "":
 		o.Remote = s.openPostgres
+	case f.migrateTo != "":
+		o.Remote = s.openMigrating
 	}
 	if f.virtualClock {
 		o.Store.Clock = ttl.NewVirtual(ttl.Real{})

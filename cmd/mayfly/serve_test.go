@@ -20,10 +20,20 @@ func TestServe(t *testing.T) {
 	b := boot(t, "--data", dir)
 	for _, want := range []string{"https://" + b.host + "/\n", "http://" + b.host + "/\n", dir,
 		"AccountEndpoint=https://" + b.host + "/;AccountKey=" + httpapi.EmulatorKey + ";DisableServerCertificateValidation=true;\n",
-		`DisableServerCertificateValidation=true;");` + "\n", `").buildClient();` + "\n",
+		".NET         new CosmosClient(connection)\n", "new " +
+			"CosmosClientBuilder().endpoint(endpoint).key(key)\n",
+		setVariable(runtime.GOOS, "MAYFLY_URL", "http://"+b.host) + "\n",
 		"key          " + httpapi.EmulatorKey + "\n", filepath.Join(dir, "tls", "cert.pem")} {
 		if !strings.Contains(b.greet, want) {
 			t.Errorf("the greeting does not say %q:\n%s", want, b.greet)
+		}
+	}
+	if n := strings.Count(b.greet, httpapi.EmulatorKey); n != 2 {
+		t.Errorf("the greeting has the key %d times", n)
+	}
+	for line := range strings.Lines(b.greet) {
+		if len(line) > 81 && !strings.Contains(line, httpapi.EmulatorKey) && !strings.Contains(line, dir) {
+			t.Errorf("a line of %d characters: %s", len(line), line)
 		}
 	}
 	b.must(t, 200, "GET", "/_mayfly/readyz", "")
@@ -238,7 +248,9 @@ func TestRefusals(t *testing.T) {
 	}
 	defer busy.Close()
 	open := t.TempDir()
-	boot(t, "--data", open)
+	running := boot(t, "--data", open)
+	_, port, _ := strings.Cut(running.host, ":")
+	running.host = "127.0.0.1:" + port
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "not a folder")
 
@@ -261,7 +273,12 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"port in use", "port in use", exitPort, []string{"serve", "--data", fresh, "--port", fmt.Sprint(portOf(busy))}},
 		{"no such address", "cannot listen", exitPort, []string{"serve", "--data", fresh, "--host", "192.0.2.1", "--key", "c2VjcmV0IGtleQ==", "--port", "0"}},
+		{"port of a Mayfly", "a Mayfly server is running on " + running.host + " already (choose " +
+			"another", exitPort,
+			[]string{"serve", "--data", fresh, "--port", port}},
 		{"folder in use", "in use by another process", exitLocked, []string{"serve", "--port", "0", "--data", open}},
+		{"remedy for a folder in use", "stop that process, or choose another folder", exitLocked,
+			[]string{"serve", "--port", "0", "--data", open}},
 		{"check of a folder in use", "in use by another process", exitLocked, []string{"check", open}},
 		{"corrupt folder", "corrupt", exitData, []string{"serve", "--port", "0", "--data", corrupt}},
 		{"newer format", "newer format", exitData, []string{"serve", "--port", "0", "--data", newer}},

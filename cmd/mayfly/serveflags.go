@@ -37,7 +37,7 @@ type serveFlags struct {
 	port, ranges                                                             int
 	memory, noAuth, noClockCheck, strict, virtualClock                       bool
 	lenient, serveCrossPartition, throttle, direct                           bool
-	engine                                                                   string
+	engine, migrateTo                                                        string
 	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey  bool
 	emulatorVariables                                                        bool
 	limits                                                                   limitFlags
@@ -48,8 +48,8 @@ type serveFlags struct {
 // register declares the flags and their defaults.
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 is every one")
-	flags.IntVar(&f.port, "port", cli.DefaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
+	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 for all")
+	flags.IntVar(&f.port, "port", cli.DefaultPort, "port for both HTTP and HTTPS; 0 for any free port")
 	flags.StringVar(&f.computePort, "compute-port", "",
 		`a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
 	flags.StringVar(&f.healthPort, "health-port", "off",
@@ -58,6 +58,10 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.engine, "engine", "",
 		"postgres://user:password@host1,host2/database keeps the data in PostgreSQL, by one server at a time;\n"+
 			"the data folder keeps the certificate and temporary files")
+	flags.StringVar(&f.migrateTo, "migrate-to", "",
+		"postgres:// address of an empty database, or empty folder, to which the data folder is copied "+
+			"while\n"+
+			"the server runs; when the server is stopped, the store changes over")
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
 		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
 	flags.BoolVar(&f.memory, "memory", false,
@@ -68,7 +72,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"file with the master key, such as a secret that is mounted into a container")
 	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false,
 		"take the emulators' key, which everybody knows, on a --host that other machines can reach")
-	flags.BoolVar(&f.noAuth, "no-auth", false, "ask for no key; allowed on a loopback --host only")
+	flags.BoolVar(&f.noAuth, "no-auth", false, "accept requests without a key; only allowed on a loopback "+
+		"--host")
 	flags.BoolVar(&f.noClockCheck, "no-clock-check", false,
 		"take signed requests whose date is off by more than 15 minutes")
 	flags.StringSliceVar(&f.san, "san", nil,
@@ -131,6 +136,9 @@ func (f *serveFlags) settle(sources map[string]cli.Source) error {
 	}
 	if f.engine != "" && f.memory {
 		return cli.Misuse("--memory keeps nothing and --engine names a database: give one of them")
+	}
+	if f.migrateTo != "" && (f.memory || f.engine != "") {
+		return cli.Misuse("--migrate-to copies a data folder: give it without --memory and --engine")
 	}
 	if f.memory {
 		f.data = ""

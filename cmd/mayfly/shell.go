@@ -43,17 +43,21 @@ func shellCommand() *cobra.Command {
 	s := &shell{}
 	cmd := &cobra.Command{
 		Use:   "shell",
-		Short: "Ask a running server query after query, with history, completion and all other commands",
+		Short: "Run queries and commands interactively, with history and completion",
 		Args:  cobra.NoArgs,
-		Long: "Ask a running server query after query. A query ends with a semicolon or an empty line; its\n" +
-			"rows come a page at a time. A line that begins with a backslash is a command: \\? lists them. Every\n" +
-			"command of mayfly is one of them, and gets the server, the database and the container of the shell.\n\n" +
-			"Ctrl-C gives up a line, or a query that runs; Ctrl-D ends the shell. Without a terminal statements\n" +
-			"are read from the standard input, and the first that fails ends the shell with its exit code.",
+		Long: "Run queries and commands interactively. A query ends with a semicolon or an empty line; " +
+			"its rows\n" +
+			"are printed page by page. A line that begins with a backslash is a command: \\? lists " +
+			"them. All\n" +
+			"commands of mayfly are available; they use the server, database and container of the " +
+			"shell.\n\n" +
+			"Ctrl-C discards a line or stops a running query; Ctrl-D ends the shell. Without a " +
+			"terminal, statements\n" +
+			"are read from the standard input, and the first failure ends the shell with its exit code.",
 	}
 	s.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&s.json, "json", false, "print rows as JSON, a line each, as after \\json")
-	cmd.Flags().BoolVar(&s.goOn, "continue", false, "go on after a statement that has failed")
+	cmd.Flags().BoolVar(&s.json, "json", false, "print rows as JSON, one per line, like \\json")
+	cmd.Flags().BoolVar(&s.goOn, "continue", false, "continue after a failed statement")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) (err error) {
 		s.out, s.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		ctx := cmd.Context()

@@ -113,9 +113,9 @@ func (s *shell) command(ctx context.Context, args []string) error {
 		top = top.Parent()
 	}
 	if err != nil || top == root || slices.Contains(notInShell, top.Name()) {
-		return cli.Misuse(fmt.Sprintf(`there is no command \%s: \? lists them`, args[0]))
+		return s.unknown(args[0])
 	}
-	inherited := map[string]string{"url": s.Url, "key": s.Key, "db": s.Database, "container": s.Container}
+	inherited := map[string]string{"url": s.URL, "key": s.Key, "db": s.Database, "container": s.Container}
 	for _, name := range []string{"url", "key", "db", "container"} {
 		ours := name == "url" || name == "key" || !slices.Contains(ofTheServer, top.Name())
 		if cmd.Flags().Lookup(name) != nil && inherited[name] != "" && ours && !given(args, name) {
@@ -129,6 +129,32 @@ func (s *shell) command(ctx context.Context, args []string) error {
 	err = root.ExecuteContext(ctx)
 	s.names.forget()
 	return err
+}
+
+// foreign maps commands of other databases' shells to the shell's own.
+var foreign = map[string]string{"plan": "explain", "l": "dbs", "c": "use", "dt": "d", "quit": "q", "exit": "q",
+	"h": "?", "help": "?", "x": "table", "set": "param", "del": "delete", "upsert": "put", "insert": "put"}
+
+// unknown returns the error for a command that does not exist, with the command that was probably meant.
+func (s *shell) unknown(name string) error {
+	near := foreign[name]
+	if near == "" {
+		var names []string
+		for _, w := range shellWords() {
+			if len(w.name) > 1 {
+				names = append(names, w.name)
+			}
+		}
+		for _, cmd := range s.commands() {
+			names = append(names, cmd.Name())
+		}
+		near = cli.Nearest(name, names)
+	}
+	hint := `\? lists them`
+	if near != "" {
+		hint = `did you mean \` + near + "?"
+	}
+	return cli.Misuse(fmt.Sprintf(`there is no command \%s: %s`, name, hint))
 }
 
 // given reports whether a flag is in args.
@@ -261,8 +287,11 @@ func (s *shell) put(ctx context.Context, args []string) error {
 	}
 	req.Header.Set("X-Ms-Documentdb-Is-Upsert", "true")
 	cli.SetPartitionKey(req, key)
-	_, err = cli.Ask[json.RawMessage](req)
-	return err
+	if _, err = cli.Ask[json.RawMessage](req); err != nil {
+		return err
+	}
+	hintMissing(s.errs, definition, json.RawMessage(args[0]))
+	return nil
 }
 
 // param sets, unsets or lists parameters.

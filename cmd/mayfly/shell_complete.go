@@ -182,7 +182,7 @@ const (
 
 // paths returns the paths of some items of the container, as written in a query.
 func (s *shell) paths(ctx context.Context) []string {
-	at := s.Url + " " + s.Database + "/" + s.Container
+	at := s.URL + " " + s.Database + "/" + s.Container
 	if s.Container == "" || s.names.of == at {
 		return s.names.paths
 	}

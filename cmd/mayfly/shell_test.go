@@ -40,7 +40,7 @@ func TestShellFillsPages(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := shell{out: &out, errs: &out, person: true}
-	s.Url, s.Key, s.Database, s.Container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
+	s.URL, s.Key, s.Database, s.Container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
 	if err := s.query(t.Context(), "SELECT c.id FROM c"); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestShellCompletes(t *testing.T) {
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","price":{"net":1,"gross tax":2}}`,
 		"x-ms-documentdb-partitionkey", `["a"]`)
 	var s shell
-	s.Url, s.Key = "http://"+b.host, ""
+	s.URL, s.Key = "http://"+b.host, ""
 	s.Key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 	s.Database, s.Container = "db", "c"
 	for line, want := range map[string]string{
@@ -165,6 +165,35 @@ func TestShellWords(t *testing.T) {
 	} {
 		if got, err := words(line); err != nil || strings.Join(got, "|") != want {
 			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
+}
+
+// TestShellSuggests: an unknown command gets the name of the one that was probably meant.
+func TestShellSuggests(t *testing.T) {
+	for name, want := range map[string]string{"plan": `did you mean \explain?`, "quit": `did you mean \q?`,
+		"tabel": `did you mean \table?`, "expiri": `did you mean \expiry?`, "snapshots": `did you mean \snapshot?`,
+		"xyzzy": `\? lists them`, "serve": `\? lists them`, "help": `did you mean \??`} {
+		code, _, errs := shelled(t, `\`+name+"\n")
+		if code != exitUsage || !strings.Contains(errs, `there is no command \`+name+": "+want+"\n") {
+			t.Errorf("%s: %d %s", name, code, errs)
+		}
+	}
+}
+
+// TestPutHints: an item without a value for the partition key is stored with a hint.
+func TestPutHints(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
+	const hint = "hint: the item has no /pk, of which the partition key consists; it was stored under an " +
+		"undefined value\n"
+	for item, want := range map[string]string{`{"id":"1"}`: hint, `{"id":"2","pk":null}`: "", `{"id":"3","pk":"a"}`: ""} {
+		if code, _, errs := mayfly(t, append([]string{"put", item}, at...)...); code != 0 || errs != want {
+			t.Errorf("put %s: %d %q", item, code, errs)
+		}
+		if code, _, errs := shelled(t, `\put `+item+"\n", at...); code != 0 || errs != want {
+			t.Errorf("\\put %s: %d %q", item, code, errs)
 		}
 	}
 }

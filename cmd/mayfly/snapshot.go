@@ -34,10 +34,11 @@ type snapshotAnswer struct {
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Keep states of a running server, and go back to them",
-		Long: "Keep states of a running server, and go back to them.\n\n" +
-			"Taking a snapshot of the whole store and restoring it copy no data: they share their files with it. One database alone is\n" +
-			"restored or forked by copying it.",
+		Short: "Take and restore snapshots",
+		Long: "Take and restore snapshots.\n\n" +
+			"A snapshot of the whole store and its restore copy no data, since files are shared. To " +
+			"restore or fork\n" +
+			"a single database, its data are copied.",
 	}
 	return cli.Family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(),
 		snapshotForkCommand(), snapshotDeleteCommand())
@@ -74,7 +75,7 @@ func snapshotCreateCommand() *cobra.Command {
 	var c snapshotCall
 	return snapshotVerb(&cobra.Command{
 		Use:   "create NAME",
-		Short: "Keep the present state of the whole store",
+		Short: "Take a snapshot of the whole store",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		return showSnapshot(cmd, &c, http.MethodPost, "", map[string]string{"name": args[0]},
@@ -112,7 +113,7 @@ func snapshotRestoreCommand() *cobra.Command {
 	var c snapshotCall
 	cmd := snapshotVerb(&cobra.Command{
 		Use:   "restore NAME",
-		Short: "Put the whole store, or with --db one database or container, back to a snapshot",
+		Short: "Restore a snapshot: the whole store or, with --db, a database or container",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		question := map[string]string{}
@@ -131,8 +132,8 @@ func snapshotRestoreCommand() *cobra.Command {
 				return err
 			})
 	})
-	cmd.Flags().StringVar(&c.Database, "db", "", "only this database; the others stay as they are")
-	cmd.Flags().StringVar(&c.Container, "container", "", "only this container of the database")
+	cmd.Flags().StringVar(&c.Database, "db", "", "restore only this database")
+	cmd.Flags().StringVar(&c.Container, "container", "", "restore only this container of the database")
 	return cmd
 }
 
@@ -140,7 +141,7 @@ func snapshotDeleteCommand() *cobra.Command {
 	var c snapshotCall
 	return snapshotVerb(&cobra.Command{
 		Use:   "delete NAME",
-		Short: "Free a snapshot",
+		Short: "Delete a snapshot",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		req, err := c.Call(cmd.Context(), http.MethodDelete, "_mayfly/snapshots/"+args[0], nil)
@@ -150,7 +151,7 @@ func snapshotDeleteCommand() *cobra.Command {
 		if _, err = cli.Ask[struct{}](req); err != nil {
 			return err
 		}
-		return cli.PrintResult(cmd.OutOrStdout(), c.Json, "deleted snapshot "+args[0],
+		return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "deleted snapshot "+args[0],
 			map[string]string{"deleted": args[0]})
 	})
 }
@@ -160,17 +161,18 @@ func snapshotForkCommand() *cobra.Command {
 	var as, data, to string
 	cmd := snapshotVerb(&cobra.Command{
 		Use:   "fork NAME",
-		Short: "Make a database, or a whole data folder, of a snapshot",
+		Short: "Create a database or a data folder from a snapshot",
 		Args:  cobra.ExactArgs(1),
-		Long: "Make a database of a snapshot's: --db X --as Y copies X into the running server as Y.\n\n" +
-			"Or make a whole data folder of its own: --data DIR --to NEW. That works whether or not a server has DIR open.",
+		Long: "Create a database from a snapshot: --db X --as Y copies the database X to Y in the " +
+			"running server.\n\n" +
+			"Or create a data folder: --data DIR --to NEW. This works whether or not a server has DIR open.",
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		switch {
 		case to != "" && data != "" && as == "" && c.Database == "":
 			if err := forkFolder(cmd.Context(), data, args[0], to); err != nil {
 				return err
 			}
-			return cli.PrintResult(cmd.OutOrStdout(), c.Json, "made "+to+" of snapshot "+args[0],
+			return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "made "+to+" of snapshot "+args[0],
 				map[string]string{"made": to})
 		case to != "" || data != "" || as == "" || c.Database == "":
 			return cli.Misuse("give --db and --as, or --data and --to")
@@ -185,8 +187,8 @@ func snapshotForkCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&c.Database, "db", "", "database of the snapshot")
 	flags.StringVar(&as, "as", "", "name of the new database")
-	flags.StringVar(&data, "data", "", "data folder that has the snapshot")
-	flags.StringVar(&to, "to", "", "data folder to be made")
+	flags.StringVar(&data, "data", "", "data folder with the snapshot")
+	flags.StringVar(&to, "to", "", "data folder to create")
 	return cmd
 }
 

@@ -24,11 +24,14 @@ func splitCommand() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
 		Use:   "split RANGE",
-		Short: "Ask a running server to split a partition key range of a container",
+		Short: "Split a partition key range of a container",
 		Args:  cobra.ExactArgs(1),
-		Long: "Ask a running server to split a partition key range of a container, and print the two ranges that it has become.\n\n" +
-			"Without --at half of the documents go either way, as far as partition keys allow. Requests for the container wait until\n" +
-			"it is done. Clients that name the range are told that it is gone (410), read the ranges anew and go on.",
+		Long: "Split a partition key range of a container, and print the two new ranges.\n\n" +
+			"Without --at, each half gets half of the documents, as far as partition keys allow. " +
+			"Requests for the\n" +
+			"container wait until the split is done. Clients that address the old range get 410, read " +
+			"the ranges\n" +
+			"again and continue.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -52,7 +52,8 @@ func TestImportFormats(t *testing.T) {
 			at = at[:len(at)-2]
 		}
 		path := file(t, name, text)
-		if code, out, errs := mayfly(t, append(at, path)...); code != 0 || out != "2 documents imported\n" {
+		code, out, errs := mayfly(t, append(at, path)...)
+		if code != 0 || !strings.HasPrefix(out, "2 documents imported") {
 			t.Errorf("%s: %d %s%s", name, code, out, errs)
 			continue
 		}
@@ -144,10 +145,11 @@ func TestIDsOfCSV(t *testing.T) {
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	path := file(t, "a.csv", "id,pk,n\n1,a,1\n007,a,2\ntrue,a,3\n\"\"\"8\"\"\",a,4\n\"\"\"half\",a,5\n")
-	if out, _ := b.run(t, "import", path, "--db", "db", "--container", "c"); out != "5 documents imported\n" {
+	out, _ := b.run(t, "import", path, "--db", "db", "--container", "c")
+	if !strings.HasPrefix(out, "5 documents imported") {
 		t.Error(out)
 	}
-	out, _ := b.run(t, "query", "SELECT VALUE c.id FROM c ORDER BY c.n", "--ndjson", "--db", "db",
+	out, _ = b.run(t, "query", "SELECT VALUE c.id FROM c ORDER BY c.n", "--ndjson", "--db", "db",
 		"--container", "c")
 	if out != "\"1\"\n\"007\"\n\"true\"\n\"8\"\n\"\\\"half\"\n" {
 		t.Error(out)
@@ -227,7 +229,7 @@ func TestKilledImport(t *testing.T) {
 	}
 	if !ended {
 		code, out, errs := mayfly(t, args...)
-		if want := fmt.Sprintf("%d documents imported\n", documents); code != 0 || out != want {
+		if want := fmt.Sprintf("%d documents imported", documents); code != 0 || !strings.HasPrefix(out, want) {
 			t.Errorf("%d %s%s", code, out, errs)
 		}
 	}

@@ -15,7 +15,7 @@ func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Tell what this binary is",
+		Short: "Print the version of this binary",
 		Args:  cobra.NoArgs,
 	}
 	cli.RegisterResultJSON(cmd.Flags(), &asJSON)

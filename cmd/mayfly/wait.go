@@ -18,17 +18,18 @@ func waitCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait expired|purged|feed ID | wait quiet",
-		Short: "Wait until an item of a running server is expired, purged or in the change feed, or a container is quiet",
+		Short: "Wait until an item is expired, purged or in the change feed, or a container is quiet",
 		Args:  cobra.RangeArgs(1, 2),
-		Long: "Wait until an item of a running server is expired, purged or in the change feed. A container is quiet when nothing in it\n" +
-			"waits for the background: what has expired is purged, and documents are indexed by the policy in force.\n\n" +
-			"The exit code is 1 where it has not come about in time.",
+		Long: "Wait until an item is expired, purged or in the change feed. A container is quiet when " +
+			"no background\n" +
+			"work is left: expired items are purged, and documents are indexed by the current policy.\n\n" +
+			"The exit code is 1 if the time limit ends first.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
 	c.RegisterJSON(flags)
-	flags.Int64Var(&after, "after", 0, "with feed: only a change behind this LSN")
+	flags.Int64Var(&after, "after", 0, "with feed: only changes after this LSN")
 	cli.DurationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{}

@@ -30,6 +30,7 @@ type Engine struct {
 
 	compactions *scheduler
 
+	watcher  atomic.Pointer[func(engine.Range, bool)] // see Watch
 	scopes   scopes
 	commits  atomic.Uint64
 	barriers atomic.Uint64

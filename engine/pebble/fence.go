@@ -55,6 +55,13 @@ func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
 	return f
 }
 
+// check trips the fence if err is not nil.
+func (f *fence) check(err error) {
+	if err != nil {
+		f.trip(err)
+	}
+}
+
 // trip cuts off the disk after a failure. The first cause is kept.
 func (f *fence) trip(cause error) {
 	if f.cut(cause) {

@@ -80,11 +80,13 @@ func (t *txn) commit() error {
 	for _, m := range t.marks {
 		m.scope.setMark(m.mark)
 	}
+	written := t.batch.Reader() // Apply may take the batch's data
 	// The fence handles failures of the log. An error of Apply itself would mean a malformed batch.
-	if err := t.e.db.Apply(t.batch, pebble.NoSync); err != nil {
-		t.e.fence.trip(err)
-	}
+	t.e.fence.check(t.e.db.Apply(t.batch, pebble.NoSync))
 	t.committing = false
+	if watcher := t.e.watcher.Load(); watcher != nil {
+		t.e.fence.check(changes(written, *watcher))
+	}
 	for i, s := range t.scopes {
 		if s.next > t.starts[i] {
 			s.issued.Store(s.next - 1)

@@ -29,7 +29,7 @@ type Options struct {
 	// it. An Engine that could not renew its lease for leaseTime loses the database and writes nothing any
 	// more.
 	Alone bool
-	// Logger receives warnings. Default: slog.Default.
+	// Logger receives warnings. Default: they are discarded.
 	Logger *slog.Logger
 
 	rerun func() bool // in tests: makes a commit fail that would succeed
@@ -54,7 +54,7 @@ func (o *Options) defaults() error {
 		return fmt.Errorf("%w: the schema's name cannot be %q", ErrURL, o.Schema)
 	}
 	if o.Logger == nil {
-		o.Logger = slog.Default()
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Writers <= 0 {
 		o.Writers = defaultPool
@@ -105,11 +105,16 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	e := &Engine{log: o.Logger, rerun: o.rerun, lanes: lanes{m: map[string]*lane{}}}
+	e := &Engine{log: o.Logger, rerun: o.rerun, lanes: lanes{m: map[string]*lane{}},
+		channel: channelOf(o.Schema)}
 	if err := prepare(ctx, o); err != nil {
 		return nil, err
 	}
-	var err error
+	config, err := o.config(1)
+	if err != nil {
+		return nil, err
+	}
+	e.listener = config.ConnConfig
 	if e.writers, err = e.pool(o, o.Writers); err != nil {
 		return nil, err
 	}

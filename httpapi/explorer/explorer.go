@@ -107,6 +107,8 @@ func kindOf(name string) string {
 		return "text/html; charset=utf-8"
 	case ".json":
 		return "application/json"
+	case ".webp":
+		return "image/webp"
 	case ".svg":
 		return "image/svg+xml"
 	}

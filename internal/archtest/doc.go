@@ -8,7 +8,7 @@
 //   - error text: no code compares what Error() returns. Tests may, since some texts are part of the protocol.
 //   - init: there are no init functions.
 //   - state: no package variable is changed after its declaration, and none holds a lock (sync.Pool excepted).
-//   - keys: outside the engines, only store/tx*.go and store/catalog*.go write keys.
+//   - keys: outside the engines, only tx*.go and catalog*.go of the store and of its packages write keys.
 //   - views: the store takes a snapshot of an engine in store/stopwatch.go alone: each walk looks at its context.
 //   - docs: every package has a doc.go, every exported identifier has a comment.
 //   - sizes: the largest cycle of files in package store, lines over 110 columns, files over 400 lines and functions

@@ -18,7 +18,9 @@ type room struct {
 var rooms = map[string]room{
 	"": { // the module's root: the door for Go programs
 		own: []string{"store", "store/definition", "store/fault", "queue", "queue/entity", "queue/message",
-			"queue/rule", "queue/wire", "index", "internal/jsondoc", "ttl", "engine/pebble"},
+			"queue/rule", "queue/wire", "index", "internal/jsondoc", "ttl", "engine", "engine/pebble",
+			"engine/postgres"},
+		third: []string{"github.com/jackc/pgx/v5"}, // in tests
 	},
 	"internal/jsondoc":            {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
 	"internal/jsondoc/jsonbinary": {own: []string{"internal/jsondoc"}},
@@ -26,6 +28,9 @@ var rooms = map[string]room{
 	"engine":                      {own: []string{"internal/prefix"}},
 	"internal/prefix":             {},
 	"internal/host":               {own: []string{"engine", "ttl"}, tests: []string{"engine/pebble"}},
+	"internal/migrate": {own: []string{"engine", "engine/pebble", "internal/host", "ttl"},
+		third: []string{"golang.org/x/sync", "github.com/cockroachdb/pebble/v2", "github.com/jackc/pgx/v5"},
+		tests: []string{"store", "store/definition", "internal/metatest", "engine/postgres"}},
 	"index": {own: []string{"internal/jsondoc", "internal/prefix"},
 		third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
 	"query":                 {own: []string{"query/...", "internal/jsondoc"}, tests: []string{"index"}},
@@ -84,6 +89,17 @@ var rooms = map[string]room{
 	"store/internal/split": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "internal/host",
 			"index", "engine"},
+	},
+	"store/internal/container": {
+		own: []string{"store/internal/split", "store/internal/sweep", "store/internal/value",
+			"store/internal/record", "store/internal/view", "store/internal/layout", "store/definition",
+			"store/fault", "internal/host", "index", "engine", "ttl"},
+	},
+	"store/internal/transaction": {
+		own: []string{"store/internal/container", "store/internal/scan", "store/internal/split",
+			"store/internal/sweep", "store/internal/value", "store/internal/view", "store/internal/layout",
+			"store/internal/classify", "store/definition", "store/fault", "query", "index", "internal/jsondoc",
+			"engine", "ttl"},
 	},
 	"store/internal/resource": {
 		own: []string{"store/internal/value", "store/internal/record", "store/internal/layout",
@@ -146,7 +162,7 @@ var rooms = map[string]room{
 			"query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine"},
 		third: []string{"github.com/hashicorp/golang-lru/v2", "github.com/tidwall/gjson",
 			"github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
-		tests: []string{"engine/pebble"},
+		tests: []string{"engine/pebble", "engine/postgres"},
 	},
 	"queue/entity": {own: []string{"queue/rule", "queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}},
@@ -198,9 +214,10 @@ var rooms = map[string]room{
 		third: []string{"github.com/google/uuid"},
 		tests: []string{"engine/pebble", "internal/host"},
 	},
-	"internal/peek":  {},
-	"internal/probe": {},
-	"internal/tree":  {own: []string{"internal/jsondoc"}, third: []string{"go.yaml.in/yaml/v4"}},
+	"internal/peek":      {},
+	"internal/reference": {},
+	"internal/probe":     {},
+	"internal/tree":      {own: []string{"internal/jsondoc"}, third: []string{"go.yaml.in/yaml/v4"}},
 	"queue/config": {own: []string{"internal/tree", "queue", "queue/entity", "queue/rule"},
 		tests: []string{"engine/pebble", "internal/host", "ttl"}},
 	"queue/wire":       {},
@@ -312,6 +329,8 @@ var rooms = map[string]room{
 			"engine",
 			"engine/pebble",
 			"engine/postgres",
+			"internal/host",
+			"internal/migrate",
 		},
 		tests: []string{"internal/jsondoc"},
 	},
@@ -323,7 +342,7 @@ var rooms = map[string]room{
 			"golang.org/x/sys"},
 	},
 	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
-	"internal/progress": {own: []string{"ttl"}, third: []string{"github.com/schollz/progressbar/v3"}},
+	"internal/progress": {own: []string{"ttl"}},
 	"internal/serve": {
 		own: []string{
 			"engine",
@@ -371,7 +390,8 @@ var rooms = map[string]room{
 		own: []string{"internal/seed", "queue/...", "internal/bench", "internal/cli", "internal/transfer",
 			"internal/progress", "internal/probe", "internal/serve", "httpapi/...", "internal/inject",
 			"internal/telemetry", "internal/requests", "internal/laboratory", "internal/hook", "store",
-			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine/..."},
+			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl",
+			"internal/script", "engine/...", "internal/host", "internal/migrate"},
 		third: []string{
 			"github.com/spf13/",
 			"github.com/prometheus/client_golang/",

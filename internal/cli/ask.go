@@ -32,10 +32,10 @@ const AskTimeout = 10 * time.Minute
 
 // ServerCall is a request to a running server about one of its containers.
 type ServerCall struct {
-	Url, Key            string
+	URL, Key            string
 	Database, Container string
 	Item                string // id of the item, which replaces {id} in a path
-	Json                bool   // print the server's answer as JSON
+	JSON                bool   // print the server's answer as JSON
 }
 
 // Register adds the flags for the server and the container.
@@ -47,7 +47,7 @@ func (c *ServerCall) Register(flags *pflag.FlagSet) {
 
 // RegisterServer adds the flags for the server.
 func (c *ServerCall) RegisterServer(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
+	flags.StringVar(&c.URL, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
 	flags.StringVar(&c.Key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
 	// help would show the whole key, which is long
@@ -78,7 +78,7 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 	case c.Database == "" && strings.Contains(path, "{db}"):
 		return nil, errNoDatabase
 	}
-	if _, err := ServerAddress(c.Url); err != nil {
+	if _, err := ServerAddress(c.URL); err != nil {
 		return nil, err
 	}
 	key, err := base64.StdEncoding.DecodeString(c.Key)
@@ -98,7 +98,7 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 			c.Item).Replace(p))
 	}
 	escaped := strings.Join(parts, "/")
-	address := strings.TrimSuffix(c.Url, "/") + "/" + escaped
+	address := strings.TrimSuffix(c.URL, "/") + "/" + escaped
 	if query != "" {
 		address += "?" + query
 	}
@@ -296,7 +296,7 @@ func reasons(body []byte) (list []string, at int) {
 
 // RegisterURL adds the flag for the server, without a key: a server gives its certificate to everybody.
 func (c *ServerCall) RegisterURL(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
+	flags.StringVar(&c.URL, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
 	c.Key = httpapi.EmulatorKey
 }

@@ -33,16 +33,25 @@ func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string
 		if !ours || flags.Lookup(strings.ToLower(strings.ReplaceAll(meant, "_", "-"))) != nil {
 			continue
 		}
-		nearest, distance := "", min(3, (len(meant)+1)/2)
+		var names []string
 		flags.VisitAll(func(f *pflag.Flag) {
-			if d := tree.Edits(name, Variable(f.Name)); d < distance {
-				nearest, distance = Variable(f.Name), d
-			}
+			names = append(names, strings.TrimPrefix(Variable(f.Name), Variable("")))
 		})
-		if nearest != "" {
-			log.Warn("a variable is not known", "variable", name, "meant", nearest)
+		if nearest := Nearest(meant, names); nearest != "" {
+			log.Warn("a variable is not known", "variable", name, "meant", Variable(nearest))
 		}
 	}
+}
+
+// Nearest returns the name that differs least from a misspelled one, or "" if none is close.
+func Nearest(misspelled string, names []string) (nearest string) {
+	distance := min(3, (len(misspelled)+1)/2)
+	for _, name := range names {
+		if d := tree.Edits(misspelled, name); d < distance {
+			nearest, distance = name, d
+		}
+	}
+	return nearest
 }
 
 // ApplyVariables sets every flag that was not given from its variable and returns each flag's source.

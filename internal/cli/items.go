@@ -97,6 +97,38 @@ func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 	return text, nil
 }
 
+// DocumentCount returns the number of documents in the container, including those that have expired and are
+// not purged yet; 0 if the server does not send it.
+func (c *ServerCall) DocumentCount(ctx context.Context) (int64, error) {
+	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("X-Ms-Documentdb-Populatequotainfo", "true")
+	res, err := exchange(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	for one := range strings.SplitSeq(res.Header.Get("X-Ms-Resource-Usage"), ";") {
+		if text, found := strings.CutPrefix(one, "documentsCount="); found {
+			return strconv.ParseInt(text, 10, 64)
+		}
+	}
+	return 0, nil
+}
+
+// MissingPaths returns the paths of the partition key that a document has no value for.
+func (a *ContainerAnswer) MissingPaths(document json.RawMessage) (missing []string) {
+	for _, text := range a.PartitionKey.Paths {
+		path, err := jsondoc.ParsePath(text)
+		if err == nil && jsondoc.Of(document).Get(path).Kind() == jsondoc.Undefined {
+			missing = append(missing, text)
+		}
+	}
+	return missing
+}
+
 // PartitionKeyOf returns the partition key of a document, by the container's definition.
 func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
 	key := []byte{'['}

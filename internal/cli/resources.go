@@ -25,7 +25,7 @@ func (c *ServerCall) List(cmd *cobra.Command, path, list string,
 	if err != nil {
 		return err
 	}
-	if !c.Json {
+	if !c.JSON {
 		return print(cmd.OutOrStdout(), all)
 	}
 	text, err := json.Marshal(all)
@@ -65,5 +65,5 @@ func (c *ServerCall) Delete(cmd *cobra.Command, path string, yes bool, what stri
 	if _, err = Ask[json.RawMessage](req); err != nil {
 		return err
 	}
-	return PrintResult(cmd.OutOrStdout(), c.Json, "deleted "+what, map[string]string{"deleted": what})
+	return PrintResult(cmd.OutOrStdout(), c.JSON, "deleted "+what, map[string]string{"deleted": what})
 }

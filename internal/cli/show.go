@@ -13,13 +13,13 @@ import (
 
 // RegisterJSON adds the flag that prints the server's answer as JSON.
 func (c *ServerCall) RegisterJSON(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.Json, "json", false, "print the server's answer as JSON, for programs")
+	flags.BoolVar(&c.JSON, "json", false, "print the server's answer as JSON, for programs")
 }
 
 // RegisterJSONAnyway adds the flag, without effect, to a command that always prints JSON, so that scripts may
 // give it to every command.
 func (c *ServerCall) RegisterJSONAnyway(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.Json, "json", false, "print JSON, as without it")
+	flags.BoolVar(&c.JSON, "json", false, "print JSON, as without it")
 }
 
 // RegisterResultJSON adds the flag that prints the command's own result as JSON.
@@ -47,7 +47,7 @@ func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 	if err != nil {
 		return err
 	}
-	if c.Json {
+	if c.JSON {
 		return PrintJSON(cmd.OutOrStdout(), raw)
 	}
 	var answer T

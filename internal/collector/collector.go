@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector keeps what it is sent.
+// Collector stores what it receives.
 type Collector struct {
 	URL string // without a slash at its end
 
@@ -28,7 +28,7 @@ type Collector struct {
 	headers  []http.Header
 }
 
-// New starts a collector for the time of a test.
+// New starts a collector that is closed at the end of the test.
 func New(t testing.TB) *Collector {
 	t.Helper()
 	c := new(Collector)
@@ -67,7 +67,7 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// receive reads a message and answers it.
+// receive decodes a message and answers it.
 func receive(t testing.TB, w http.ResponseWriter, r *http.Request, in, out proto.Message) bool {
 	var body io.Reader = r.Body
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -96,14 +96,14 @@ func receive(t testing.TB, w http.ResponseWriter, r *http.Request, in, out proto
 	return err == nil
 }
 
-// Spans are those that have come.
+// Spans returns the received spans.
 func (c *Collector) Spans() []*trace.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*trace.Span(nil), c.spans...)
 }
 
-// Span is the first that has come of a name, nil where there is none.
+// Span returns the first received span with a name, nil if there is none.
 func (c *Collector) Span(name string) *trace.Span {
 	for _, s := range c.Spans() {
 		if s.Name == name {
@@ -113,7 +113,7 @@ func (c *Collector) Span(name string) *trace.Span {
 	return nil
 }
 
-// Metric is the last that has come of a name, nil where there is none.
+// Metric returns the last received metric with a name, nil if there is none.
 func (c *Collector) Metric(name string) (last *metrics.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,21 +125,21 @@ func (c *Collector) Metric(name string) (last *metrics.Metric) {
 	return last
 }
 
-// Resource is what the sender says of itself.
+// Resource returns the attributes by which the sender describes itself.
 func (c *Collector) Resource() map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Attributes(c.resource.GetAttributes())
 }
 
-// Headers are those of the requests with spans.
+// Headers returns the headers of the requests with spans.
 func (c *Collector) Headers() []http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]http.Header(nil), c.headers...)
 }
 
-// Attributes are values by their names.
+// Attributes returns the values of attributes by name.
 func Attributes(list []*common.KeyValue) map[string]any {
 	out := make(map[string]any)
 	for _, a := range list {

@@ -1,3 +1,3 @@
-// Package collector is a collector of OpenTelemetry for tests: it listens on a loopback port and keeps what
-// servers send it.
+// Package collector is an OpenTelemetry collector for tests: it listens on a loopback port and stores what
+// servers send.
 package collector

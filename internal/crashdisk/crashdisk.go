@@ -7,17 +7,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Disk is a disk in memory. Its methods may be called from many goroutines.
+// Disk is a disk in memory. It is safe for concurrent use.
 type Disk struct {
 	*vfs.MemFS
 	whole sync.RWMutex // held for writing by CrashClone, for reading by what has more than one step
 }
 
-// New makes an empty disk.
+// New returns an empty disk.
 func New() *Disk { return &Disk{MemFS: vfs.NewCrashableMem()} }
 
-// CrashClone is another disk, as this one is after a crash now: with all that was synced, and with as much of
-// the rest as cfg says.
+// CrashClone returns the disk as it would be after a crash now: with all synced data, and the share of the
+// unsynced data that cfg determines.
 func (d *Disk) CrashClone(cfg vfs.CrashCloneCfg) *Disk {
 	d.whole.Lock()
 	defer d.whole.Unlock()

@@ -1,7 +1,7 @@
-// Package crashdisk is a disk in memory for tests, which can be had as a crash would leave it at any moment.
+// Package crashdisk is a disk in memory for tests. It can be copied at any moment as a crash would leave it.
 //
-// It is Pebble's vfs.MemFS, with a lock of its own around what that cannot do beside a CrashClone: three
-// of its methods take a read lock again that they hold already, and wait for each other forever once a
-// CrashClone waits in between (github.com/cockroachdb/pebble/pull/5993, not in a release of v2 yet). What
-// is only one step of the disk goes on beside them, so a crash still comes between any two of those.
+// It is Pebble's vfs.MemFS with a lock around the operations that may not run during a CrashClone: three of
+// its methods take a read lock twice, and deadlock if a CrashClone waits in between
+// (github.com/cockroachdb/pebble/pull/5993, not in a release of v2 yet). Operations that are a single step of
+// the disk are not locked, so a crash can come between any two of them.
 package crashdisk

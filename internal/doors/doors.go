@@ -8,16 +8,18 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Shared is an engine with several doors.
+// Shared is one engine that several stores use, each through a door of its own.
 type Shared struct {
 	engine engine.Engine
 	getter engine.Getter
 
-	mu   sync.Mutex
-	open int // guarded by mu
+	mu      sync.Mutex
+	open    int             // guarded by mu
+	awaited map[string]bool // scopes that servers wait for; guarded by mu
+	listen  map[*server]func(scope []byte)
 }
 
-// Share makes doors to an engine, which must read single keys (engine.Getter).
+// Share makes an engine shareable. It must implement engine.Getter.
 func Share(e engine.Engine) (*Shared, error) {
 	g, ok := e.(engine.Getter)
 	if !ok {
@@ -26,8 +28,8 @@ func Share(e engine.Engine) (*Shared, error) {
 	return &Shared{engine: e, getter: g}, nil
 }
 
-// Door is one more way in. It can do what every engine can: it has no snapshots, since to go back to one
-// would leave the other doors without an engine.
+// Door returns a new door: an Engine whose Close does not affect the other doors. It has no snapshots,
+// because a restore would replace the engine of the other doors.
 func (s *Shared) Door() engine.Engine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +37,7 @@ func (s *Shared) Door() engine.Engine {
 	return &door{Engine: s.engine, Getter: s.getter, shared: s}
 }
 
-// leave closes the engine behind the last door.
+// leave ends the use of a door. It closes the engine after the last door.
 func (s *Shared) leave() error {
 	s.mu.Lock()
 	s.open--
@@ -47,7 +49,7 @@ func (s *Shared) leave() error {
 	return s.engine.Close()
 }
 
-// door is an engine that is shared. What is done through it after its Close fails with engine.ErrClosed.
+// door is one user's view of a shared engine. Calls after its Close fail with engine.ErrClosed.
 type door struct {
 	engine.Engine
 	engine.Getter
@@ -57,7 +59,7 @@ type door struct {
 	closed bool // guarded by mu
 }
 
-// through runs a call, unless the door is closed.
+// through makes a call to the engine, unless the door is closed.
 func (d *door) through(call func() error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

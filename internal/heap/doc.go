@@ -1,4 +1,3 @@
-// Package heap keeps the first of some elements at hand. It does what container/heap does, without its
-// interface: elements are of any type, and nothing is boxed. Merges of iterators, the best of many scores and
-// the first rows of an ORDER BY are made with it.
+// Package heap is a generic container/heap: it needs no interface, and elements are not boxed. It is used to
+// merge iterators, to find the best scores, and to find the first rows of an ORDER BY.
 package heap

@@ -6,7 +6,7 @@ type Of[T any] struct {
 	Before func(a, b T) bool
 }
 
-// Init puts List, which was filled before, in order.
+// Init establishes the order of a List that the caller has filled.
 func (h *Of[T]) Init() {
 	for i := len(h.List)/2 - 1; i >= 0; i-- {
 		h.sink(i)
@@ -19,7 +19,7 @@ func (h *Of[T]) Push(e T) {
 	h.Rise(len(h.List) - 1)
 }
 
-// Rise repairs the heap after the element at i has come nearer to the first. There need not be one.
+// Rise repairs the heap after the element at i has become smaller. It does nothing if i is out of range.
 func (h *Of[T]) Rise(i int) {
 	for i > 0 && i < len(h.List) {
 		up := (i - 1) / 2
@@ -34,7 +34,7 @@ func (h *Of[T]) Rise(i int) {
 // Fix repairs the heap after its first element has changed.
 func (h *Of[T]) Fix() { h.sink(0) }
 
-// Pop takes the first element off; there must be one.
+// Pop removes and returns the first element. The heap must not be empty.
 func (h *Of[T]) Pop() T {
 	var none T
 	first, n := h.List[0], len(h.List)-1

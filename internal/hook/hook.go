@@ -107,7 +107,7 @@ func (d *Deliverer) Status() (list []Status) {
 // run keeps one worker for each webhook and queue in the settings.
 func (d *Deliverer) run(ctx context.Context) {
 	for {
-		changed := d.o.DB.SubscriptionsChanged()
+		changed := d.o.DB.CatalogChanged()
 		d.follow(ctx, d.o.DB.Subscriptions())
 		select {
 		case <-changed:
@@ -150,11 +150,11 @@ func (d *Deliverer) start(ctx context.Context, sub store.Subscription) *worker {
 	ctx, w.end = context.WithCancel(ctx)
 	d.done.Go(func() {
 		defer close(w.ended)
+		deliver := w.run
 		if sub.ChangesTo != "" {
-			w.runChanges(ctx)
-		} else {
-			w.run(ctx)
+			deliver = w.runChanges
 		}
+		sub.WhileDelivering(ctx, deliver)
 	})
 	return w
 }

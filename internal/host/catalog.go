@@ -70,6 +70,10 @@ type head struct {
 	// Floor is above every number that may have been used in data which this data has replaced; 0: there were
 	// none.
 	Floor uint32 `json:"floor,omitempty"`
+	// Incoming is the place from which the data are being migrated, until all of them have arrived.
+	Incoming string `json:"incoming,omitempty"`
+	// Moved is the place to which the data have been migrated.
+	Moved string `json:"moved,omitempty"`
 }
 
 // Catalog is the catalog of an instance. Its lock orders all changes of definitions; it is taken before any
@@ -155,6 +159,9 @@ func (c *Catalog) Follow(ctx context.Context) error {
 			if err := resident.Reread(ctx, r); err != nil {
 				return err
 			}
+		}
+		if err := errors.Join(c.in.followClocks(r), c.in.followPauses(r)); err != nil {
+			return err
 		}
 		c.head = h
 		c.version.Store(version)
@@ -246,8 +253,7 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	return h.Next, err
 }
 
-// load reads the first record, or creates it for fresh data. It fails with engine.ErrNewerFormat or
-// engine.ErrOlderFormat.
+// load reads the first record, or creates it for fresh data. It fails like readable.
 func (c *Catalog) load(ctx context.Context) error {
 	err := c.eng.View(ctx, func(r engine.Reader) error {
 		h, version, err := readHead(r)
@@ -264,9 +270,14 @@ func (c *Catalog) load(ctx context.Context) error {
 	return c.head.readable()
 }
 
-// readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format.
+// readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, with
+// engine.ErrIncomplete or engine.ErrMoved for data that have been migrated.
 func (h *head) readable() error {
 	switch {
+	case h.Incoming != "":
+		return fmt.Errorf("%w: it comes from %s", engine.ErrIncomplete, h.Incoming)
+	case h.Moved != "":
+		return fmt.Errorf("%w: %s", engine.ErrMoved, h.Moved)
 	case h.Format > formatVersion:
 		return fmt.Errorf("%w: format %d, this program reads %d", engine.ErrNewerFormat, h.Format,
 			formatVersion)
@@ -335,8 +346,13 @@ func DecodeRecord(raw []byte, rec any) error {
 }
 
 // ScanRecords decodes all records of a kind in the order of their keys.
-func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) (err error) {
-	it := r.Scan(CatalogKind(kind), false)
+func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) error {
+	return scanRecords(r, CatalogKind(kind), fn)
+}
+
+// scanRecords is ScanRecords for a range of keys.
+func scanRecords[T any](r engine.Reader, rg engine.Range, fn func(key []byte, rec T) error) (err error) {
+	it := r.Scan(rg, false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
 			err = cerr

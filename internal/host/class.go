@@ -31,7 +31,9 @@ const (
 	NewerFormat                 // the data were written by a newer release
 	// the data were written by an older release, in a format that this one does not read
 	OlderFormat
-	Corrupt // stored bytes are invalid
+	Incomplete // a migration into the store has not finished
+	Moved      // the store was migrated to another place
+	Corrupt    // stored bytes are invalid
 )
 
 // ErrNoSnapshots is returned if the engine does not support snapshots.
@@ -57,6 +59,8 @@ var classes = []struct {
 	{ErrNoSnapshots, NoSnapshots},
 	{engine.ErrNewerFormat, NewerFormat},
 	{engine.ErrOlderFormat, OlderFormat},
+	{engine.ErrIncomplete, Incomplete},
+	{engine.ErrMoved, Moved},
 	{engine.ErrCorrupt, Corrupt},
 }
 

@@ -99,9 +99,9 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 	return h.Format, nil
 }
 
-// upgradable returns engine.ErrNewerFormat or engine.ErrOlderFormat for data that cannot be upgraded.
+// upgradable fails like readable for data that cannot be upgraded.
 func (h *head) upgradable() error {
-	if h.Format >= oldestFormat && h.Format < formatVersion {
+	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
 	}
 	return h.readable()
@@ -110,7 +110,7 @@ func (h *head) upgradable() error {
 // claimed returns engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants, since
 // that tenant's steps would be skipped.
 func claimed(r engine.Reader, tenants []Tenant) (err error) {
-	kinds := string([]byte{kindHost, kindCeiling, kindMark})
+	kinds := string([]byte{kindHost, kindLease, kindCeiling, kindMark})
 	for _, t := range tenants {
 		kinds += t.KeySpace().Kinds
 	}

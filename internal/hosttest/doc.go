@@ -1,3 +1,3 @@
-// Package hosttest has a tenant for tests of package host, and of what stands on it: the least that a kind of
-// data needs to live there. It knows nothing of documents.
+// Package hosttest contains a minimal tenant for tests of package host and of the packages above it. It does
+// not depend on documents.
 package hosttest

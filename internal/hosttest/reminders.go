@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Reminders is a tenant that keeps books of reminders, each with a deadline in milliseconds. A reminder is
-// gone for everybody when its time has come, and purged by the reaper. Its books are heirs, too.
+// Reminders is a tenant with books of reminders. Each reminder has a deadline in milliseconds: from then on
+// no reader sees it, and the reaper purges it. Books are also expiry sinks.
 //
 //	00 · n · 0 · name   a book: its number
 //	number · d · id     a reminder: its deadline, then its text
@@ -26,10 +26,10 @@ type Reminders struct {
 	live             atomic.Pointer[room]
 }
 
-// Kind is what the books are called as heirs.
+// Kind is the kind of expiry sink of the books.
 const Kind = "book"
 
-// ErrNoBook is returned for a book that is not there.
+// ErrNoBook is returned for a book that does not exist.
 var ErrNoBook = errors.New("there is no such book")
 
 type bookRecord struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// Make makes a book.
+// Make creates a book.
 func (t *Reminders) Make(ctx context.Context, name string) error {
 	m := t.live.Load()
 	if err := m.in.Catalog().Lock(ctx); err != nil {
@@ -40,7 +40,8 @@ func (m *room) book(name string) (*book, error) {
 	return nil, ErrNoBook
 }
 
-// Add writes a reminder that is due so many milliseconds from now, and tells its number: an LSN of its book.
+// Add writes a reminder that is due after the given number of milliseconds, and returns its number: an LSN of
+// its book.
 func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id uint64, err error) {
 	m := t.live.Load()
 	b, err := m.book(name)
@@ -65,7 +66,7 @@ func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id ui
 	return id, err
 }
 
-// write writes one that is due at a millisecond, host.Never for one that is not.
+// write writes a reminder that is due at a millisecond; host.Never: it is not due.
 func (m *room) write(t engine.Txn, b *book, text string, due int64) (id uint64) {
 	id = t.NextLSN(b.scope)
 	t.Set(b.item(id), append(binary.BigEndian.AppendUint64(nil, uint64(due)), text...))
@@ -75,14 +76,14 @@ func (m *room) write(t engine.Txn, b *book, text string, due int64) (id uint64) 
 	return id
 }
 
-// Texts are the reminders of a book whose time has not come.
+// Texts returns the reminders of a book that are not due yet.
 func (t *Reminders) Texts(ctx context.Context, name string) ([]string, error) {
 	m := t.live.Load()
 	now := m.in.Clock().Millis()
 	return m.texts(ctx, name, func(due int64) bool { return due > now })
 }
 
-// Stored are all that have not been purged.
+// Stored returns all reminders that have not been purged.
 func (t *Reminders) Stored(ctx context.Context, name string) ([]string, error) {
 	return t.live.Load().texts(ctx, name, func(int64) bool { return true })
 }
@@ -104,7 +105,8 @@ func (m *room) texts(ctx context.Context, name string, is func(due int64) bool) 
 	return list, err
 }
 
-// heir is a book that receives what has died elsewhere, as reminders that are never due.
+// heir returns a book as an expiry sink: it stores items that have expired elsewhere as reminders that are
+// never due.
 func (m *room) heir(name string) (host.ExpirySink, error) {
 	b, err := m.book(name)
 	return &inheritance{m: m, b: b}, err
@@ -116,23 +118,23 @@ type inheritance struct {
 	t engine.Txn
 }
 
-// Enter implements host.Heir.
+// Enter implements host.ExpirySink.
 func (h *inheritance) Enter(ctx context.Context) (host.SinkTx, error) {
 	return &inheritance{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
 
-// Scopes implements host.Inheritance.
+// Scopes implements host.SinkTx.
 func (h *inheritance) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{h.b.scope}, nil
 }
 
-// Begin implements host.Inheritance.
+// Begin implements host.SinkTx.
 func (h *inheritance) Begin(t engine.Txn) { h.t = t }
 
-// ErrRefused is the error of a book that is to take a text "refused".
+// ErrRefused is the error of a book that is given the text "refused".
 var ErrRefused = errors.New("the book refuses")
 
-// Take implements host.Inheritance.
+// Take implements host.SinkTx.
 func (h *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if dead.ID == "refused" {
 		return false, ErrRefused
@@ -141,8 +143,8 @@ func (h *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return true, nil
 }
 
-// Finish implements host.Inheritance.
+// Finish implements host.SinkTx.
 func (h *inheritance) Finish() { h.m.date(h.t, h.b, h.m.in.Clock().Millis()) }
 
-// Leave implements host.Inheritance.
+// Leave implements host.SinkTx.
 func (h *inheritance) Leave(bool) { h.m.gate.Leave() }

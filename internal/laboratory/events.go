@@ -134,7 +134,7 @@ type follower struct {
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
 	page store.ExpirationsPage, idle bool, err error) {
 	for {
-		grown, replaced := f.coll.ExpirationsChanged(), f.l.db.SubscriptionsChanged()
+		grown, replaced := f.coll.ExpirationsChanged(), f.l.db.CatalogChanged()
 		if page, err = f.coll.Expirations(ctx, f.after, f.limit); err != nil {
 			return page, false, err
 		}

@@ -121,7 +121,7 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, er
 			return Sent{}, err
 		}
 		if i == 1 {
-			if out.Subscriptions, err = in.queues.Recipients(to, m); err != nil {
+			if out.Subscriptions, err = in.queues.Recipients(ctx, to, m); err != nil {
 				return Sent{}, ofQueues(err)
 			}
 		}

@@ -41,6 +41,8 @@ func ofServer() routes {
 		on(get, root, "These routes on a page for people", (*Laboratory).page).
 			Public().As(route.Media{Kind: route.PageKind, Description: "A page without scripts."}),
 		on(get, root+"/openapi.json", "These routes as an OpenAPI document", (*Laboratory).openAPI).Public(),
+		route.Raw(get, root+"/changes", "What changes, as server-sent events without content",
+			(*Laboratory).streamChanges).As(route.Media{Kind: eventKind, Description: changesText}),
 		on(get, root+"/connection", "The ports and keys that clients connect with", (*Laboratory).connection),
 		on(get, root+"/livez", "Whether the process answers", (*Laboratory).live).Public(),
 		on(get, root+"/readyz", "Whether the store can be written and read", (*Laboratory).ready).

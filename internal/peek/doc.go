@@ -1,3 +1,3 @@
-// Package peek reads the first byte of a connection without taking it from the reader behind: servers that
-// speak several protocols on one port tell them apart by it.
+// Package peek reads the first byte of a connection without consuming it. Servers use it to detect the
+// protocol if several protocols share a port.
 package peek

@@ -2,19 +2,18 @@ package peek
 
 import "net"
 
-// Conn is a connection whose first byte can be read ahead. Like the Read of any connection, First and Read
-// are for one goroutine at a time.
+// Conn is a connection whose first byte can be read ahead. First and Read must not be called concurrently.
 type Conn struct {
 	net.Conn
 	first   byte
 	pending bool // First has read a byte that Read has not returned yet
 }
 
-// New returns a connection over c, which it takes over.
+// New returns a connection over c. The caller must not use c any more.
 func New(c net.Conn) *Conn { return &Conn{Conn: c} }
 
 // First waits for the first byte and returns it. The next Read returns it again. First must be called once,
-// before Read. The error is that of the connection; io.EOF where it ends before its first byte.
+// before Read. It returns the error of the connection, io.EOF if it ends before its first byte.
 func (c *Conn) First() (byte, error) {
 	var b [1]byte
 	for {

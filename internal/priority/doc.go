@@ -1,12 +1,12 @@
-// Package priority runs long work so that it stands back for short work.
+// Package priority lowers the priority of long work in favour of short work.
 //
-// Go has no priorities, but the kernel has: work that has turned out to be long goes on in a thread that is
-// nicer than the others. The kernel then gives a processor to a short request as soon as it is there, and
-// the long work gets what is left, and a share of it in any case. A thread cannot become less nice again
-// without rights that a server should not have; so it ends with the work.
+// Go has no priorities, but the kernel has: work that takes long continues in a thread with a higher nice
+// value. The kernel then gives a processor to a short request at once, and the remaining time to the long
+// work, which always gets a share. Without special rights a thread cannot lower its nice value again, so the
+// thread ends with the work.
 //
-// A thread that stands back keeps the place that it has among those that run Go code (GOMAXPROCS). A program
-// that has as many of these as processors must have more, by one for each piece of long work at a time.
+// A thread with lowered priority still counts against GOMAXPROCS. A program that has as many such threads
+// must raise GOMAXPROCS by one for each piece of long work that can run at a time.
 //
-// It is so on Linux. Elsewhere the work runs as all other does.
+// Only Linux is supported. On other systems the work runs with normal priority.
 package priority

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// niceness is what is added to that of the process, from 0 to 19. Each step is a quarter more or less of the
-// processor where both sides want all of it.
+// niceness is added to the nice value of the process, which is at most 19. Each step changes the share of the
+// processor by a quarter if both sides are busy.
 const niceness = 5
 
 // Work is a piece of work in a goroutine of its own.
@@ -48,13 +48,13 @@ func Run(fn func(*Work)) {
 	}
 }
 
-// Lower makes the work stand back from now on. Only the work itself may call it.
+// Lower lowers the priority of the work. It must be called by the work itself.
 func (w *Work) Lower() {
 	w.pin()
 	w.lower()
 }
 
-// LowerAfter makes the work stand back once it has run for so long. Only the work itself may call it.
+// LowerAfter lowers the priority once the work has run for some time. It must be called by the work itself.
 func (w *Work) LowerAfter(d time.Duration, clock ttl.Clock) (stop func()) {
 	w.pin()
 	return ttl.AfterFunc(clock, d, w.lower)
@@ -68,7 +68,7 @@ func (w *Work) pin() {
 	w.pinned, w.thread = true, threadID()
 }
 
-// lower can come from a timer, in another thread.
+// lower may be called by a timer, in another thread.
 func (w *Work) lower() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +78,7 @@ func (w *Work) lower() {
 	}
 }
 
-// end gives the thread back as it was; one that was lowered ends with its goroutine, which is locked to it.
+// end releases the thread unchanged; a lowered thread ends with its goroutine, which is locked to it.
 func (w *Work) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,16 +2,16 @@ package priority
 
 import "golang.org/x/sys/unix"
 
-// Supported reports that the system has threads that stand back.
+// Supported reports whether the system has a priority for each thread.
 const Supported = true
 
 func threadID() int { return unix.Gettid() }
 
-// lowerThread makes a thread nicer. Linux keeps that by thread, whatever POSIX says. That it fails is of no
-// consequence: the work runs as all other does.
+// lowerThread raises the nice value of a thread. Linux has one per thread, unlike POSIX. A failure is
+// ignored: the work then runs with normal priority.
 func lowerThread(id, by int) {
 	if now, err := unix.Getpriority(unix.PRIO_PROCESS, id); err == nil {
-		// the system call tells 20 less the value
+		// the system call returns 20 minus the nice value
 		_ = unix.Setpriority(unix.PRIO_PROCESS, id, min(20-now+by, 19))
 	}
 }

@@ -2,7 +2,7 @@
 
 package priority
 
-// Supported reports that the system has threads that stand back.
+// Supported reports whether the system has a priority for each thread.
 const Supported = false
 
 func threadID() int { return 0 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The limits of one probe: how long its request may take to come in, and how long the check of the store may
-// take, which is as long as the command that asks for health waits.
+// The limits of one probe: the time for its request to arrive, and the time for the check of the store, which
+// is the timeout of the health command.
 const (
 	readTimeout  = 5 * time.Second
 	checkTimeout = 5 * time.Second
@@ -28,7 +28,7 @@ const (
 	stopping = "stopping"
 )
 
-// Check reports why the server cannot serve; nil where it can.
+// Check returns the reason why the server cannot serve, or nil.
 type Check func(ctx context.Context) error
 
 // Server answers probes from Start until Close. The zero value answers none, and can be closed. It is safe
@@ -48,14 +48,14 @@ type state struct {
 	check  Check
 }
 
-// report is the body of an answer.
+// report is the body of a response.
 type report struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Start answers on the listeners, which Close closes. It is called once. The server is starting until Serving
-// is called.
+// Start answers probes on the listeners, which Close closes. It must be called once. The state is "starting"
+// until Serving is called.
 func (s *Server) Start(listeners []net.Listener) {
 	s.state.Store(&state{status: starting})
 	mux := http.NewServeMux()

@@ -1,2 +1,3 @@
-// Package progress reports how far a command is: by a bar on a terminal, by a line now and then in a log.
+// Package progress shows how far a command is: as a line that is redrawn on a terminal, as a line every 10
+// seconds in a log.
 package progress

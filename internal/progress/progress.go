@@ -4,88 +4,189 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
+	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// lineEvery is how long a piece of work goes on between two lines in a log.
-const lineEvery = 10 * time.Second
+const (
+	// lineEvery is the time between two lines in a log.
+	lineEvery = 10 * time.Second
+	// drawEvery is the minimal time between two updates on a terminal.
+	drawEvery = 100 * time.Millisecond
+	// minElapsed is the minimal duration of a task from which a rate is computed.
+	minElapsed = 3 * time.Second
+	// maxColumns limits a line on a terminal: a longer one would wrap, and could not be drawn over.
+	maxColumns = 79
+)
 
-// Bar shows on a terminal how far a piece of work is. Elsewhere it writes a line now and then, of work that
-// takes long.
+// Task is a piece of work whose progress is shown.
+type Task struct {
+	Name  string
+	Total int64  // steps; 0 or less: unknown
+	Done  int64  // steps that an earlier run has done
+	Bytes bool   // a step is a byte
+	Unit  string // plural of what Count counts or, without Bytes, of the steps; empty: no rate is shown
+}
+
+// Bar shows the progress of one task at a time: on a terminal as a line that is redrawn, elsewhere as a line
+// every 10 seconds. Its methods are safe for concurrent use. The zero Bar shows nothing.
 type Bar struct {
-	to    io.Writer
-	bar   *progressbar.ProgressBar // on a terminal
-	clock ttl.Clock                // of lines; nil: there are none
+	to       io.Writer
+	clock    ttl.Clock // nil: nothing is shown
+	terminal bool
 
-	mu          sync.Mutex
-	what        string // "": nothing goes on
-	done, steps int
-	told        time.Time // when the last line was written
+	mu      sync.Mutex
+	task    Task // no name: no task is running
+	done    int64
+	counted int64
+	begun   time.Time
+	told    time.Time // of the latest line
+	columns int       // of the line on the terminal
 }
 
-// New is a bar on w, if that is a terminal, and else lines to it by a clock.
+// New returns a Bar that writes to w.
 func New(w io.Writer, clock ttl.Clock) *Bar {
+	b := &Bar{to: w, clock: clock}
 	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &Bar{to: f}
-		}
+		info, err := f.Stat()
+		b.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
 	}
-	return &Bar{to: w, clock: clock}
+	return b
 }
 
-// Start shows a bar of the given number of steps, -1 for nobody knows, in place of the one before.
-func (p *Bar) Start(what string, steps int) {
-	p.Stop()
-	switch {
-	case p.to == nil:
-	case p.clock != nil:
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.what, p.done, p.steps, p.told = what, 0, steps, p.clock.Now()
-	default:
-		p.bar = progressbar.NewOptions(steps, progressbar.OptionSetWriter(p.to),
-			progressbar.OptionSetDescription(what),
-			progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetSpinnerChangeInterval(0)) // which would be a goroutine without an end
-	}
-}
+// Start shows a task of the given number of steps, or an unknown number if it is negative.
+func (p *Bar) Start(name string, steps int) { p.StartTask(Task{Name: name, Total: int64(steps)}) }
 
-// Step may be called by many at once. Errors of drawing are of no interest.
-func (p *Bar) Step(n int) {
-	if p.bar != nil {
-		_ = p.bar.Add(n)
-	}
+// StartTask shows a task, in place of the one before.
+func (p *Bar) StartTask(t Task) {
 	if p.clock == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done += n
+	p.erase()
 	now := p.clock.Now()
-	if p.what == "" || now.Sub(p.told) < lineEvery {
-		return
-	}
-	p.told = now
-	if p.steps > 0 {
-		fmt.Fprintf(p.to, "%s: %d of %d (%d %%)\n", p.what, p.done, p.steps,
-			int(100*float64(p.done)/float64(p.steps)))
-	} else {
-		fmt.Fprintf(p.to, "%s: %d\n", p.what, p.done)
-	}
+	p.task, p.done, p.counted, p.begun, p.told = t, t.Done, 0, now, now
 }
 
-// Stop takes the bar away.
-func (p *Bar) Stop() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-		p.bar = nil
+// Step adds steps to the running task.
+func (p *Bar) Step(n int) { p.Add(n, 0) }
+
+// Add adds steps and counted objects to the running task.
+func (p *Bar) Add(steps, count int) {
+	if p.clock == nil {
+		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.what = ""
+	p.done += int64(steps)
+	p.counted += int64(count)
+	now := p.clock.Now()
+	every := lineEvery
+	if p.terminal {
+		every = drawEvery
+	}
+	if p.task.Name == "" || now.Sub(p.told) < every {
+		return
+	}
+	p.told = now
+	p.draw(p.line(now.Sub(p.begun)))
+}
+
+// draw writes a line, on a terminal over the one before. Errors are ignored: the work does not depend on its
+// display.
+func (p *Bar) draw(line string) {
+	if !p.terminal {
+		fmt.Fprintln(p.to, line)
+		return
+	}
+	if runes := []rune(line); len(runes) > maxColumns {
+		line = string(runes[:maxColumns])
+	}
+	columns := utf8.RuneCountInString(line)
+	fmt.Fprint(p.to, "\r"+line+strings.Repeat(" ", max(0, p.columns-columns)))
+	p.columns = columns
+}
+
+// erase removes the line from the terminal.
+func (p *Bar) erase() {
+	if p.columns > 0 {
+		fmt.Fprint(p.to, "\r"+strings.Repeat(" ", p.columns)+"\r")
+		p.columns = 0
+	}
+}
+
+// line describes the progress after the elapsed time.
+func (p *Bar) line(elapsed time.Duration) string {
+	t := &p.task
+	text := t.Name + ": " + p.amount(p.done)
+	if t.Total > 0 {
+		done := min(p.done, t.Total) // the total may be an estimate
+		text = fmt.Sprintf("%s: %s of %s", t.Name, p.amount(done), p.amount(t.Total))
+		if !t.Bytes && t.Unit != "" {
+			text += " " + t.Unit
+		}
+		text += fmt.Sprintf(" (%d %%)", int(100*float64(done)/float64(t.Total)))
+	} else if !t.Bytes && t.Unit != "" {
+		text += " " + t.Unit
+	}
+	counted := p.done - t.Done
+	if t.Bytes && t.Unit != "" {
+		counted = p.counted
+		text += fmt.Sprintf(", %d %s", counted, t.Unit)
+	}
+	if elapsed < minElapsed {
+		return text
+	}
+	if t.Unit != "" {
+		text += fmt.Sprintf(", %.0f/s", float64(counted)/elapsed.Seconds())
+	}
+	if now := p.done - t.Done; now > 0 && p.done < t.Total {
+		left := time.Duration(float64(elapsed) * float64(t.Total-p.done) / float64(now))
+		text += ", " + ttl.FormatDuration(left.Round(time.Second)) + " left"
+	}
+	return text
+}
+
+// amount formats a number of steps.
+func (p *Bar) amount(steps int64) string {
+	if p.task.Bytes {
+		return Size(steps)
+	}
+	return fmt.Sprint(steps)
+}
+
+// Size formats a number of bytes, in units of 1000 as file managers and disks use them.
+func Size(bytes int64) string {
+	n, unit := float64(bytes), 0
+	units := [...]string{"B", "KB", "MB", "GB", "TB"}
+	for n >= 999.5 && unit < len(units)-1 {
+		n /= 1000
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", n, units[unit])
+}
+
+// Stop ends the running task and removes its line from the terminal.
+func (p *Bar) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.erase()
+	p.task = Task{}
+}
+
+// Speed describes how long finished work took, and its rate: " (1m 2s, 3200 documents/s)". It is empty for
+// work of less than 3 seconds, whose rate depends on its start.
+func Speed(n int, unit string, took time.Duration) string {
+	if took < minElapsed {
+		return ""
+	}
+	return fmt.Sprintf(" (%s, %.0f %s/s)", ttl.FormatDuration(took.Round(time.Second)), float64(n)/took.Seconds(), unit)
 }

@@ -2,5 +2,5 @@
 
 package racetest
 
-// On reports whether the race detector watches.
+// On reports whether the race detector is enabled.
 const On = false

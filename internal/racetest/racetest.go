@@ -2,15 +2,15 @@ package racetest
 
 import "testing"
 
-// Sequential skips a long test under the race detector: nothing in it goes on side by side.
+// Sequential skips a long test without concurrency under the race detector.
 func Sequential(t testing.TB) {
 	if t.Helper(); On {
 		t.Skip("one goroutine does everything: nothing for the race detector to find")
 	}
 }
 
-// Fewer is how often something is repeated: n times, or once in divisor under the race detector, but once at
-// least.
+// Fewer returns how often to repeat something: n times, or n/divisor times under the race detector, at least
+// once.
 func Fewer(n, divisor int) int {
 	if !On {
 		return n

@@ -35,9 +35,6 @@ const (
 	responseCut
 )
 
-// lengthSize is the maximal size of an encoded length in bytes.
-const lengthSize = 4
-
 // texts returns the texts of an entry in the order of the encoding, without the URI.
 func (e *Entry) texts() [14]*string {
 	return [...]*string{&e.Method, &e.Host, &e.Operation, &e.FaultOperation, &e.Database, &e.Container,
@@ -45,38 +42,11 @@ func (e *Entry) texts() [14]*string {
 		&e.Entity, &e.Condition, &e.Activity, &e.Rule, &e.Client, &e.Version, &e.PartitionKey}
 }
 
-// maxSize returns an upper bound of the encoded size of an entry in bytes.
-func (e *Entry) maxSize() int {
-	n := fixedSize + lengthSize + min(len(e.URI), maxText)
-	for _, text := range e.texts() {
-		n += lengthSize + min(len(*text), maxText)
-	}
-	n += sizeOfHeaders(e.RequestFields, e.RequestHeader) + sizeOfHeaders(e.ResponseFields, e.ResponseHeader)
-	return n + 2*lengthSize + min(len(e.RequestBody), MaxBody) + min(len(e.ResponseBody), MaxBody)
-}
-
-// sizeOfHeaders returns an upper bound of the encoded size of the headers of one direction.
-func sizeOfHeaders(fields []Field, h http.Header) (n int) {
-	for i := range fields {
-		n += sizeOf(fields[i].Name, fields[i].Value)
-	}
-	for name, values := range h {
-		for _, value := range values {
-			n += sizeOf(name, value)
-		}
-	}
-	return lengthSize + min(n, maxHeaders+sizeOf("", ""))
-}
-
-// sizeOf returns an upper bound of the encoded size of a header. Masking a secret may make it longer.
-func sizeOf(name, value string) int {
-	return 2*lengthSize + min(len(name), maxText) + min(len(value), maxText) + len(masked)
-}
-
 // appendEntry encodes an entry without its number.
 func appendEntry(b []byte, e *Entry) []byte {
 	start := len(b)
-	b = append(b, make([]byte, fixedSize)...)
+	var zero [fixedSize]byte
+	b = append(b, zero[:]...)
 	fixed, le := b[start:], binary.LittleEndian
 	began := e.Began.UnixNano()
 	le.PutUint64(fixed[atBegan:], uint64(began))
@@ -96,6 +66,10 @@ func appendEntry(b []byte, e *Entry) []byte {
 	fixed[atFlags] = e.flags()
 	b = appendURI(b, e.URI)
 	for _, text := range e.texts() {
+		if len(*text) == 0 {
+			b = append(b, 0)
+			continue
+		}
 		b = appendText(b, *text)
 	}
 	b = appendHeader(b, e.RequestFields, e.RequestHeader)

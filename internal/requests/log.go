@@ -20,9 +20,18 @@ const (
 type Log struct {
 	shards []shard
 	last   atomic.Uint64 // the number of the newest entry
-	turn   atomic.Uint64 // modulo the number of shards, the shard of the next entry
+	turn   atomic.Uint64 // modulo the number of shards, the shard of the next writer
+	// writers holds idle writers. A processor mostly gets the writer that it has used before, whose shard and
+	// buffer are in its caches.
+	writers sync.Pool
 	// changed is closed when an entry is added; nil while no reader waits.
 	changed atomic.Pointer[chan struct{}]
+}
+
+// writer encodes entries for one shard.
+type writer struct {
+	shard *shard
+	entry []byte // the buffer of the encoded entry
 }
 
 // shard is a ring of blocks.
@@ -64,25 +73,29 @@ func (l *Log) Add(e *Entry) {
 		// Bodies are masked before they are cut, because a cut could hide the context of a secret.
 		e.RequestBody, e.ResponseBody = maskBody(e.RequestBody), maskBody(e.ResponseBody)
 	}
-	l.shards[l.turn.Add(1)%uint64(len(l.shards))].add(e, &l.last)
+	w, ok := l.writers.Get().(*writer)
+	if !ok {
+		w = &writer{shard: &l.shards[l.turn.Add(1)%uint64(len(l.shards))]}
+	}
+	w.entry = appendEntry(w.entry[:0], e)
+	w.shard.add(w.entry, &l.last)
+	l.writers.Put(w)
 	if wake := l.changed.Load(); wake != nil && l.changed.CompareAndSwap(wake, nil) {
 		close(*wake)
 	}
 }
 
-// add encodes an entry into the shard and assigns the next number.
-func (s *shard) add(e *Entry, last *atomic.Uint64) {
-	size := e.maxSize()
+// add copies an entry into the shard and assigns the next number.
+func (s *shard) add(e encoded, last *atomic.Uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.current(size)
+	b := s.current(len(e))
 	b.last = last.Add(1)
 	if len(b.data) == 0 {
 		b.first = b.last
 	}
-	at := len(b.data)
-	b.data = appendEntry(b.data, e)
-	binary.LittleEndian.PutUint64(b.data[at+atID:], b.last)
+	binary.LittleEndian.PutUint64(e[atID:], b.last)
+	b.data = append(b.data, e...)
 }
 
 // current returns the block with space for size bytes. The caller holds s.mu.

@@ -1,4 +1,3 @@
-// Package rntbdtest is a client of direct mode for tests. It writes and reads frames by itself, not by
-// package rntbd, and reads an answer as clients do: a known token by the type that clients give it, whatever
-// its own says.
+// Package rntbdtest is a client of direct mode for tests. It does not use package rntbd. Like real clients it
+// decodes a known token of an answer by the type that clients expect, not by the type in the frame.
 package rntbdtest

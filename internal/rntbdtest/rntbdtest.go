@@ -20,25 +20,25 @@ const (
 	Double      = 0x0E
 )
 
-// Token is one of a request.
+// Token is one token of a request.
 type Token struct {
 	ID    uint16
 	Type  byte
 	Value []byte // without its length
 }
 
-// Text is a token of a string.
+// Text returns a token with a string.
 func Text(id uint16, value string) Token { return Token{id, String, []byte(value)} }
 
-// Flag is a token of one byte.
+// Flag returns a token with one byte.
 func Flag(id uint16, value byte) Token { return Token{id, Byte, []byte{value}} }
 
-// Number is a token of 32 bits.
+// Number returns a token with 32 bits.
 func Number(id uint16, value uint32) Token {
 	return Token{id, ULong, binary.LittleEndian.AppendUint32(nil, value)}
 }
 
-// Frame is a request as it lies on the wire.
+// Frame returns the encoded frame of a request.
 func Frame(resource, operation uint16, activity [16]byte, payload []byte, tokens ...Token) []byte {
 	b := binary.LittleEndian.AppendUint16(make([]byte, 4), resource)
 	b = binary.LittleEndian.AppendUint16(b, operation)
@@ -60,13 +60,13 @@ func Frame(resource, operation uint16, activity [16]byte, payload []byte, tokens
 	return b
 }
 
-// Context is the first frame of a connection.
+// Context returns the first frame of a connection.
 func Context() []byte {
 	return Frame(0, 0, [16]byte{1}, nil, Number(0, 1), Token{1, SmallString, []byte("2020-07-15")},
 		Token{2, SmallString, []byte("a test")})
 }
 
-// Answer is what came back.
+// Answer is a decoded answer.
 type Answer struct {
 	Status   int
 	Activity [16]byte
@@ -163,7 +163,7 @@ func read(r io.Reader, types map[uint16]byte) (*Answer, error) {
 	return a, err
 }
 
-// value reads a value of a type, and returns what follows.
+// value decodes a value of a type, and returns it with the remaining bytes.
 func value(b []byte, kind byte) (any, []byte) {
 	switch kind {
 	case Byte:

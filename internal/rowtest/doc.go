@@ -1,3 +1,3 @@
-// Package rowtest writes and reads batches in the form of .NET, streams of HybridRow rows, as that client
-// does. Tests of the server and of its wires share it; it knows nothing of the server's own code.
+// Package rowtest encodes and decodes batches in the format of the .NET client: streams of HybridRow rows.
+// Tests of the server and of its protocols share it; it does not use the server's code.
 package rowtest

@@ -25,7 +25,7 @@ var (
 	resultRow = []byte{0x81, 0x71, 0x54, 0xe1, 0x7f}
 )
 
-// Bytes reads hexadecimal with blanks in it.
+// Bytes decodes hexadecimal text, which may contain blanks.
 func Bytes(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
@@ -35,20 +35,20 @@ func Bytes(t testing.TB, s string) []byte {
 	return b
 }
 
-// Record is a body row behind its record row.
+// Record returns a record row followed by a body row.
 func Record(row []byte) []byte {
 	head := binary.LittleEndian.AppendUint32(bytes.Clone(recordRow), uint32(len(row)))
 	return append(binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(row)), row...)
 }
 
-// Result is one operation's.
+// Result is the result of one operation.
 type Result struct {
 	Status, Substatus uint32
 	ETag, Body        string
 	Charge            float64
 }
 
-// Results takes an answer's rows apart.
+// Results splits an answer into its rows.
 func Results(t testing.TB, stream []byte) (list []Result) {
 	t.Helper()
 	rest, ok := bytes.CutPrefix(stream, Bytes(t, Segment))
@@ -73,8 +73,8 @@ func Results(t testing.TB, stream []byte) (list []Result) {
 	return list
 }
 
-// result reads a body row: presence, status, substatus, then etag and body where they are there, then sparse
-// columns, the last of which is the charge.
+// result decodes a body row: presence, status, substatus, then etag and body if they are present, then sparse
+// columns; the last of these is the charge.
 func result(row []byte) (r Result, err error) {
 	fields, ok := bytes.CutPrefix(row, resultRow)
 	if !ok || len(fields) < 9 {

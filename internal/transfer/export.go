@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,8 @@ type exporter struct {
 	text   []string  // CSV columns whose texts are written unquoted
 	told   io.Writer // output for warnings about items that an import would change
 	owners int       // number of such items
+	// written is the number of items of the latest container that this command has written.
+	written int
 }
 
 // exported is the result for one file, or for the standard output.
@@ -43,33 +46,32 @@ type exported struct {
 	Items     int    `json:"items"`
 }
 
-const exportLong = "Write the items of a container of a running server, to the standard output or the\n" +
-	"file --to: as JSON lines, or, as --format or the end of its name says (.json, .csv), as one JSON\n" +
-	"array, or CSV. Without --container all\n" +
-	"containers of the database are written, each to a file CONTAINER.ndjson in the folder --to. A\n" +
-	"file whose name ends with .gz or .zst is compressed.\n\n" +
-	"Without --db all that the server has goes to a new folder --to: databases, containers with\n" +
-	"policies and settings, throughput, scripts, users, queues and topics, documents. That is a seed,\n" +
-	"which `mayfly serve --seed` begins with and `mayfly import` takes. What no seed can have, such\n" +
-	"as messages, is told by name.\n\n" +
-	"The first row of CSV has the members of all items, those of objects as a.b. Import makes equal\n" +
-	"items of it. A member with a dot in its name at the top of an item is the one thing that it\n" +
-	"cannot have.\n\n" +
-	"Items are as they were written, with their _ts, so that import gives them the age that they\n" +
-	"have. What else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An\n" +
-	"export of what was imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
-	"What is there from the beginning to the end is written once. What is written or deleted\n" +
-	"meanwhile may be there or not.\n\n" +
-	"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far\n" +
-	"that is. An export that has stopped, or was killed, goes on there with --continue: then the\n" +
-	"beginning that counts for what is written once is the first one."
+const exportLong = "Write the items of a container to the standard output, or to the file --to: as JSON " +
+	"lines, as one\n" +
+	"JSON array, or as CSV, according to --format or the extension of the file (.json, .csv). Without\n" +
+	"--container, each container of the database is written to a file CONTAINER.ndjson in the folder\n" +
+	"--to. Files whose names end with .gz or .zst are compressed.\n\n" +
+	"Without --db, everything is written to a new folder --to: databases, containers with policies and\n" +
+	"settings, throughput, scripts, users, queues and topics, documents. The folder is a seed, which\n" +
+	"`mayfly serve --seed` loads at its start and `mayfly import` imports. At the end, export lists what\n" +
+	"it could not include, such as messages.\n\n" +
+	"The first row of CSV has the members of all items; a.b is the member b of the object a. An import\n" +
+	"restores equal items. The only exception are members with a dot in their name at the top level.\n\n" +
+	"Items are written with their _ts, so that an import keeps their age. Other system properties (_rid,\n" +
+	"_self, _etag) are omitted. Exporting imported items again gives the same bytes, if the partition\n" +
+	"ranges are the same.\n\n" +
+	"An item that exists during the whole export is written once. Items that are written or deleted\n" +
+	"meanwhile may be included or not.\n\n" +
+	"A file gets its name when it is complete; until then it is FILE.part, and FILE.state stores the\n" +
+	"progress. An export that was stopped or killed resumes with --continue. An item that has existed\n" +
+	"since the first start is still written once."
 
 // ExportCommand returns the export command.
 func ExportCommand() *cobra.Command {
 	var e exporter
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write the items of a container or database, or all that a running server has, to files",
+		Short: "Write documents to files: of a container, a database or the whole server",
 		Args:  cobra.NoArgs,
 		Long:  exportLong,
 		Example: "  mayfly export --db shop --container carts --to carts.ndjson.zst\n" +
@@ -86,7 +88,7 @@ func ExportCommand() *cobra.Command {
 		"columns of CSV whose texts are written as they are; an import with the same --text takes them")
 	flags.BoolVar(&e.resume, "continue", false,
 		"go on with an export to the same --to that has not come to its end")
-	flags.BoolVar(&e.Json, "json", false, "with --to: print what the files hold as JSON, for programs")
+	flags.BoolVar(&e.JSON, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		e.told = cmd.ErrOrStderr()
 		if err := e.chooseFormat(); err != nil {
@@ -170,13 +172,15 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	all := []exported{}
 	for i, path := range paths {
 		e.Container = names[i]
+		began := ttl.Real{}.Now()
 		state, err := e.file(ctx, path)
 		if err != nil {
 			return err
 		}
 		all = append(all, exported{e.Database, e.Container, path, state.Items})
-		if !e.Json {
-			fmt.Fprintf(told, "%s of %s in %s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path)
+		if !e.JSON {
+			fmt.Fprintf(told, "%s of %s in %s%s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path,
+				e.speed(began))
 		}
 	}
 	for _, path := range paths {
@@ -184,7 +188,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 	}
-	if !e.Json {
+	if !e.JSON {
 		return nil
 	}
 	return cli.PrintResult(out, true, "", map[string]any{"files": all})
@@ -211,10 +215,16 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 // after each page.
 func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
 	var line []byte
+	earlier := state.Items
+	defer func() { e.written = state.Items - earlier }()
 	bar := progress.New(e.told, ttl.Real{})
 	defer bar.Stop()
-	bar.Start("exporting "+e.Database+"/"+e.Container, -1)
-	bar.Step(state.Items)
+	count, err := e.DocumentCount(ctx)
+	if err != nil {
+		return err
+	}
+	bar.StartTask(progress.Task{Name: "exporting " + e.Database + "/" + e.Container, Total: count,
+		Done: int64(state.Items), Unit: "items"})
 	return cli.EachPage(state.Continuation, func() (*http.Request, error) {
 		req, err := e.Call(ctx, http.MethodGet, cli.ItemsPath, nil)
 		if err == nil {
@@ -242,6 +252,11 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 		}
 		return paged()
 	})
+}
+
+// speed describes how long the export of a container took.
+func (e *exporter) speed(began time.Time) string {
+	return progress.Speed(e.written, "items", ttl.Real{}.Now().Sub(began))
 }
 
 // appendItem appends an item as a line, or as the next element of a JSON array.

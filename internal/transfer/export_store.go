@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/laboratory"
 	"github.com/mayflydb/mayfly/internal/seed"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // An export of a whole store is a folder in the form of a seed: a folder for each database, and in it one for
@@ -50,13 +51,14 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	for _, f := range has.Folders {
 		e.Database, e.Container = f.Database, f.Container
 		path := filepath.Join(e.to, filepath.FromSlash(f.Path), itemsFile)
+		began := ttl.Real{}.Now()
 		state, err := e.file(ctx, path)
 		if err != nil {
 			return err
 		}
-		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.Json {
-			fmt.Fprintf(told, "%s of %s/%s in %s\n", cli.HowMany(state.Items, "item", "items"), f.Database,
-				f.Container, path)
+		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.JSON {
+			fmt.Fprintf(told, "%s of %s/%s in %s%s\n", cli.HowMany(state.Items, "item", "items"), f.Database,
+				f.Container, path, e.speed(began))
 		}
 	}
 	for _, one := range all {
@@ -70,7 +72,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	for _, left := range has.Left {
 		fmt.Fprintln(told, "not in the export:", left)
 	}
-	if !e.Json {
+	if !e.JSON {
 		return nil
 	}
 	return cli.PrintResult(out, true, "", map[string]any{"files": all, "left": has.Left})

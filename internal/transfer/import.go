@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,6 +42,8 @@ type importer struct {
 	Errs     io.Writer
 	progress *progress.Bar
 	in       *counted
+	began    time.Time // of this command
+	earlier  int       // documents taken by the import that this one continues
 
 	Note       importState // progress over the documents that are settled
 	complained int
@@ -58,15 +61,26 @@ func (e *importFailure) Error() string {
 	return fmt.Sprintf("%s, %d imported", cli.HowMany(e.refused, "document was refused", "documents were refused"), e.imported)
 }
 
-const importLong = "Store the documents of a file in a container of a running server, or of the\n" +
-	"standard input for -; or, without --db and --container, all that a seed has: a folder\n" +
-	"that an export of everything has written, or any other seed.\n\n" +
-	"A file has a JSON value a line, is one JSON array, or CSV; it may be compressed by gzip or zstd.\n" +
-	"What it is, its name and its first bytes tell. The first row of CSV names the members: a.b is a\n" +
-	"member of a member. A cell that is JSON is that value; others are strings, and ids and what is\n" +
-	"in the columns --text in any case. An empty cell is no member.\n\n" +
-	"A document is as old as its _ts says, which exported documents have, or as its member _mayfly,\n" +
-	"which goes before and is not stored: " +
+const importLong = "Read the documents of a file, or of the standard input for -, into a container; or, " +
+	"without --db and\n" +
+	"--container, a whole seed: a folder that an export of everything has written, or any other seed.\n\n" +
+	"A file has one JSON value per line, or is one JSON array or CSV; it may be compressed by gzip or\n" +
+	"zstd. The format is detected from the file name and the first bytes. The first row of CSV names the\n" +
+	"members: a.b is the member b of the object a. A cell with JSON is that value; other cells are\n" +
+	"strings, and so are ids and the columns --text in any case. An empty cell is no member.\n\n" +
+	"The age of a document is that of its _ts, which exported documents have, or of its member _mayfly,\n" +
+	"which has precedence and is not stored: {\"timestamp\": 1700000000}, {\"age\": \"29d\"} or\n" +
+	"{\"expiresIn\": \"5m\"}. A document with neither is new.\n\n" +
+	"A document replaces the one with its id, unless --create is given. A document that has already\n" +
+	"expired is stored but never returned; the reaper removes it. Documents are stored in their order.\n" +
+	"A refused document is reported and does not stop the others. If the server is busy, documents are\n" +
+	"sent again later; if its disk is full, the import ends.\n\n" +
+	"FILE.imported stores the progress. An import that was stopped or killed resumes with --continue;\n" +
+	"no document is lost or stored twice.\n\n" +
+	"A seed creates what does not exist: databases, containers with policies and settings, scripts,\n" +
+	"users, queues and topics, then documents. If the server has a different definition, nothing is\n" +
+	"written, and each difference is reported with file and line. A document that exists with different\n" +
+	"content or _ts is refused. With --replace, everything is changed to the content of the seed." +
 	`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
 	".\nWithout either it is new.\n\n" +
 	"A document whose id exists replaces it, unless --create is given. One that has expired on\n" +
@@ -85,15 +99,15 @@ const importLong = "Store the documents of a file in a container of a running se
 func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	i.Register(flags)
-	cli.RegisterResultJSON(flags, &i.Json)
-	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
+	cli.RegisterResultJSON(flags, &i.JSON)
+	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing it")
 	flags.BoolVar(&i.resume, "continue", false,
 		"go on with an import of the same file that has not come to its end")
 	flags.IntVar(&i.Parallel, "parallel", 1,
 		"requests of up to 100 documents under way at once, up to 32; with more than one, feeds and\n"+
 			"exports have the documents in another order than the file")
 	flags.StringVar(&i.Format, "format", "auto", "auto, ndjson, json (an array) or csv")
-	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV that are strings, whatever they hold")
+	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV whose cells are always strings")
 }
 
 // ImportCommand returns the import command.
@@ -102,7 +116,7 @@ func ImportCommand() *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use:   "import PATH",
-		Short: "Store the documents of a file, or all that a seed has, in a running server, with their age",
+		Short: "Read documents from a file, or a seed, into a server",
 		Args:  cobra.ExactArgs(1),
 		Long:  importLong,
 		Example: "  mayfly import carts.ndjson.zst --db shop --container carts\n" +
@@ -114,6 +128,7 @@ func ImportCommand() *cobra.Command {
 		"of a seed: change what is there another way, instead of refusing it")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		i.Name, i.Out, i.Errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
+		i.began = ttl.Real{}.Now()
 		if !slices.Contains(ImportFormats, i.Format) {
 			return cli.Misuse("--format is one of " + strings.Join(ImportFormats, ", "))
 		}
@@ -186,13 +201,14 @@ func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 
 // take imports a stream, or the documents of docs if that is not nil.
 func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
-	i.Note = importState{URL: i.Url, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
+	i.Note = importState{URL: i.URL, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
 	if err := i.begin(); err != nil {
 		return err
 	}
 	i.progress = progress.New(i.Errs, ttl.Real{})
 	defer i.progress.Stop()
-	i.progress.Start("importing", int(size))
+	i.earlier = i.Note.Imported + i.Note.There
+	i.progress.StartTask(progress.Task{Name: "importing", Total: size, Bytes: true, Unit: "documents"})
 	i.in = &counted{in: in}
 	if docs == nil {
 		opened, closing, err := openDocuments(i.in, i.Name, i.Format, i.text)
@@ -208,10 +224,10 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 // tell prints what a finished import has done.
 func (i *importer) tell() error {
 	imported, refused := i.Note.Imported, i.Note.Refused
-	if refused == 0 || i.Json {
-		line := cli.HowMany(imported, "document", "documents") + " imported"
+	if refused == 0 || i.JSON {
+		line := cli.HowMany(imported, "document", "documents") + " imported" + i.speed(imported)
 		result := map[string]int{"imported": imported, "refused": refused}
-		if err := cli.PrintResult(i.Out, i.Json, line, result); err != nil {
+		if err := cli.PrintResult(i.Out, i.JSON, line, result); err != nil {
 			return err
 		}
 	}
@@ -219,6 +235,11 @@ func (i *importer) tell() error {
 		return &importFailure{refused, imported}
 	}
 	return nil
+}
+
+// speed describes how long this command took for the documents that it has added to the progress.
+func (i *importer) speed(documents int) string {
+	return progress.Speed(documents-i.earlier, "documents", ttl.Real{}.Now().Sub(i.began))
 }
 
 // begin reads the progress of an earlier import, if this one continues it.

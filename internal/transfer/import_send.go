@@ -211,7 +211,7 @@ func (w *importWindow) settle() error {
 		}
 	}
 	w.i.Note.Documents += len(r.lines)
-	w.i.progress.Step(w.i.in.taken())
+	w.i.progress.Add(w.i.in.taken(), len(r.lines))
 	return w.i.keep()
 }
 

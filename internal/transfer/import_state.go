@@ -26,6 +26,13 @@ type importState struct {
 	Refused   int    `json:"refused"`
 }
 
+// add adds the results of another import.
+func (s *importState) add(other importState) {
+	s.Imported += other.Imported
+	s.There += other.There
+	s.Refused += other.Refused
+}
+
 func importStateOf(path string) string { return path + ".imported" }
 
 // readImportState returns the stored progress of an import, or the zero state if there is none.

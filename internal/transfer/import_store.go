@@ -164,7 +164,7 @@ func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
 		return err
 	}
 	switch {
-	case s.replace, s.resume && begun.URL == s.Url:
+	case s.replace, s.resume && begun.URL == s.URL:
 		question["replace"] = true
 	default:
 		question["check"] = true
@@ -173,7 +173,7 @@ func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
 		}
 		delete(question, "check")
 	}
-	if err := (importState{URL: s.Url}).Write(s.definitionsNote()); err != nil {
+	if err := (importState{URL: s.URL}).Write(s.definitionsNote()); err != nil {
 		return err
 	}
 	err = s.ask(ctx, question)
@@ -227,9 +227,8 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 		}
 	}
 	err = one.takePart(ctx, part)
-	s.total.Imported += one.Note.Imported
-	s.total.There += one.Note.There
-	s.total.Refused += one.Note.Refused
+	s.earlier += one.earlier
+	s.total.add(one.Note)
 	return err
 }
 
@@ -383,13 +382,14 @@ func patiently[T any](ctx context.Context, question func() (T, error)) (answer T
 // tell prints what the import of a seed has done.
 func (s *seedImport) tell() error {
 	t := s.total
-	if t.Refused == 0 || s.Json {
+	if t.Refused == 0 || s.JSON {
 		line := fmt.Sprintf("%s imported, %s there; of databases, containers, scripts and "+
 			"users %d made, %d changed", cli.HowMany(t.Imported, "document", "documents"),
-			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed)
+			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed) +
+			s.speed(t.Imported+t.There)
 		result := map[string]int{"made": s.planted.Made, "changed": s.planted.Changed, "imported": t.Imported,
 			"there": t.There, "refused": t.Refused}
-		if err := cli.PrintResult(s.Out, s.Json, line, result); err != nil {
+		if err := cli.PrintResult(s.Out, s.JSON, line, result); err != nil {
 			return err
 		}
 	}

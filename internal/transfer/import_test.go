@@ -33,7 +33,7 @@ func TestStoppedImport(t *testing.T) {
 		3 * importDocuments * 20, cancel}
 	i := importer{Name: "docs", Path: filepath.Join(t.TempDir(), "docs"), Out: io.Discard, Errs: io.Discard,
 		Parallel: 1}
-	i.Url, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
+	i.URL, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
 	i.Format = "ndjson"
 	err := i.Run(ctx, in, 4*importDocuments*20)
 	if !errors.Is(err, context.Canceled) {
@@ -42,6 +42,22 @@ func TestStoppedImport(t *testing.T) {
 	if text := err.Error(); strings.Count(text, "context canceled") != 1 || i.Note.Imported > 0 &&
 		!strings.HasSuffix(text, "before; --continue goes on there)") {
 		t.Errorf("%d: %s", i.Note.Imported, text)
+	}
+}
+
+// TestDocumentCount: the export's progress is shown of the documents that the container has.
+func TestDocumentCount(t *testing.T) {
+	m := mayflytest.New(t)
+	m.Container("db/c", "/pk")
+	i := importer{Name: "docs", Out: io.Discard, Errs: io.Discard, Parallel: 1, Format: "ndjson"}
+	i.URL, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
+	in := strings.NewReader(`{"id":"1","pk":"a"}` + "\n" + `{"id":"2","pk":"a"}`)
+	if err := i.Run(t.Context(), in, -1); err != nil {
+		t.Fatal(err)
+	}
+	call := i.ServerCall
+	if n, err := call.DocumentCount(t.Context()); n != 2 || err != nil {
+		t.Error(n, err)
 	}
 }
 

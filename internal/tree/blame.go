@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// maxBlame is how often a value is checked to find out which part of it is wrong, and maxBlameBytes how much
-// JSON all checks together read: of a large value it is not worth the time to find the small part.
+// maxBlame limits how often Blame checks a value, and maxBlameBytes how much JSON all these checks read: for
+// a large value the search would take too long.
 const (
 	maxBlame      = 1000
 	maxBlameBytes = 64 << 20
 )
 
-// Blame finds the part of a value that a check refuses: the smallest one without which the check would pass.
-// That is where the check's error belongs. path is its name, from the value down, such as a.b[2]. Where no
-// single part is to blame it is the value as a whole, and path is empty. check is called for each part along
-// the way, so often as there is time for: of a value with more parts a larger one takes the blame.
+// Blame finds the part of a value that a check refuses: the smallest part without which the check would pass.
+// It returns the place of that part and its path in the value, such as a.b[2]. If no single part causes the
+// error it returns the place of the value itself and an empty path. It calls check once for each part that it
+// tries, within the limits; if these are reached it returns a larger part.
 func (v *Value) Blame(check func(*Value) error) (place Place, path string) {
 	left := min(maxBlame, maxBlameBytes/(1+len(v.AppendJSON(nil))))
 	return v.blame(check, &left)
@@ -57,7 +57,7 @@ func (v *Value) blame(check func(*Value) error, left *int) (place Place, path st
 	return v.Place, ""
 }
 
-// below is a path as it goes on behind another one.
+// below returns a path as it is written after the path of its parent.
 func below(path string) string {
 	if path == "" || strings.HasPrefix(path, "[") {
 		return path

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A Decoder decodes itself.
+// A Decoder is a type with its own decoding.
 type Decoder interface {
 	DecodeTree(v *Value) error
 }
 
-// Decode fills in what into points to: a string, bool or number, a pointer, a slice, or a struct by the json
-// tags of its fields, those of embedded structs among them. A member that the struct does not have is an
-// error, and so is a missing one whose field has the tag required:"true". A field of type *Value is given the
-// value itself; one with the tag tree:"self" that of the whole struct. null leaves a field as it is. What is
-// a Decoder decodes itself. The first error is returned, in the order of the file.
+// Decode stores the value in the variable that into points to: a string, bool, number, pointer, slice, or a
+// struct by the json tags of its fields, including those of embedded structs. An unknown member is an error,
+// and so is a missing member whose field has the tag required:"true". A field of type *Value receives the
+// value itself; a field with the tag tree:"self" receives the value of the whole struct. null leaves a field
+// unchanged. A Decoder decodes itself. Decode returns the first error in the order of the file.
 func (v *Value) Decode(into any) error {
 	return v.decode(reflect.ValueOf(into).Elem())
 }
@@ -63,7 +63,7 @@ func (v *Value) decode(to reflect.Value) error {
 	return nil
 }
 
-// Shown is a value as a message shows it.
+// Shown returns the value as text for messages.
 func (v *Value) Shown() string {
 	switch v.Kind {
 	case Number:
@@ -95,7 +95,7 @@ type member struct {
 	value    reflect.Value
 }
 
-// membersOf are the fields of a struct by the names of their members; self takes the value as a whole.
+// membersOf returns the fields of a struct by their members' names; self is the field for the whole value.
 func membersOf(s reflect.Value, self *Value) (list []member) {
 	t := s.Type()
 	for i := range t.NumField() {
@@ -139,8 +139,8 @@ func (v *Value) decodeStruct(to reflect.Value) error {
 	return nil
 }
 
-// unknown is the error of a member that is not known. It names the known one that is spelled alike, or all
-// where there are few.
+// unknown returns the error for an unknown member. It names the known member with the most similar name, or
+// all known members if they are few.
 func (m *Member) unknown(known []member) error {
 	nearest, distance := "", len(m.Name)/2+1
 	var names []string
@@ -162,7 +162,7 @@ func (m *Member) unknown(known []member) error {
 	return m.Place.Fail("'%s' is not known here", m.Name)
 }
 
-// Edits is how many letters must be changed, put in or taken out to make b of a.
+// Edits returns how many letters must be changed, inserted or deleted to make b from a.
 func Edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

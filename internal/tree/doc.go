@@ -1,5 +1,5 @@
-// Package tree reads files of JSON and YAML into one kind of values, each of which knows the file, the line
-// and the column where it stands, so that whoever finds fault with a value can say where.
+// Package tree reads JSON and YAML files into one kind of values. Each value has its file, line and column,
+// for error messages.
 //
 //	v, err := tree.Parse("shop.yaml", data)  // by the ending of the name
 //	err = v.Decode(&shop)                    // into a struct; unknown members are errors

@@ -8,13 +8,13 @@ import (
 	"sort"
 )
 
-// maxDepth is how deep values may lie in each other.
+// maxDepth is the maximum nesting depth of values.
 const maxDepth = 128
 
-// byteOrderMark is what some editors put before a text. It is no part of it.
+// byteOrderMark is written by some editors before a text. It is ignored.
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// jsonReader walks over a text that is known to be JSON.
+// jsonReader reads a text that is valid JSON.
 type jsonReader struct {
 	file  string
 	data  []byte
@@ -36,28 +36,28 @@ func newJSONReader(file string, data []byte, first int) *jsonReader {
 	return r
 }
 
-// ParseJSON reads a file of JSON. file is what errors call it.
+// ParseJSON parses a JSON file. file is its name in errors.
 func ParseJSON(file string, data []byte) (*Value, error) {
 	return newJSONReader(file, data, 1).whole()
 }
 
-// ParseLine reads the line of a number, from 1, in a file with one JSON value a line.
+// ParseLine parses one line of a file with one JSON value per line. Line numbers begin with 1.
 func ParseLine(file string, number int, line []byte) (*Value, error) {
 	return newJSONReader(file, line, number).whole()
 }
 
-// CheckJSON returns nil where data is one JSON value, else an *Error with the place where it ceases to be
-// one. file is what the error calls it.
+// CheckJSON returns nil if data is one JSON value. Otherwise it returns an *Error with the place of the first
+// syntax error. file is the name in the error.
 func CheckJSON(file string, data []byte) error {
 	return newJSONReader(file, data, 1).check()
 }
 
-// CheckLine is CheckJSON of the line of a number, from 1.
+// CheckLine is CheckJSON for one line; line numbers begin with 1.
 func CheckLine(file string, number int, line []byte) error {
 	return newJSONReader(file, line, number).check()
 }
 
-// whole reads one value, behind which nothing follows.
+// whole reads the only value of a text.
 func (r *jsonReader) whole() (*Value, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -65,8 +65,7 @@ func (r *jsonReader) whole() (*Value, error) {
 	return r.value(0)
 }
 
-// check looks whether the text is one value, behind which nothing follows. The decoder stays at its start
-// where it is.
+// check checks that the text is exactly one value. It does not advance the decoder.
 func (r *jsonReader) check() error {
 	var whole json.RawMessage
 	err := json.Unmarshal(r.data, &whole)
@@ -87,13 +86,13 @@ func (r *jsonReader) check() error {
 	return r.place(at).Fail("this is not JSON: %s", err)
 }
 
-// place is that of an offset.
+// place returns the place of an offset.
 func (r *jsonReader) place(at int) Place {
 	line := max(0, sort.SearchInts(r.lines, at+1)-1)
 	return Place{r.file, r.first + line, 1 + at - r.lines[line]}
 }
 
-// next is the offset of the next token.
+// next returns the offset of the next token.
 func (r *jsonReader) next() int {
 	at := int(r.dec.InputOffset())
 	for at < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[at]) >= 0 {

@@ -1,14 +1,13 @@
 package tree
 
-// names adds members to an object that is being read. Most objects have few, along which a search is
-// quickest; of many it keeps a table, so that who reads a hundred thousand does not look at all of them for
-// each.
+// names adds members to an object that is being read. Few members are searched one by one; for many it
+// maintains a table, so that reading a large object does not take quadratic time.
 type names struct {
 	of    *Value
 	table map[string]bool // of all; nil while there are few
 }
 
-// fewNames is how many members are searched one by one.
+// fewNames is up to how many members are searched one by one.
 const fewNames = 16
 
 func newNames(of *Value) *names { return &names{of: of} }
@@ -33,7 +32,7 @@ func (n *names) append(m Member) {
 	}
 }
 
-// add takes one more member, which must be a new one.
+// add appends a member, whose name must be new.
 func (n *names) add(name string, place Place, value *Value) error {
 	if n.has(name) {
 		return place.Fail("'%s' is there a second time", name)

@@ -9,14 +9,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Place is where something stands in a file.
+// Place is a position in a file.
 type Place struct {
 	File   string
 	Line   int // from 1; 0: the file as a whole
 	Column int // from 1, in bytes; 0: the line as a whole
 }
 
-// String is the place as compilers write it, which editors and terminals can follow.
+// String returns the place in the format of compilers, which editors and terminals recognize.
 func (p Place) String() string {
 	switch {
 	case p.Line == 0:
@@ -27,12 +27,12 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Fail is an error at a place.
+// Fail returns an error at the place.
 func (p Place) Fail(format string, args ...any) error {
 	return &Error{Place: p, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Wrap gives an error a place; path names the part that it is about, and may be empty.
+// Wrap adds the place to an error. path names the part with the error, and may be empty.
 func (p Place) Wrap(path string, err error) error {
 	if err == nil {
 		return nil
@@ -44,7 +44,7 @@ func (p Place) Wrap(path string, err error) error {
 	return &Error{Place: p, Reason: reason, Err: err}
 }
 
-// Error says what is wrong with a file, and where.
+// Error is an error in a file, with its place.
 type Error struct {
 	Place
 	Reason string
@@ -53,7 +53,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Place.String() + ": " + e.Reason }
 
-// Unwrap returns what lies below.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Kind is the kind of a value.
@@ -69,12 +69,12 @@ const (
 	Object
 )
 
-// String reports what a value of the kind is, for messages.
+// String returns a description of the kind for messages.
 func (k Kind) String() string {
 	return [...]string{"null", "a bool", "a number", "a string", "an array", "an object"}[k]
 }
 
-// Value is a value of a file. It must not be changed once it has been read.
+// Value is a value of a file. It must not be modified.
 type Value struct {
 	Kind    Kind
 	Text    string // of a string; of a number and a bool its JSON
@@ -85,14 +85,14 @@ type Value struct {
 	raw []byte // the JSON that it was read from; nil: it was none
 }
 
-// Member is one of an object's.
+// Member is a member of an object.
 type Member struct {
 	Name  string
 	Place Place
 	Value *Value
 }
 
-// Member is the value of a name; nil where there is none.
+// Member returns the value of a member, or nil if there is none.
 func (v *Value) Member(name string) *Value {
 	for i := range v.Members {
 		if v.Members[i].Name == name {
@@ -104,7 +104,7 @@ func (v *Value) Member(name string) *Value {
 
 func (v *Value) setBool(b bool) { v.Kind, v.Text = Bool, strconv.FormatBool(b) }
 
-// Filter is an object of those members that keep takes.
+// Filter returns an object with the members that keep accepts.
 func (v *Value) Filter(keep func(name string) bool) *Value {
 	out := &Value{Kind: v.Kind, Text: v.Text, List: v.List, Place: v.Place}
 	for _, m := range v.Members {
@@ -147,7 +147,7 @@ func (v *Value) AppendJSON(dst []byte) []byte {
 	return append(dst, v.Text...)
 }
 
-// Parse reads a file by the ending of its name: .yaml and .yml are YAML, all others JSON. It has one value.
+// Parse parses a file with one value. Files named .yaml and .yml are YAML, all others are JSON.
 func Parse(name string, data []byte) (*Value, error) {
 	if !IsYAML(name) {
 		return ParseJSON(name, data)
@@ -162,7 +162,7 @@ func Parse(name string, data []byte) (*Value, error) {
 	return list[0], nil
 }
 
-// IsYAML tells by its ending whether a file is YAML.
+// IsYAML reports whether a file is YAML according to its extension.
 func IsYAML(name string) bool {
 	ending := strings.ToLower(path.Ext(name))
 	return ending == ".yaml" || ending == ".yml"

@@ -9,16 +9,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A few lines can name each other so that they stand for more than any memory holds. So there are limits to
-// the values that a file may have when its aliases are resolved, and to those that aliases alone stand for:
-// to their number, and to the bytes of their names and texts.
+// A short YAML text with nested aliases can expand to more than fits in memory. Therefore the number of
+// values after expansion is limited, and so are the number and the size of the values that come from aliases.
 const (
 	maxYAMLNodes  = 4 << 20
 	maxAliasNodes = 256 << 10
 	maxAliasBytes = 16 << 20
 )
 
-// yamlReader makes values of YAML's nodes.
+// yamlReader converts YAML nodes to values.
 type yamlReader struct {
 	file string
 	open map[*yaml.Node]bool // whose value is being read: an alias to one of them would have no end
@@ -28,7 +27,7 @@ type yamlReader struct {
 	aliasNodes, aliasBytes int // left for what aliases stand for
 }
 
-// ParseYAML reads a file of YAML: a value for each of its documents that is not empty.
+// ParseYAML parses a YAML file and returns a value for each document that is not empty.
 func ParseYAML(file string, data []byte) (list []*Value, err error) {
 	r := &yamlReader{file: file, open: map[*yaml.Node]bool{}, left: maxYAMLNodes,
 		aliasNodes: maxAliasNodes, aliasBytes: maxAliasBytes}
@@ -89,7 +88,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (*Value, error) {
 	return v, v.scalar(n)
 }
 
-// takes reports whether there is room for one more value, or name, of a text.
+// takes reports whether the limits allow one more value or name.
 func (r *yamlReader) takes(text string) bool {
 	if r.aliases > 0 {
 		r.aliasNodes--
@@ -145,7 +144,7 @@ func (r *yamlReader) object(v *Value, n *yaml.Node, depth int) error {
 	return nil
 }
 
-// merge takes over what the object does not have itself.
+// merge adds the members of from that the object does not have.
 func (n *names) merge(from *Value) error {
 	if from.Kind == Array {
 		for _, e := range from.List {
@@ -166,7 +165,7 @@ func (n *names) merge(from *Value) error {
 	return nil
 }
 
-// scalar reads what is neither an array nor an object. A date is the string that stands there.
+// scalar converts a scalar. A date becomes a string with the same text.
 func (v *Value) scalar(n *yaml.Node) error {
 	switch tag := n.ShortTag(); tag {
 	case "!!null":
@@ -188,7 +187,7 @@ func (v *Value) scalar(n *yaml.Node) error {
 	}
 }
 
-// number takes the spelling of a number where JSON has it too.
+// number keeps the spelling of a number if it is also valid JSON.
 func (v *Value) number(n *yaml.Node) error {
 	v.Kind, v.Text = Number, n.Value
 	if json.Valid([]byte(n.Value)) {

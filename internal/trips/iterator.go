@@ -7,13 +7,13 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// usual is how many rows a Scan brings at a time that has not been told how many will be read.
+// usual is the batch size of a Scan without an expected number of rows.
 const usual = 32
 
 // row is one key of a batch.
 type row struct{ key, value []byte }
 
-// iterator has its rows come in batches, as they would over a network.
+// iterator reads its rows in batches, as over a network.
 type iterator struct {
 	e      *Engine
 	r      *reader
@@ -31,7 +31,7 @@ func (i *iterator) Expect(keys int) { i.expect = keys }
 // Bring implements engine.Ahead.
 func (i *iterator) Bring(keys [][]byte) { i.r.Bring(keys) }
 
-// size is how many rows come at a time.
+// size returns the number of rows of the next batch.
 func (i *iterator) size() int {
 	if i.expect > 0 {
 		return i.expect
@@ -39,7 +39,7 @@ func (i *iterator) size() int {
 	return usual
 }
 
-// fetch brings a batch that begins with where the engine's iterator stands, if it stands.
+// fetch reads a batch that begins at the engine's iterator, if that is valid.
 func (i *iterator) fetch(k Kind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
@@ -87,7 +87,8 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.fetch(Seek, found)
 }
 
-// brought reports whether where a key leads is among the rows that have come, and stands before it.
+// brought reports whether the row to which a seek of key leads is in the batch, and moves to the row before
+// it.
 func (i *iterator) brought(key []byte) bool {
 	if i.expect == 0 || len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false

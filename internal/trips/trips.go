@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Kind is what a trip was made for.
+// Kind is the call that needed a trip.
 type Kind int
 
 // The kinds of trips.
@@ -29,10 +29,10 @@ const (
 
 var names = [kinds]string{"get", "scan", "seek", "begin", "commit", "position", "horizon", "settle"}
 
-// Counts are numbers of round trips by what they were made for.
+// Counts are numbers of round trips by kind.
 type Counts [kinds]int
 
-// Total is the number of all round trips.
+// Total returns the number of all round trips.
 func (c Counts) Total() (n int) {
 	for _, k := range c {
 		n += k
@@ -63,7 +63,7 @@ var (
 	_ engine.Getter = (*Engine)(nil)
 )
 
-// Over counts what goes to an engine, which it closes with itself.
+// Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
 
 // Take returns what has been counted since the last call.
@@ -137,7 +137,7 @@ func (e *Engine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	return e.Engine.Settle(ctx, scope, seen)
 }
 
-// reader is the Reader of a function. It knows what the function has read.
+// reader is the Reader of a View or Update. It remembers what was read.
 type reader struct {
 	e      *Engine
 	r      engine.Reader
@@ -200,14 +200,14 @@ func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
 
-// keyWriter is the part of a transaction that is passed on.
+// keyWriter is the part of engine.Txn that txn overrides.
 type keyWriter interface {
 	Set(key, value []byte)
 	Delete(key []byte)
 	DeleteRange(r engine.Range)
 }
 
-// txn knows what it has written, too.
+// txn remembers its own writes, too.
 type txn struct {
 	*reader
 	engine.Control

@@ -95,8 +95,12 @@ export const bulk = (w, { rows, button, same }) => {
 			await button(`Select all ${left}`, foot).click()
 			await act('Delete')
 			await button('Delete', dialog).click()
-			await ends(`${left} documents deleted.`)
+			await w.told(`${left} documents deleted.`)
+			await dialog.waitFor({ state: 'detached' })
 			await see('No document', '.grid-empty')
+			await page.locator('.notes').getByRole('button', { name: 'Undo' }).click()
+			await w.told('The container orders is as it was before.')
+			await see(`of ${left} rows`, '.foot')
 		},
 	}
 }

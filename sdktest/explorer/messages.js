@@ -284,6 +284,7 @@ const dead = (w, { button, field, ok, gone, peek, ids, same, row, rows, mark, in
 			await shot(`messages-dead-${width}`)
 		}
 		await page.setViewportSize({ width: 1280, height: 800 })
+		await page.evaluate(() => delete window.showSaveFilePicker) // its dialog is no part of a page
 		await mark('d-1', 'Dead letters')
 		await mark('d-2', 'Dead letters')
 		const [file] = await Promise.all([page.waitForEvent('download'), button('Export 2').click()])
@@ -321,6 +322,28 @@ const dead = (w, { button, field, ok, gone, peek, ids, same, row, rows, mark, in
 		await ok('Purge')
 		await told('4 messages purged')
 		await see('No dead letter', '.grid')
+	},
+	async 'a purge is undone'() {
+		const { page, told } = w
+		await page.locator('.notes').getByRole('button', { name: 'Undo' }).click()
+		await told('The whole store is as it was before')
+		await row('d-8', 'Dead letters').waitFor()
+		same(await ids('morgue', { deadLetters: true }), 'd-5 d-6 d-7 d-8', 'dead letters')
+	},
+	async 'all messages are exported, page by page'() {
+		const { page, send, at } = w
+		await send('/_mayfly/entities', { path: 'bulk' })
+		await send('/_mayfly/entities/bulk/send', { id: 'b-{i}', text: 'x', repeat: 700 })
+		await at('#/queue/bulk')
+		await row('b-1').waitFor()
+		const sizes = []
+		page.on('request', r => {
+			if (r.url().endsWith('/bulk/peek') && r.postDataJSON().count === 500) sizes.push(500)
+		})
+		const [file] = await Promise.all([page.waitForEvent('download'), button('Export').click()])
+		const lines = readFileSync(await file.path(), 'utf8').trim().split('\n').map(JSON.parse)
+		same([lines.length, lines[0].id, lines[699].id], [700, 'b-1', 'b-700'], 'the file')
+		check(sizes.length >= 2, 'it was read in one piece')
 	},
 })
 

@@ -6,12 +6,14 @@ import { parseArgs } from 'node:util'
 import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
+import { live } from './live.js'
 import { messages } from './messages.js'
 import { overview } from './overview.js'
 import { querypage } from './querypage.js'
 import { requests } from './requests.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
+import { tasks } from './tasks.js'
 import { trouble } from './trouble.js'
 import { views } from './views.js'
 import { launch, sender, world } from './world.js'
@@ -33,9 +35,11 @@ const parts = {
 	forms,
 	trouble,
 	browser: dataBrowser,
+	live,
 	messages,
 	querypage,
 	requests,
+	tasks,
 	views,
 	safety,
 	overview,

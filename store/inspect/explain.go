@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -118,7 +119,7 @@ func (e *Expiry) verdict() string {
 	case e.State == StateGhost:
 		return "It expired at " + view.ClockText(e.ExpiresAt) + ", and is not purged yet"
 	case e.Mortal:
-		return fmt.Sprintf("It expires in %d s, at %s", e.Remaining(), view.ClockText(e.ExpiresAt))
+		return "It expires in " + secondsText(e.Remaining()) + ", at " + view.ClockText(e.ExpiresAt)
 	default:
 		return "It does not expire"
 	}
@@ -128,13 +129,23 @@ func (e *Expiry) verdict() string {
 func (e *Expiry) since() string {
 	switch {
 	case e.Based:
-		return " s from the time in '" + e.Path + "', " + view.ClockText(e.Base)
+		return " from the time in '" + e.Path + "', " + view.ClockText(e.Base)
 	case e.Path != "":
-		return " s from its last write at " + view.ClockText(e.Timestamp) + ", since '" + e.Path +
+		return " from its last write at " + view.ClockText(e.Timestamp) + ", since '" + e.Path +
 			"' is no number"
 	}
-	return " s from its last write at " + view.ClockText(e.Timestamp)
+	return " from its last write at " + view.ClockText(e.Timestamp)
 }
+
+// secondsText formats a number of seconds as a duration. n may exceed what a time.Duration holds.
+func secondsText[N ~int32 | ~int64](n N) string {
+	if days := int64(n) / secondsPerDay; days > 100_000 {
+		return fmt.Sprint(days, "d")
+	}
+	return ttl.FormatDuration(time.Duration(n) * time.Second)
+}
+
+const secondsPerDay = 24 * 60 * 60
 
 func (e *Expiry) reason() string {
 	since := e.since()
@@ -143,12 +154,12 @@ func (e *Expiry) reason() string {
 		if e.TTL == ttl.Never {
 			return "its own ttl is -1"
 		}
-		return fmt.Sprint("its own ttl is ", e.TTL, since)
+		return "its own ttl is " + secondsText(e.TTL) + since
 	case SourceContainer:
 		if e.TTL == ttl.Never {
 			return "it has no ttl of its own, and the container's default is -1"
 		}
-		return fmt.Sprint("it has no ttl of its own, and the container's default is ", e.TTL, since)
+		return "it has no ttl of its own, and the container's default is " + secondsText(e.TTL) + since
 	case SourceFloor:
 		if e.ended {
 			return "it had expired when the container's 'ttlPropertyPath' was changed, and expiry is final"
@@ -162,8 +173,8 @@ func (e *Expiry) reason() string {
 		return "a lease suspends its expiry until " + view.ClockText(e.LeaseUntil)
 	}
 	if e.Own > 0 {
-		return fmt.Sprint("its own ttl of ", e.Own,
-			" has no effect, since the container's time to live is off")
+		return "its own ttl of " + secondsText(e.Own) +
+			" has no effect, since the container's time to live is off"
 	}
 	return "the container's time to live is off"
 }

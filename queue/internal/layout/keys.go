@@ -25,13 +25,22 @@ import (
 //	| number | store | i | message id |            -> when it was first seen, and its number in j
 //	| number | store | j | seen | n |              -> message id
 //	| number | store | z | session |               when the state was set, and the state
+//	| number | store | k | seq |                   -> the lock of a message
+//	| number | store | u | until | seq |           locked until then
+//	| number | store | y | session | seq |         locked with its session
+//	| number | store | g | session |               -> the lock of a session
+//	| number | store | v | until | session |       -> session; locked until then
+//	| number | store | a |                         -> when the entity was last used
 //	+--------+-------+---+-----+
 //	    4        1     1    8
 //
 // number is the entity's catalog number with bit 30 set, so that the first byte is from 40 to 7F. store is
 // the value of entity.Sub: 0, 1 or 2. The engine stores the highest LSN of the scope under number and 's',
-// which is no store. Times are milliseconds since 1970. Dead letters have no entries in w and x, because
-// they do not expire.
+// which is no store, and its mark under number and 'M'. Times are milliseconds since 1970. Dead letters have
+// no entries in w and x, because they do not expire.
+//
+// The families k, u, y, g, v and a are used only in an engine that several servers share. A message that is
+// locked there has no entries in r, q, h, w and x.
 //
 // The constants are the letters of the families.
 const (
@@ -47,6 +56,13 @@ const (
 	FamilySeen     = 'i'
 	FamilySeenAt   = 'j'
 	FamilyState    = 'z'
+
+	FamilyLock         = 'k'
+	FamilyLapse        = 'u'
+	FamilyHeld         = 'y'
+	FamilySessionLock  = 'g'
+	FamilySessionLapse = 'v'
+	FamilyAccessed     = 'a'
 )
 
 // storeNumberBit marks an entity's number in keys.
@@ -63,6 +79,9 @@ const StorePrefixLen = 5
 func EntityPrefix(number uint32) []byte {
 	return binary.BigEndian.AppendUint32(make([]byte, 0, 16), number|storeNumberBit)
 }
+
+// NumberOf returns the number of the entity whose keys begin with a prefix.
+func NumberOf(prefix []byte) uint32 { return binary.BigEndian.Uint32(prefix) &^ storeNumberBit }
 
 // StoreKeysOf returns the keys of a message store of an entity.
 func StoreKeysOf(number uint32, sub entity.Sub) StoreKeys {
@@ -94,6 +113,14 @@ func (s StoreKeys) ReadyPrefix() []byte { return s.Family(familyReady) }
 
 // SessionPrefix returns the common prefix of the keys of a session's active messages.
 func (s StoreKeys) SessionPrefix(session string) []byte { return s.TextKey(FamilySession, session) }
+
+// HeldPrefix returns the common prefix of the keys of the messages that are locked with a session.
+func (s StoreKeys) HeldPrefix(session string) []byte { return s.TextKey(FamilyHeld, session) }
+
+// SessionLapseKey returns the entry of a session's lock by the time at which it lapses.
+func (s StoreKeys) SessionLapseKey(until int64, session string) []byte {
+	return jsondoc.AppendEscaped(s.Key(FamilySessionLapse, until), []byte(session))
+}
 
 // AppendSeq returns a new key: prefix, followed by a number.
 func AppendSeq(prefix []byte, seq int64) []byte {

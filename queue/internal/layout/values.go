@@ -135,6 +135,9 @@ type Counters struct {
 	Bytes     int64 // of all messages
 	Latest    int64 // the latest time at which something was stored, in ms
 	Seen      int64 // the highest number in j
+	// Next is a time in ms before which no lock lapses and no scheduled message is due; 0: there are none.
+	// It is 0 in an engine that only one server has open.
+	Next int64
 }
 
 func (c *Counters) all() []*int64 {
@@ -147,6 +150,9 @@ func (c *Counters) Encode() []byte {
 	for _, v := range c.all() {
 		b = binary.AppendVarint(b, *v)
 	}
+	if c.Next != 0 {
+		b = binary.AppendVarint(b, c.Next)
+	}
 	return b
 }
 
@@ -156,7 +162,17 @@ func DecodeCounters(b []byte) (c Counters, err error) {
 	for _, v := range c.all() {
 		*v = d.varint()
 	}
+	if len(d.b) > 0 {
+		c.Next = d.varint()
+	}
 	return c, d.end("the counters of a message store")
+}
+
+// Wake makes Next at most a time. It ignores host.Never.
+func (c *Counters) Wake(at int64) {
+	if at != host.Never && (c.Next == 0 || at < c.Next) {
+		c.Next = at
+	}
 }
 
 // Count adds n messages in a state.

@@ -98,6 +98,7 @@ export interface Extra {
 	query?: string
 	exact?: boolean // numbers are kept as they are written
 	raw?: boolean // body stays the text: it is not parsed
+	method?: string // of a stream; POST without one
 }
 
 // send sends a signed request and returns its answer, whatever that is. path has its ids escaped.
@@ -120,6 +121,7 @@ async function send(method: string, path: string, extra: Extra): Promise<Respons
 			'x-ms-date': date,
 			'x-ms-version': '2020-07-15',
 			'x-mayfly-explorer': '1', // the log of requests tells these from those of programs
+			...(extra.method && { accept: 'text/event-stream' }),
 			...(sent === undefined ? {} : { 'content-type': 'application/json' }),
 			...extra.headers,
 		},
@@ -156,7 +158,7 @@ export async function listen(
 	extra: Extra,
 	heard: (event: string, data: any) => void,
 ): Promise<void> {
-	const response = await send('POST', path, extra)
+	const response = await send(extra.method ?? 'POST', path, extra)
 	if (!response.ok || !response.body) {
 		const text = await response.text()
 		let body: any = text

@@ -7,6 +7,7 @@ import type { In } from './container'
 import { Progress } from './progress'
 import { plural, tell } from './state'
 import { Bad, Choice, Dialog, Table, Text } from './ui'
+import { undoCost, undoIsOn, withUndo } from './undo'
 
 export type BulkKind = 'delete' | 'ttl' | 'patch'
 
@@ -95,9 +96,16 @@ export default function BulkDialog(p: BulkProps) {
 			if (p.kind === 'ttl' && form.life === 'default')
 				docs = docs.filter(doc => doc.ttl !== undefined)
 			setOf(docs.length)
-			setResult(await change(p, docs, what, mine.signal, setThrough))
+			const all = () => change(p, docs, what, mine.signal, setThrough)
+			const out =
+				p.kind === 'delete'
+					? await withUndo(r => `${plural(r.done, 'document')} deleted.`, { db: p.db, coll: p.coll }, all)
+					: await all()
 			p.done()
 			tell('data')
+			// an answer that says no more than the note would only stand before Undo
+			if (p.kind === 'delete' && !out.failed && !out.gone && !out.stopped) return true
+			setResult(out)
 		} catch (e) {
 			if (!mine.signal.aborted) throw e
 			// it was still reading which documents there are
@@ -132,7 +140,9 @@ export default function BulkDialog(p: BulkProps) {
 			word={p.kind === 'delete' ? 'Delete' : p.kind === 'ttl' ? 'Set time to live' : 'Patch'}
 			bad={p.kind === 'delete'}
 		>
-			{p.kind === 'delete' && <p>This deletes {many}. It cannot be undone.</p>}
+			{p.kind === 'delete' && <p>
+					This deletes {many}. {undoIsOn() ? undoCost : 'It cannot be undone.'}
+				</p>}
 			{p.kind === 'ttl' && <Life form={form} set={set} off={p.of.defaultTtl === undefined} />}
 			{p.kind === 'patch' && <Patch form={form} set={set} />}
 			{through !== null && (

@@ -1,8 +1,9 @@
-// The counters of queues, topics and subscriptions, read again and again for as long as the page is seen. The tree and
-// the pages draw the same ones.
+// The counters of queues, topics and subscriptions, which follow what happens to messages. The tree and the pages draw
+// the same ones.
 import { useLayoutEffect, useReducer } from 'preact/hooks'
 import { ask, entityPath, Failure } from './api'
 import type { Entity } from './tree'
+import { useFollow } from './live'
 import { say, useSignal, tell } from './state'
 
 const known = new Map<string, Entity>()
@@ -27,36 +28,7 @@ export function useCount(e: Entity): Entity {
 	return known.get(keyOf(e.path)) ?? e
 }
 
-// usePolling calls step now, and again each so many ms for as long as the page is seen: less often where step itself
-// takes long. again calls it at once. A step that is overtaken by another one is told by its signal.
-export function usePolling(step: (signal: AbortSignal) => Promise<unknown>, every: number, deps: unknown[]) {
-	const [n, again] = useReducer((n: number) => n + 1, 0)
-	useLayoutEffect(() => {
-		const stop = new AbortController()
-		let timer = 0
-		const run = async () => {
-			const began = performance.now()
-			if (!document.hidden) await step(stop.signal)
-			if (!stop.signal.aborted)
-				timer = window.setTimeout(run, Math.max(every, 10 * (performance.now() - began)))
-		}
-		const seen = () => {
-			if (document.hidden) return
-			clearTimeout(timer)
-			run()
-		}
-		run()
-		document.addEventListener('visibilitychange', seen)
-		return () => {
-			stop.abort()
-			clearTimeout(timer)
-			document.removeEventListener('visibilitychange', seen)
-		}
-	}, [...deps, n])
-	return () => again(0 as never)
-}
-
-// useCounts learns the counters of all entities from the tree, which is read again and again.
+// useCounts learns the counters of all entities from the tree.
 export function useCounts(list: Entity[] | undefined) {
 	useLayoutEffect(() => {
 		if (list) learn(list)
@@ -69,7 +41,7 @@ export function useEntity(path: string): { data: Entity | null; error: string } 
 	useSignal(signalOf(path))
 	const [error, setError] = useReducer((_: string, to: string) => to, '')
 	const [, drawn] = useReducer((n: number) => n + 1, 0)
-	usePolling(
+	useFollow(
 		async signal => {
 			try {
 				const e = (await ask('GET', entityPath(path), { signal })).body
@@ -83,7 +55,7 @@ export function useEntity(path: string): { data: Entity | null; error: string } 
 				setError(say(x))
 			}
 		},
-		2000,
+		{ every: 2000, signals: ['messages'] },
 		[path, moved],
 	)
 	return { data: known.get(keyOf(path)) ?? null, error }

@@ -229,10 +229,11 @@ function System(p: { of: any }) {
 
 // Life is why a document expires, as the server explains it, with leases and all.
 function Life(p: DocProps) {
-	const moved = useSignal('data')
+	const moved = useSignal('data'),
+		written = useSignal('items')
 	const { data, error, again } = useData<any>(
 		() => post(ownColl(p.db, p.coll, 'explain-item'), { id: p.id, partitionKey: p.pk }),
-		[p.id, moved],
+		[p.id, moved, written],
 	)
 	useTick(500)
 	if (!data) return error ? <p class="life soft">{error}</p> : null

@@ -76,7 +76,7 @@ function isIndexed(path: string, policy: any): boolean {
 }
 
 // documentColumns are the columns of documents: id, partition key, life and content, and each member to choose.
-export function documentColumns(rows: any[], of: Container, db: string): GridColumn<any>[] {
+export function documentColumns(rows: any[], of: Container, db: string, whole: boolean): GridColumn<any>[] {
 	const paths = of.partitionKey.paths,
 		ofPath = (path: string) => (doc: any) => partitionKey(doc, [path])[0]
 	const has = ['id', ...paths.map(path => path.slice(1)), ...system]
@@ -99,7 +99,8 @@ export function documentColumns(rows: any[], of: Container, db: string): GridCol
 			},
 			cell: doc => <Countdown at={expiry(doc, of)} db={db} />,
 			width: 110,
-			hint: 'expires in: computed here, so it does not sort',
+			sorts: whole,
+			hint: whole ? undefined : 'expires in: it sorts when all documents are loaded',
 			class: 'num',
 		},
 		{
@@ -122,6 +123,12 @@ export function documentColumns(rows: any[], of: Container, db: string): GridCol
 		})),
 		...['_etag', '_rid'].map(name => ({ name, value: (doc: any) => doc[name], hidden: true })),
 	]
+}
+
+// byExpiry orders documents by when they expire: those that never do come last.
+export function byExpiry(of: Container, down: boolean) {
+	const at = (doc: any) => expiry(doc, of) ?? Infinity
+	return (a: any, b: any) => (at(a) === at(b) ? 0 : at(a) < at(b) !== down ? -1 : 1)
 }
 
 // orderOf is the ORDER BY of a column, '' for one that has none.

@@ -1,11 +1,19 @@
 // The rows of a container's documents: a page at a time, and how many there are.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { runQuery } from './api'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { runQuery, type Page } from './api'
 import { orderOf } from './documentcells'
 import { firstPage, takeDocuments } from './early'
 import { countOf, inOrder, readFilter } from './filter'
 import { problemsIn } from './problemlist'
+import { useFollow } from './live'
 import { moved, type Problem } from './problems'
+
+const followed = 1000, // rows that are read again where something changes; of more those in sight
+	ahead = 200 // rows below those in sight that are loaded before they are reached
+
+// differ reports whether rows that have been read again are other ones.
+const differ = (a: any[], b: any[]) =>
+	a.length !== b.length || a.some((doc, i) => !doc?._etag || doc._etag !== b[i]?._etag)
 
 const kept = 'mayfly-page-size'
 export const pageSizes = [50, 100, 500, 1000]
@@ -29,6 +37,8 @@ export interface DocumentRows {
 	next: () => void // a page more, where there is one
 	all: (signal: AbortSignal) => Promise<void> // every page
 	sight: (first: number, last: number) => void
+	fresh: number // documents that have come since, and are not shown
+	show: () => void // reads them, where they are among the rows that are loaded
 }
 
 export function useDocuments(p: {
@@ -37,6 +47,8 @@ export function useDocuments(p: {
 	filter: string
 	sort: string
 	moved: number
+	held: () => boolean // the reader has scrolled: rows stay where they are
+	inOrder?: (a: any, b: any) => number // of rows that are all loaded, where the query has no order
 }): DocumentRows {
 	const [rows, setRows] = useState<any[]>([]),
 		[more, setMore] = useState<string | null>(''),
@@ -47,7 +59,13 @@ export function useDocuments(p: {
 		[pageSize, setSize] = useState(readPageSize)
 	const asked = useRef(0),
 		running = useRef(false),
-		inSight = useRef(0)
+		inSight = useRef([0, 0]),
+		[fresh, setFresh] = useState(0),
+		told = useRef<number>() // how many there were when the reader saw them last
+	const now = useRef<any[]>(rows)
+	now.current = rows
+	const whole = !more && stuck === null
+	const shown = useMemo(() => (p.inOrder && whole ? [...rows].sort(p.inOrder) : rows), [rows, whole, p.sort])
 	const filter = readFilter(p.filter),
 		text = inOrder(filter, orderOf(p.sort)),
 		sought = useRef(text)
@@ -55,34 +73,42 @@ export function useDocuments(p: {
 		(text === readFilter('').query && !from && takeDocuments(p.db, p.coll)) ||
 		runQuery(p.db, p.coll, text, [], { continuation: from, count })
 
-	const count = async (mine: number) => {
+	// know takes how many there are. Those that have come since the reader saw them are new.
+	const know = (n: number | undefined, seen: boolean) => {
+		setTotal(n)
+		if (seen) told.current = n
+		setFresh(n === undefined || told.current === undefined ? 0 : Math.max(0, n - told.current))
+	}
+	const count = async (mine: number, seen: boolean) => {
 		const query = countOf(filter)
-		if (!query) return setTotal(undefined)
+		if (!query) return know(undefined, seen)
 		const page = await runQuery(p.db, p.coll, query, []).catch(() => null) // its rows told what is wrong
-		if (mine === asked.current) setTotal(page?.rows[0])
+		if (mine === asked.current) know(page?.rows[0], seen)
 	}
 	// load reads a page more, or all anew: as many rows then as reach to what is in sight.
-	const load = async (from: string | null, anew: boolean, keep = true) => {
+	const load = async (from: string | null, anew: boolean, keep = 0, quiet = false) => {
 		if (running.current && !anew) return
 		const mine = anew ? ++asked.current : asked.current
 		running.current = true
+		let next: string | null = null
 		try {
-			const need = anew && keep ? inSight.current : 0
+			const need = anew ? keep : 0
 			let page = await ask(from, from ? pageSize : Math.max(firstPage, Math.min(need, 500))),
 				got = page.rows
 			while (got.length < need && page.continuation && mine === asked.current) {
-				page = await ask(page.continuation, 500)
+				page = await ask(page.continuation, Math.min(500, need - got.length))
 				got = got.concat(page.rows)
 			}
 			if (mine !== asked.current) return
-			setRows(r => (anew ? got : r.concat(got)))
-			setMore(page.continuation)
+			if (!anew) setRows(r => r.concat(got))
+			else if (!quiet || differ(got, now.current)) setRows(got)
+			setMore((next = page.continuation))
 			setWrong([])
 			setStuck(null)
-			if (!page.continuation && anew) setTotal(got.length)
-			else if (anew) count(mine)
+			if (!page.continuation && anew) know(got.length, true)
+			else if (anew) count(mine, !quiet)
 		} catch (e) {
-			if (mine !== asked.current) return
+			if (mine !== asked.current || quiet) return
 			setWrong(moved(problemsIn(e, text), filter.before))
 			setStuck(from) // and more is not asked for until somebody says so
 			if (anew) setRows([])
@@ -93,6 +119,8 @@ export function useDocuments(p: {
 				setBusy(false)
 			}
 		}
+		// who has scrolled meanwhile waits for more
+		if (quiet && next && inSight.current[1] > now.current.length - ahead) load(next, false)
 	}
 	useLayoutEffect(() => {
 		const same = sought.current === text
@@ -101,31 +129,64 @@ export function useDocuments(p: {
 			setBusy(true)
 			setTotal(undefined)
 		}
-		load(null, true, same)
+		load(null, true, same ? inSight.current[1] : 0)
 	}, [text, p.moved])
+	// freshen reads the rows in sight again and puts them where they are.
+	const freshen = async (mine: number, signal: AbortSignal) => {
+		const seen = shown.slice(...inSight.current).filter(doc => typeof doc?._rid === 'string' && typeof doc.id === 'string')
+		if (!seen.length || filter.rest === null) return
+		const names = seen.map((doc, i) => ({ name: `@id${i}`, value: doc.id }))
+		const query = `SELECT * FROM c WHERE c.id IN (${names.map(n => n.name).join(', ')})`
+		const page = await runQuery(p.db, p.coll, query, names, { count: 1000, signal })
+		if (mine !== asked.current) return
+		const stored = new Map(page.rows.map(doc => [doc._rid, doc]))
+		const differs = (doc: any) => stored.has(doc._rid) && stored.get(doc._rid)._etag !== doc._etag
+		if (now.current.some(differs)) setRows(all => all.map(doc => (differs(doc) ? stored.get(doc._rid) : doc)))
+	}
+	useFollow(
+		async signal => {
+			while (running.current) await new Promise(then => setTimeout(then, 50)) // it may be older than the change
+			if (signal.aborted || wrong.length) return
+			if (p.held() || now.current.length > followed)
+				await Promise.all([count(asked.current, false), freshen(asked.current, signal)]).catch(() => {})
+			else await load(null, true, now.current.length, true)
+		},
+		{ every: 5000, signals: ['items'], waits: true },
+		[text],
+	)
 	const all = async (signal: AbortSignal) => {
 		const mine = ++asked.current // what scrolling asks for is not read twice
 		running.current = true
+		let from = more ?? stuck,
+			got: any[] = [],
+			drawn = performance.now()
+		const draw = () => {
+			const some = got
+			got = []
+			drawn = performance.now()
+			setRows(r => r.concat(some)) // which copies all of them: not for each page
+			setMore(from)
+			setStuck(null)
+		}
 		try {
-			for (let from = more ?? stuck; from && mine === asked.current && !signal.aborted;) {
-				const page = await runQuery(p.db, p.coll, text, [], {
-					continuation: from,
-					count: 1000,
-					signal,
-				})
+			while (from && mine === asked.current && !signal.aborted) {
+				const page: Page = await runQuery(p.db, p.coll, text, [], { continuation: from, count: 1000, signal })
 				if (mine !== asked.current) return
-				setRows(r => r.concat(page.rows))
-				setMore((from = page.continuation))
-				setStuck(null)
+				for (const row of page.rows) got.push(row)
+				from = page.continuation
+				if (performance.now() - drawn > 500) draw()
 			}
 		} catch (e) {
 			if (!signal.aborted) throw e
 		} finally {
-			if (mine === asked.current) running.current = false
+			if (mine === asked.current) {
+				running.current = false
+				if (got.length) draw()
+			}
 		}
 	}
 	return {
-		rows,
+		rows: shown,
 		more: !!more || stuck !== null,
 		total,
 		busy: busy && !wrong.length,
@@ -138,12 +199,14 @@ export function useDocuments(p: {
 			localStorage.setItem(kept, String(n))
 			setSize(n)
 		},
-		reload: () => load(null, true),
+		fresh,
+		show: () => load(null, true, now.current.length),
+		reload: () => load(null, true, inSight.current[1]),
 		next: () => load(more ?? stuck, false),
 		all,
-		sight: (_, last) => {
-			inSight.current = last
-			if (more && last > rows.length - 200) load(more, false)
+		sight: (first, last) => {
+			inSight.current = [first, last]
+			if (more && last > rows.length - ahead) load(more, false)
 		},
 	}
 }

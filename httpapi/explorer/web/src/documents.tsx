@@ -5,7 +5,7 @@ import type { In } from './container'
 import { DocumentPanel, example } from './document'
 import './browser.css'
 import type { BulkKind } from './bulkdialog'
-import { documentColumns } from './documentcells'
+import { byExpiry, documentColumns } from './documentcells'
 import { pageSizes, useDocuments, type DocumentRows } from './documentrows'
 import { Drop } from './drop'
 import type { ExportSource } from './exportdialog'
@@ -37,7 +37,14 @@ export function Documents(p: In & { open: string[] }) {
 		field = useRef<HTMLInputElement>(null)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
-	const docs = useDocuments({ ...p, filter, sort, moved })
+	const docs = useDocuments({
+		...p,
+		filter,
+		sort,
+		moved,
+		held: () => (grid.current?.scrollTop ?? 0) > 0,
+		inOrder: sort.endsWith('expires in') ? byExpiry(p.of, sort.startsWith('-')) : undefined,
+	})
 	const fresh = p.open.length ? null : making,
 		panel = fresh !== null || p.open.length > 0,
 		had = useRef(panel)
@@ -58,7 +65,7 @@ export function Documents(p: In & { open: string[] }) {
 			grid.current!.focus()
 		had.current = panel
 	}, [panel])
-	const columns = useMemo(() => documentColumns(docs.rows, p.of, p.db), [docs.rows, p.of])
+	const columns = useMemo(() => documentColumns(docs.rows, p.of, p.db, !docs.more), [docs.rows, p.of, docs.more])
 
 	const chosen = docs.rows.filter((doc, i) => isSelected(selection, keyOf(doc, i)))
 	const exported: ExportSource = {
@@ -86,6 +93,13 @@ export function Documents(p: In & { open: string[] }) {
 		const { loadExample } = await import('./example')
 		await loadExample(p)
 		tell('data')
+	}
+	// showNew leads to the documents that have come. Those that are not among the rows that are loaded are the newest.
+	const showNew = async () => {
+		const el = grid.current!
+		if (docs.more && sort !== '-written') return setSort('-written')
+		await docs.show()
+		el.scrollTop = sort === '-written' ? 0 : el.scrollHeight
 	}
 	return (
 		<div class={`documents ${panel ? 'two' : ''}`}>
@@ -131,62 +145,69 @@ export function Documents(p: In & { open: string[] }) {
 					}}
 				/>
 				{docs.stuck && <Button do={docs.next}>Load more</Button>}
-				<Grid
-					label="Documents"
-					kept={`documents/${p.db}/${p.coll}`}
-					columns={columns}
-					rows={docs.rows}
-					keyOf={keyOf}
-					total={docs.total}
-					more={docs.more}
-					busy={docs.busy}
-					place={docs.text}
-					sight={docs.sight}
-					open={show}
-					opened={shownDoc?._rid}
-					selection={selection}
-					select={select}
-					sort={sort ? { column: sort.replace(/^-/, ''), down: sort.startsWith('-') } : null}
-					setSort={s => setSort(s ? (s.down ? '-' : '') + s.column : '')}
-					tick={500}
-					at={grid}
-					acts={[
-						{ label: 'Delete', do: () => openBulk('delete'), bad: true },
-						{ label: 'Set time to live', do: () => openBulk('ttl') },
-						{ label: 'Patch', do: () => openBulk('patch') },
-						{ label: 'Export', do: () => openExport(true) },
-					]}
-					foot={
-						<>
-							{docs.more && <LoadAll {...docs} />}
-							<label class="page-size">
-								Page size{' '}
-								<select
-									value={docs.pageSize}
-									onChange={e => docs.setPageSize(Number(e.currentTarget.value))}
-								>
-									{pageSizes.map(n => (
-										<option value={n}>{n.toLocaleString('en')}</option>
-									))}
-								</select>
-							</label>
-						</>
-					}
-					empty={
-						docs.wrong.length ? null : filter ? (
-							<Empty>No document fits the filter.</Empty>
-						) : (
+				<div class="grid-box">
+					{docs.fresh > 0 && (
+						<button type="button" class="btn fresh" onClick={showNew}>
+							{docs.fresh.toLocaleString('en')} new
+						</button>
+					)}
+					<Grid
+						label="Documents"
+						kept={`documents/${p.db}/${p.coll}`}
+						columns={columns}
+						rows={docs.rows}
+						keyOf={keyOf}
+						total={docs.total}
+						more={docs.more}
+						busy={docs.busy}
+						place={docs.text}
+						sight={docs.sight}
+						open={show}
+						opened={shownDoc?._rid}
+						selection={selection}
+						select={select}
+						sort={sort ? { column: sort.replace(/^-/, ''), down: sort.startsWith('-') } : null}
+						setSort={s => setSort(s ? (s.down ? '-' : '') + s.column : '')}
+						tick={500}
+						at={grid}
+						acts={[
+							{ label: 'Delete', do: () => openBulk('delete'), bad: true },
+							{ label: 'Set time to live', do: () => openBulk('ttl') },
+							{ label: 'Patch', do: () => openBulk('patch') },
+							{ label: 'Export', do: () => openExport(true) },
+						]}
+						foot={
 							<>
-								<Empty>No document.</Empty>
-								<div class="row">
-									<Button do={create}>New document</Button>
-									<Button do={() => importFrom([])}>Import</Button>
-									<Button do={sample}>Load an example</Button>
-								</div>
+								{docs.more && <LoadAll {...docs} />}
+								<label class="page-size">
+									Page size{' '}
+									<select
+										value={docs.pageSize}
+										onChange={e => docs.setPageSize(Number(e.currentTarget.value))}
+									>
+										{pageSizes.map(n => (
+											<option value={n}>{n.toLocaleString('en')}</option>
+										))}
+									</select>
+								</label>
 							</>
-						)
-					}
-				/>
+						}
+						empty={
+							docs.wrong.length ? null : filter ? (
+								<Empty>No document fits the filter.</Empty>
+							) : (
+								<>
+									<Empty>No document.</Empty>
+									<div class="row">
+										<Button do={create}>New document</Button>
+										<Button do={() => importFrom([])}>Import</Button>
+										<Button do={sample}>Load an example</Button>
+									</div>
+								</>
+							)
+						}
+					/>
+				</div>
 			</div>
 			{bulk && (
 				<BulkDialog

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ask, collPath, Failure, json, partitionKey, pkHeader, runQuery, type Answer } from './api'
 import type { In } from './container'
 import { problemOf } from './jsontext'
+import { useFollow } from './live'
 import { doing, note, tell, useData } from './state'
 import { pretty } from './text'
 import { forget } from './unsaved'
@@ -73,6 +74,19 @@ export function useDocument(p: DocProps) {
 			take(await ask('GET', await documentPath(p), { headers: pkHeader(p.pk), exact: true }))
 	}, [p.id])
 	const etag: string = kept?._etag ?? ''
+	const unchanged = useRef({ base, etag })
+	unchanged.current = { base, etag }
+	useFollow(
+		async () => {
+			if (isNew || !etag || saving.current) return
+			const a = await stored(p).catch(() => null)
+			const was = unchanged.current
+			if (left.current || saving.current || !a || a.body._etag === was.etag) return
+			if (now.current === was.base) take(a) // what somebody has typed is not touched: saving meets the conflict
+		},
+		{ every: 60_000, signals: ['items'], waits: true },
+		[p.id],
+	)
 	// save writes the text over the version with an etag, or as a new document.
 	const save = (match: string, anew = isNew) =>
 		doing(async () => {

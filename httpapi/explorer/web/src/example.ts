@@ -1,9 +1,9 @@
-// Example documents for a container that has none.
+// Example documents for a container that has none: orders of the sample data.
 import { ownColl, post } from './api'
 import type { In } from './container'
+import { orders } from './sample'
 
-const cities = ['Vienna', 'Lisbon', 'Oslo', 'Kyoto', 'Quito'],
-	states = ['open', 'paid', 'sent']
+const count = 20
 
 // put sets a value at a path, over nothing that is there.
 function put(doc: any, path: string, v: unknown) {
@@ -17,17 +17,9 @@ function put(doc: any, path: string, v: unknown) {
 
 // loadExample stores twenty orders. Each has what the partition key asks for.
 export async function loadExample(p: In) {
-	const documents = Array.from({ length: 20 }, (_, n) => {
-		const doc: any = {
-			id: `order-${String(n + 1).padStart(2, '0')}`,
-			customer: `customer-${(n % 4) + 1}`,
-			status: states[n % 3],
-			total: 10 + n * 2.5,
-			shipTo: { city: cities[n % 5] },
-			items: [{ name: 'tea', count: (n % 3) + 1 }],
-		}
+	const documents: any[] = orders(count)
+	documents.forEach((doc, n) => {
 		for (const path of p.of.partitionKey.paths) put(doc, path, `key-${(n % 4) + 1}`)
-		return doc
 	})
 	const results: any[] = await post(ownColl(p.db, p.coll, 'import'), { documents, create: true })
 	const refused = results.find(r => r.statusCode >= 300 && r.statusCode !== 409)

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask, collPath, get, ownColl, partitionKey, patch } from './api'
 import type { In } from './container'
 import { preview } from './documentcells'
+import { signalled } from './live'
 import { Loading } from './loading'
 import { plural, say, stamp, url, useData } from './state'
 import { pretty } from './text'
@@ -10,9 +11,9 @@ import { Bad, Button, Choice, Empty, Panel, Text } from './ui'
 
 const shown = 500
 
-// useFollow runs step again and again until the page goes: step takes the place that the last one reached. It begins
+// useFeed runs step again and again until the page goes: step takes the place that the last one reached. It begins
 // anew where deps change.
-function useFollow(
+function useFeed(
 	step: (at: string, signal: AbortSignal) => Promise<{ at: string; rows: any[] }>,
 	deps: unknown[],
 ) {
@@ -97,7 +98,7 @@ function Changes(p: In) {
 	const wrong =
 		from === 'time' && Number.isNaN(Date.parse(time + (/[zZ]$/.test(time) ? '' : 'Z'))) ? 'such as 2030-01-01T00:00' : ''
 	const start = from === 'time' && wrong ? 'start' : from
-	const f = useFollow(
+	const f = useFeed(
 		async (at, signal) => {
 			const a = await ask('GET', `${collPath(p.db, p.coll)}/docs`, {
 				signal,
@@ -109,7 +110,7 @@ function Changes(p: In) {
 				},
 			})
 			const rows = a.status === 304 ? [] : a.body.Documents
-			if (!rows.length) await new Promise(then => setTimeout(then, 1000))
+			if (!rows.length) await signalled('items', 10_000)
 			return { at: a.headers.get('etag') ?? at, rows }
 		},
 		[p.db, p.coll, start, start === 'time' ? time : ''],
@@ -186,7 +187,7 @@ function Changes(p: In) {
 }
 
 function ExpiredLog(p: In) {
-	const f = useFollow(
+	const f = useFeed(
 		async (at, signal) => {
 			const query = `?limit=100&wait=10${at && '&after=' + encodeURIComponent(at)}`
 			const a = await ask('GET', ownColl(p.db, p.coll, 'events'), { query, signal })

@@ -269,6 +269,7 @@ export function Grid<R>(p: GridProps<R>) {
 	}
 	const [tracks, wide] = template(columns, layout, !!p.select)
 	const active = at < 0 ? `${id}-h${col}` : `${id}-${at}`
+	const isDrawn = p.rows.length > 0 && (at < 0 || (at >= v.first && at < v.last))
 	const partly = p.more || (p.total ?? 0) > p.rows.length
 	return (
 		<>
@@ -279,7 +280,7 @@ export function Grid<R>(p: GridProps<R>) {
 				aria-multiselectable={!!p.select}
 				aria-busy={p.busy}
 				aria-rowcount={p.total !== undefined ? p.total + 1 : p.more ? -1 : p.rows.length + 1}
-				aria-activedescendant={p.rows.length ? active : undefined}
+				aria-activedescendant={isDrawn ? active : undefined}
 				tabIndex={0}
 				ref={grid}
 				style={{ '--tracks': tracks, '--wide': `${wide}px` }}

@@ -11,6 +11,7 @@ import { FaultsPage } from './faults'
 import { Home } from './home'
 import { isTyping, Keys, toFilter } from './keys'
 import { ClockChip, Nav } from './nav'
+import { useLive } from './live'
 import { Requests } from './lazyrequests'
 import { Palette } from './palette'
 import { Questions } from './question'
@@ -78,6 +79,7 @@ function App() {
 		[making, make] = useState('')
 	const { data: tree, error } = useTree(locked)
 	useCounts(tree?.entities)
+	useLive(path[0] === 'db' && path[2] ? `${path[1]}/${path[2]}` : '', locked)
 	const main = useRef<HTMLElement>(null)
 	useSignal('away')
 	// There may be thousands in the tree: it is drawn anew where it changes alone.

@@ -1,7 +1,7 @@
 // The messages of an entity, or its dead letters, as a list that follows what happens to them.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask, entityPath } from './api'
-import { usePolling } from './counts'
+import { useFollow } from './live'
 import { say, useSignal } from './state'
 
 const page = 100,
@@ -70,12 +70,12 @@ export function useMessages(
 		}
 	}
 	const loaded = state.key === key ? state.rows.length : 0
-	const again = usePolling(
+	const again = useFollow(
 		async signal => {
 			const rows = now.current.key === key ? now.current.rows.length : 0
 			if (rows <= followed) await load(Math.max(page, rows), signal, true)
 		},
-		2000,
+		{ every: 2000, signals: ['messages'] },
 		[key],
 	)
 	useEffect(() => {

@@ -10,10 +10,12 @@ import { MessageDetail, reasonOf } from './messagedetail'
 import { exportMessages } from './messageexport'
 import { peek, useMessages } from './messagerows'
 import { stateText } from './messagetext'
+import { Progress } from './progress'
 import { Received, ReceiveDialog } from './receive'
 import { isSelected, noRows, type Selection } from './selection'
 import { note, plural, stamp, tell, useShown } from './state'
 import { Bad, Button, Dialog, Empty, Text } from './ui'
+import { undoCost, undoIsOn, withUndo } from './undo'
 
 export const Left = (p: { of: any }) => (
 	<Countdown at={p.of.life.expires ? Date.parse(p.of.life.expires) : null} db="" />
@@ -100,9 +102,13 @@ export function Messages(p: { of: Entity; dead?: boolean }) {
 		told(out, 'sent again')
 	}
 	const remove = async () => {
-		const out = await post(entityPath(path, 'delete'), { sequenceNumbers: numbers, deadLetters: dead })
+		const out = await withUndo(
+			r => `${plural(r.messages, 'message')} deleted.`,
+			{},
+			() => post(entityPath(path, 'delete'), { sequenceNumbers: numbers, deadLetters: dead }),
+		)
 		select(noRows)
-		told(out, 'deleted')
+		told({ ...out, messages: 0 }, '')
 	}
 	return (
 		<>
@@ -137,9 +143,7 @@ export function Messages(p: { of: Entity; dead?: boolean }) {
 				<Button disabled={!chosen.length || (!dead && sessions)} do={() => ask('remove')}>
 					Delete{chosen.length ? ` ${chosen.length}` : ''}
 				</Button>
-				<Button do={() => exportMessages(path, dead, chosen.length && !all ? chosen : undefined)}>
-					Export{chosen.length && !all ? ` ${chosen.length}` : ''}
-				</Button>
+				<Export path={path} dead={dead} list={chosen.length && !all ? chosen : undefined} total={total} />
 				<Button do={list.reload}>Reload</Button>
 				<button type="button" class="btn bad" onClick={() => ask('purge')}>
 					Purge
@@ -243,10 +247,45 @@ export function Messages(p: { of: Entity; dead?: boolean }) {
 			)}
 			{receiving === 'remove' && (
 				<Dialog title={`Delete ${plural(chosen.length, 'message')}?`} close={() => ask('')} send={remove} word="Delete" bad>
-					<p>Deleted messages cannot be restored. Locked messages stay.</p>
+					<p>{undoIsOn() ? undoCost : 'Deleted messages cannot be restored.'} Locked messages stay.</p>
 				</Dialog>
 			)}
 			{receiving === 'purge' && <PurgeDialog path={path} dead={dead} close={() => ask('')} />}
+		</>
+	)
+}
+
+// Export writes messages to a file, until it is cancelled.
+function Export(p: { path: string; dead: boolean; list?: any[]; total: number }) {
+	const [running, run] = useState<AbortController | null>(null),
+		[done, progress] = useState(0)
+	useEffect(() => () => running?.abort(), [running])
+	const start = async () => {
+		const mine = new AbortController()
+		progress(0)
+		run(mine)
+		try {
+			await exportMessages(p.path, p.dead, p.list, mine.signal, progress)
+		} catch (e) {
+			if (!mine.signal.aborted) throw e
+		} finally {
+			run(null)
+		}
+	}
+	return (
+		<>
+			<Button do={start} disabled={!!running}>
+				Export{p.list ? ` ${p.list.length}` : ''}
+			</Button>
+			{running && (
+				<Progress
+					what="Exporting"
+					one="message"
+					done={done}
+					total={p.list?.length ?? p.total}
+					cancel={() => running.abort()}
+				/>
+			)}
 		</>
 	)
 }
@@ -289,14 +328,17 @@ function PurgeDialog(p: { path: string; dead: boolean; close: () => void }) {
 			bad
 			send={async () => {
 				if (name !== p.path) throw new Failure(0, '', `Type ${p.path} to purge it.`)
-				const out = await post(entityPath(p.path, 'purge'), { deadLetters: p.dead })
-				note(`${plural(out.messages, 'message')} purged.`)
+				await withUndo(
+					out => `${plural(out.messages, 'message')} purged.`,
+					{},
+					() => post(entityPath(p.path, 'purge'), { deadLetters: p.dead }),
+				)
 				tell('data')
 			}}
 		>
 			<p class="wide">
-				This deletes all {p.dead ? 'dead letters' : 'messages that are not locked or scheduled'} of <b>{p.path}</b>. They cannot
-				be restored.
+				This deletes all {p.dead ? 'dead letters' : 'messages that are not locked or scheduled'} of <b>{p.path}</b>.{' '}
+				{undoIsOn() ? undoCost : 'They cannot be restored.'}
 			</p>
 			<Text label="Name of the entity" value={name} set={setName} hint={`Type ${p.path} to confirm`} wide />
 		</Dialog>

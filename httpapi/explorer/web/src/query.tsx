@@ -51,7 +51,8 @@ export function QueryTab(p: In) {
 	const [dialog, setDialog] = useState<'' | 'save' | 'saved' | 'history'>(''),
 		[count, setCount] = useState(readSize)
 	const field = useRef<HTMLInputElement>(null),
-		view = useRef<EditorView | null>(null)
+		view = useRef<EditorView | null>(null),
+		[cursor, setCursor] = useState<{ at: number } | null>(null) // another one is where somebody types next
 
 	useLayoutEffect(() => {
 		if (!asked || runs.get(drafts.now.id).asked === keyOf(asked, given)) return
@@ -72,19 +73,25 @@ export function QueryTab(p: In) {
 		setAsked(now.text, !!asked && asked !== now.text) // the back button leads to the one before
 		setGiven(now.params)
 	}
-	const open = (text: string, params = noParameters, saved = '') => shown(drafts.open(text, params, saved).id)
+	const atEnd = () => setCursor({ at: Infinity })
+	const open = (text: string, params = noParameters, saved = '') => {
+		shown(drafts.open(text, params, saved).id)
+		atEnd()
+	}
 	const actions = {
 		add: () => {
 			shown(drafts.add().id)
-			view.current?.focus()
+			atEnd()
 		},
 		show: (id: number) => {
 			drafts.show(id)
 			shown(id)
+			setCursor(null)
 		},
 		close: (d: typeof now) =>
 			closing(drafts, d, () => {
 				runs.drop(d.id)
+				setCursor(null)
 				if (d.id === now.id) shown(0)
 			}),
 		save: () => {
@@ -116,6 +123,7 @@ export function QueryTab(p: In) {
 				mode="sql"
 				value={now.text}
 				handle={view}
+				cursor={cursor}
 				marks={marks}
 				set={text => drafts.change({ text })}
 				run={start}

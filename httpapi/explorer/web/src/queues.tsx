@@ -11,6 +11,7 @@ import { Rules } from './rules'
 import { Sessions } from './sessions'
 import { go, tell, url, useClock } from './state'
 import { Bad, Confirm, Panel, Stats, Tabs } from './ui'
+import { undoCost, undoIsOn, withUndo } from './undo'
 
 export function QueuePage(p: { path: string; tab: string }) {
 	const { data, error } = useEntity(p.path)
@@ -40,12 +41,17 @@ export function QueuePage(p: { path: string; tab: string }) {
 					<div class="row">
 						<Confirm
 							word="Delete"
-							what={`This deletes ${p.path} and all its messages.`}
-							do={async () => {
-								await remove(entityPath(p.path))
-								tell('tree')
-								go()
-							}}
+							what={
+								`This deletes ${p.path} and all its messages.` +
+								(undoIsOn() ? ' ' + undoCost : ' It cannot be undone.')
+							}
+							do={() =>
+								withUndo(`${p.path} is deleted.`, {}, async () => {
+									await remove(entityPath(p.path))
+									tell('tree')
+									go()
+								})
+							}
 						/>
 					</div>
 				)}

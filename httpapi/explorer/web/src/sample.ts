@@ -38,8 +38,8 @@ const carts = () =>
 		items: range(1 + (i % 4), k => ({ name: pick(goods, i + k), price: 5 + ((i * 7 + k * 13) % 40) })),
 		...(i % 3 !== 2 && { ttl: pick([60, 900, 7200, 604800], i) }),
 	}))
-const orders = () =>
-	range(60, i => ({
+export const orders = (count: number) =>
+	range(count, i => ({
 		id: `order-${i + 1}`,
 		user: pick(users, i),
 		status: pick(['open', 'paid', 'shipped'], i * i),
@@ -68,7 +68,7 @@ export async function loadSample(queues: boolean) {
 		post(ownColl(sampleDatabase, coll, 'import'), { documents })
 	await add('sessions', sessions())
 	await add('carts', carts())
-	await add('orders', orders())
+	await add('orders', orders(60))
 	if (!queues) return
 	for (const [i, ttl] of [30, 300, 0, 0].entries())
 		await post(entityPath(sampleQueue, 'send'), {

@@ -1,7 +1,7 @@
 // The sessions of an entity that have messages or a state: their state, who holds their locks, their messages.
 import { useRef, useState } from 'preact/hooks'
 import { ask, entityPath, put } from './api'
-import { usePolling } from './counts'
+import { useFollow } from './live'
 import { Countdown } from './documentcells'
 import { Grid, type GridColumn } from './grid'
 import type { Entity } from './tree'
@@ -42,7 +42,7 @@ function useSessions(path: string) {
 	const moved = useSignal('data')
 	const [state, set] = useState<{ rows: any[] | null; error: string }>({ rows: null, error: '' }),
 		count = useRef(page)
-	const again = usePolling(
+	const again = useFollow(
 		async signal => {
 			try {
 				const { details } = (
@@ -53,7 +53,7 @@ function useSessions(path: string) {
 				if (!signal.aborted) set(s => ({ ...s, error: say(e) }))
 			}
 		},
-		2000,
+		{ every: 2000, signals: ['messages'] },
 		[path, moved],
 	)
 	const rows = state.rows ?? [],

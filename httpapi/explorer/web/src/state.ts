@@ -60,6 +60,11 @@ const bus = new EventTarget()
 export const tell = (what: string) => {
 	bus.dispatchEvent(new Event(what))
 }
+// onSignal calls then at each signal, until what it returns is called.
+export function onSignal(what: string, then: () => void) {
+	bus.addEventListener(what, then)
+	return () => bus.removeEventListener(what, then)
+}
 // tellAll tells that everything may have changed.
 export const tellAll = () => ['tree', 'container', 'data', 'snapshots'].forEach(tell)
 

@@ -1,7 +1,8 @@
-// What exists on the server, read anew while the page is seen.
-import { useEffect, useRef, useState } from 'preact/hooks'
+// What exists on the server, as it changes.
+import { useRef, useState } from 'preact/hooks'
 import { dbPath, Failure, get, list, own } from './api'
-import { answered, say, useSignal } from './state'
+import { useFollow } from './live'
+import { answered, say } from './state'
 
 export interface Entity {
 	kind: string
@@ -36,42 +37,50 @@ async function loadTree(): Promise<Tree> {
 	return { databases, entities: bus.entities, queues: !bus.none }
 }
 
-const every = 4000 // milliseconds between two looks; more where one takes long
-const share = 20 // times as long as a look takes
+const every = 4000 // milliseconds between two looks where no event tells of changes
 
-// useTree follows what exists: on each signal of a change, and in between.
-export function useTree(locked: boolean): { data: Tree | null; error: string; again: () => void } {
-	const changed = useSignal('tree')
+// useTree follows what exists, and the counters of its queues and topics.
+export function useTree(locked: boolean): { data: Tree | null; error: string } {
 	const [state, set] = useState<{ data: Tree | null; error: string }>({ data: null, error: '' })
 	const text = useRef(''),
-		[n, again] = useState(0)
-	useEffect(() => {
-		if (locked) return
-		let over = false,
-			timer = 0
-		const read = async () => {
-			const began = performance.now()
-			if (!document.hidden || !text.current)
-				try {
-					const data = await loadTree()
-					if (over) return
-					answered(true)
-					const now = JSON.stringify(data)
-					if (now !== text.current) set({ data, error: '' })
-					else set(s => (s.error ? { ...s, error: '' } : s))
-					text.current = now
-				} catch (e) {
-					if (over) return
-					if (e instanceof Failure && e.status === 0) answered(false)
-					set(s => ({ ...s, error: say(e) }))
-				}
-			timer = setTimeout(read, Math.max(every, (performance.now() - began) * share))
-		}
-		read()
-		return () => {
-			over = true
-			clearTimeout(timer)
-		}
-	}, [changed, locked, n])
-	return { ...state, again: () => again(n + 1) }
+		known = useRef<Tree | null>(null)
+	const take = (data: Tree) => {
+		known.current = data
+		answered(true)
+		const now = JSON.stringify(data)
+		if (now !== text.current) set({ data, error: '' })
+		else set(s => (s.error ? { ...s, error: '' } : s))
+		text.current = now
+	}
+	const fail = (e: unknown) => {
+		if (e instanceof Failure && e.status === 0) answered(false)
+		set(s => ({ ...s, error: say(e) }))
+	}
+	useFollow(
+		async signal => {
+			if (locked) return
+			try {
+				const data = await loadTree()
+				if (!signal.aborted) take(data)
+			} catch (e) {
+				if (!signal.aborted) fail(e)
+			}
+		},
+		{ every, signals: ['tree'] },
+		[locked],
+	)
+	useFollow(
+		async signal => {
+			if (locked || !known.current?.queues) return
+			try {
+				const { entities } = await get(own('entities'))
+				if (!signal.aborted && known.current) take({ ...known.current, entities })
+			} catch {
+				// the look at everything tells
+			}
+		},
+		{ every: 60_000, signals: ['messages'] },
+		[locked],
+	)
+	return state
 }

@@ -27,7 +27,11 @@ const at = (name: string, tail = '') => own(`snapshots/${encodeURIComponent(name
 
 // withUndo does what deletes, keeps a snapshot of before, and says what was done in a note with Undo.
 // What fails leaves no snapshot. Where no snapshot can be kept, the note says why.
-export async function withUndo<T>(done: string, part: Part, act: () => Promise<T>): Promise<T> {
+export async function withUndo<T>(
+	done: string | ((out: T) => string),
+	part: Part,
+	act: () => Promise<T>,
+): Promise<T> {
 	const kept = undoIsOn() ? await keep() : { name: '', why: '' }
 	let out: T
 	try {
@@ -36,11 +40,12 @@ export async function withUndo<T>(done: string, part: Part, act: () => Promise<T
 		if (kept.name) await remove(at(kept.name)).catch(() => {})
 		throw e
 	}
+	const text = typeof done === 'string' ? done : done(out)
 	if (!kept.name) {
-		note(kept.why ? `${done} It cannot be undone: ${kept.why}` : done, !!kept.why)
+		note(kept.why ? `${text} It cannot be undone: ${kept.why}` : text, !!kept.why)
 		return out
 	}
-	note(done, false, { word: 'Undo', title: undoes(part), run: () => undo(kept.name, part) })
+	note(text, false, { word: 'Undo', title: undoes(part), run: () => undo(kept.name, part) })
 	tell('snapshots')
 	prune()
 	return out

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// errUnfit is returned if a server cannot use a database.
+var errUnfit = errors.New("a server cannot use this database: see what failed above")
+
+// examineDatabase prints what is right and wrong with a database that a server is to use.
+func examineDatabase(cmd *cobra.Command, url string, asJSON bool) error {
+	states := map[postgres.Severity]string{postgres.Fine: findingOK, postgres.Warning: findingWarn,
+		postgres.Failure: findingFail}
+	var list []finding
+	for _, f := range postgres.Examine(cmd.Context(), postgres.Options{URL: url}, ttl.Real{}.Now) {
+		list = append(list, finding{f.Check, states[f.Severity], f.Found, f.Remedy})
+	}
+	if err := printFindings(cmd.OutOrStdout(), asJSON, list); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
+		return errUnfit
+	}
+	return nil
+}

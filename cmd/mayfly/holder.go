@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// lockFile is the file in a data folder that the engine locks.
+const lockFile = "LOCK"
+
+// lockedFolder reports a data folder that another process uses.
+type lockedFolder struct {
+	dir    string
+	holder int // process id; 0: not known
+	err    error
+}
+
+// withHolder adds to the error of a folder in use the process that uses it, and what can be done.
+func withHolder(err error, dir string) error {
+	return &lockedFolder{dir: dir, holder: lockHolder(filepath.Join(dir, lockFile)), err: err}
+}
+
+func (e *lockedFolder) Error() string {
+	by := "another process"
+	if e.holder > 0 {
+		by = fmt.Sprintf("another process (%d)", e.holder)
+	}
+	return fmt.Sprintf("the data folder %s is in use by %s: stop that process, "+
+		"or choose another folder (mayfly serve --data DIR, or --memory)", e.dir, by)
+}
+
+func (e *lockedFolder) Unwrap() error { return e.err }
+
+// holderOf finds the process that has locked a file in the format of /proc/locks:
+//
+//	1: POSIX  ADVISORY  WRITE 4711 08:01:131073 0 EOF
+//
+// It returns 0 if there is none, or if the process is not visible here.
+func holderOf(locks io.Reader, inode uint64) int {
+	suffix := ":" + strconv.FormatUint(inode, 10) // behind the device
+	lines := bufio.NewScanner(locks)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 6 || fields[1] == "->" { // a process that waits for the lock
+			continue
+		}
+		if !strings.HasSuffix(fields[5], suffix) {
+			continue
+		}
+		if pid, err := strconv.Atoi(fields[4]); err == nil && pid > 0 {
+			return pid
+		}
+	}
+	return 0
+}

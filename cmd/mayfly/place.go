@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// place is where a store keeps its data: a folder or a database.
+type place string
+
+// remote reports whether the place is a database.
+func (p place) remote() bool {
+	return strings.HasPrefix(string(p), "postgres://") || strings.HasPrefix(string(p), "postgresql://")
+}
+
+// name describes the place in messages, without a password.
+func (p place) name() (string, error) {
+	if p.remote() {
+		return postgres.Options{URL: string(p)}.Name()
+	}
+	dir, err := filepath.Abs(string(p))
+	return "folder " + dir, err
+}
+
+// open opens the engine of the place, for one process. A folder that does not exist is created only if create
+// is set.
+func (p place) open(ctx context.Context, create bool, log *slog.Logger) (engine.Engine, error) {
+	if p.remote() {
+		return postgres.Open(ctx, postgres.Options{URL: string(p), Alone: true, Logger: log})
+	}
+	dir := string(p)
+	switch info, err := os.Stat(dir); {
+	case err == nil && !info.IsDir():
+		return nil, fmt.Errorf("%w: %s is no folder", engine.ErrNotDatabase, dir)
+	case err != nil && !create:
+		return nil, cli.Misuse(fmt.Sprintf("there is no folder %s: %v", dir, fs.ErrNotExist))
+	case err != nil:
+		keepFilesPrivate()
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return pebble.Open(ctx, pebble.Options{Dir: dir, Logger: log, Now: ttl.Real{}.Now})
+}

@@ -1,0 +1,249 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Severity says what a Finding means for a server.
+type Severity int
+
+// The severities.
+const (
+	Fine    Severity = iota
+	Warning          // a server works, but not as well or not as safely as it could
+	Failure          // a server does not start, or does not work
+)
+
+// Finding is the result of one examination of a database.
+type Finding struct {
+	Check    string // what was examined: a word
+	Severity Severity
+	Found    string
+	Remedy   string // "" if there is nothing to do
+}
+
+// farTrip is a round trip from which on writes and queries are slow.
+const farTrip = 5 * time.Millisecond
+
+// serversExpected is how many servers' pools should fit into the database's connections.
+const serversExpected = 2
+
+// Examine examines a database that a server is to use. It changes nothing. now is a clock, which measures
+// round trips.
+func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
+	if err := o.defaults(); err != nil {
+		return []Finding{{"address", Failure, err.Error(), "give postgres://user:password@host/database"}}
+	}
+	config, err := o.config(1)
+	if err != nil {
+		return []Finding{{"address", Failure, err.Error(), "give postgres://user:password@host/database"}}
+	}
+	var c *pgx.Conn
+	err = under(ctx, openLimit, func(own context.Context) (err error) {
+		c, err = pgx.ConnectConfig(own, config.ConnConfig.Copy())
+		return err
+	})
+	if err != nil {
+		return []Finding{{"connect", Failure, opening(err).Error(),
+			"is the server running, is a host of the address the one that accepts writes, is the password " +
+				"right?"}}
+	}
+	x := &examination{ctx: ctx, c: c, o: o}
+	defer x.close()
+	list := []Finding{x.trip(now), x.version()}
+	list = append(list, x.settings()...)
+	return append(list, x.standbys(), x.connections(), x.timeouts(), x.room(), x.tables())
+}
+
+// examination asks one connection.
+type examination struct {
+	ctx context.Context
+	c   *pgx.Conn
+	o   Options
+}
+
+func (x *examination) close() {
+	own, cancel := context.WithTimeout(context.Background(), connectLimit)
+	defer cancel()
+	_ = x.c.Close(own) // nothing is running
+}
+
+// ask reads one row.
+func (x *examination) ask(sql string, into ...any) error {
+	return under(x.ctx, readLimit, func(own context.Context) error {
+		return x.c.QueryRow(own, sql).Scan(into...)
+	})
+}
+
+// unknown is the finding of an examination that the database does not answer; other databases with
+// PostgreSQL's protocol lack some views.
+func unknown(check string, err error) Finding {
+	return Finding{check, Fine, "not known: " + err.Error(), ""}
+}
+
+func (x *examination) trip(now func() time.Time) Finding {
+	best := time.Duration(0)
+	for n := range 5 {
+		begin := now()
+		var one int
+		if err := x.ask("SELECT 1", &one); err != nil {
+			return Finding{"trip", Failure, err.Error(), ""}
+		}
+		if took := now().Sub(begin); n == 0 || took < best {
+			best = took
+		}
+	}
+	found := fmt.Sprintf("a round trip takes %v", best.Round(10*time.Microsecond))
+	if best > farTrip {
+		return Finding{"trip", Warning, found,
+			"a create needs two round trips, a page of a query three or more: run Mayfly near the database"}
+	}
+	return Finding{"trip", Fine, found, ""}
+}
+
+// oldest is the oldest version of PostgreSQL that is tested.
+const oldest = 150000
+
+func (x *examination) version() Finding {
+	var text string
+	var number int
+	if err := x.ask("SELECT version(), "+
+		"current_setting('server_version_num')::int", &text, &number); err != nil {
+		return unknown("version", err)
+	}
+	if number < oldest {
+		return Finding{"version", Warning, text, "versions before 15 are not tested"}
+	}
+	return Finding{"version", Fine, text, ""}
+}
+
+// settings examines the settings on which durability depends.
+func (x *examination) settings() (list []Finding) {
+	for _, name := range durable {
+		var value string
+		if err := x.ask("SHOW "+name, &value); err != nil {
+			list = append(list, unknown(name, err))
+		} else if unsafe(value) {
+			list = append(list, Finding{name, Failure, value, "set it to on: the database may lose what it " +
+				"has acknowledged"})
+		} else {
+			list = append(list, Finding{name, Fine, value, ""})
+		}
+	}
+	return list
+}
+
+func (x *examination) standbys() Finding {
+	const check = "standby"
+	var wanted string
+	var synchronous, all int
+	err := x.ask(`SELECT current_setting('synchronous_standby_names'),
+		count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), count(*) FROM pg_stat_replication`,
+		&wanted, &synchronous, &all)
+	switch {
+	case err != nil:
+		return unknown(check, err)
+	case wanted != "" && synchronous == 0:
+		return Finding{check, Failure, "a synchronous standby is demanded (" + wanted + "), and none is " +
+			"connected: a commit waits",
+			"start the standby"}
+	case wanted == "" && all == 0:
+		return Finding{check, Warning, "no standby is connected", "the loss of the database's machine " +
+			"loses the data"}
+	case wanted == "":
+		return Finding{check, Warning, fmt.Sprintf("%d, none of them synchronous", all),
+			"a failover may lose the last commits: set synchronous_standby_names"}
+	}
+	return Finding{check, Fine, fmt.Sprintf("%d of %d are synchronous", synchronous, all), ""}
+}
+
+func (x *examination) connections() Finding {
+	const check = "connections"
+	var most, used int
+	err := x.ask("SELECT current_setting('max_connections')::int, count(*) FROM "+
+		"pg_stat_activity", &most, &used)
+	if err != nil {
+		return unknown(check, err)
+	}
+	own := x.o.Writers + x.o.Readers
+	found := fmt.Sprintf("%d of %d are used; a server uses up to %d", used, most, own)
+	if most < serversExpected*own {
+		return Finding{check, Warning, found, fmt.Sprintf("raise max_connections to "+
+			"%d", serversExpected*own+20)}
+	}
+	return Finding{check, Fine, found, ""}
+}
+
+func (x *examination) timeouts() Finding {
+	const check = "timeouts"
+	var lock, transaction string
+	err := x.ask(`SELECT coalesce(max(reset_val) FILTER (WHERE name = 'lock_timeout'), '0'),
+		coalesce(max(reset_val) FILTER (WHERE name = 'transaction_timeout'), '0') FROM pg_settings`,
+		&lock, &transaction)
+	if err != nil {
+		return unknown(check, err)
+	}
+	if lock != "0" || transaction != "0" {
+		return Finding{check, Warning, fmt.Sprintf("lock_timeout %s ms, transaction_timeout %s "+
+			"ms", lock, transaction),
+			"Mayfly has limits of its own; set these to 0 for its user"}
+	}
+	return Finding{check, Fine, "none that disturbs", ""}
+}
+
+func (x *examination) room() Finding {
+	const check = "size"
+	var size int64
+	if err := x.ask("SELECT pg_database_size(current_database())", &size); err != nil {
+		return unknown(check, err)
+	}
+	return Finding{check, Fine, fmt.Sprintf("the database has %d MB", size>>20), ""}
+}
+
+// tables examines the schema and who uses it.
+func (x *examination) tables() Finding {
+	const check = "schema"
+	var known bool
+	err := under(x.ctx, readLimit, func(own context.Context) (err error) {
+		known, err = version(own, x.c)
+		return err
+	})
+	if err != nil {
+		return Finding{check, Failure, err.Error(), "use the release that has made it"}
+	}
+	if !known {
+		var may bool
+		if err := x.ask("SELECT has_database_privilege(current_database(), "+
+			"'CREATE')", &may); err == nil && !may {
+			return Finding{check, Failure, x.o.Schema + " does not exist, and the user may not create it",
+				"GRANT CREATE ON DATABASE, or create the schema for the user"}
+		}
+		return Finding{check, Fine, x.o.Schema + " does not exist yet: the first start creates it", ""}
+	}
+	var servers int
+	if err := x.ask("SELECT count(*) FROM mayfly_lease WHERE until > now()", &servers); err != nil {
+		return unknown(check, err)
+	}
+	found := fmt.Sprintf("%s has version %d", x.o.Schema, schemaVersion)
+	if servers > 0 {
+		found += "; a server uses it"
+	}
+	return Finding{check, Fine, found, ""}
+}
+
+// Name describes the database of the options in messages, without its password.
+func (o Options) Name() (string, error) {
+	if err := o.defaults(); err != nil {
+		return "", err
+	}
+	config, err := o.config(1)
+	if err != nil {
+		return "", err
+	}
+	c := config.ConnConfig
+	return fmt.Sprintf("postgres://%s:%d/%s, schema %s", c.Host, c.Port, c.Database, o.Schema), nil
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A migration copies all keys of one engine to another one, but for the first record of the catalog. The
+// target has a first record of its own that names the source, so that no host opens the target before all
+// keys are there. Then the source's first record names the target, so that no host opens the source any more,
+// and the target gets the source's first record.
+
+// HeadKey returns the key of the first record of the catalog, which a migration does not copy like the other
+// keys.
+func HeadKey() []byte { return headKey() }
+
+// BeginMigration reserves an engine without data as the target of a migration. source describes the data that
+// will come. It may be called again for the same source. It fails with engine.ErrNotDatabase if the engine
+// has other data.
+func BeginMigration(ctx context.Context, target engine.Engine, source string) error {
+	_, err := target.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
+		h, _, err := readHead(t)
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
+		case err != nil:
+			return err
+		case h.Incoming == source:
+			return nil
+		case h.Incoming != "":
+			return fmt.Errorf("%w: a migration from %s has begun there", engine.ErrNotDatabase, h.Incoming)
+		default:
+			return fmt.Errorf("%w: a store", engine.ErrNotDatabase)
+		}
+		return SetRecord(t, headKey(), head{Format: formatVersion, Incoming: source})
+	})
+	return err
+}
+
+// CheckSource returns an error if the data of an engine cannot be migrated to a target: there are none
+// (engine.ErrNotFound), they have another format, have not all arrived, or have been moved elsewhere.
+func CheckSource(ctx context.Context, source engine.Engine, target string) error {
+	return source.View(ctx, func(r engine.Reader) error {
+		h, _, err := readHead(r)
+		if err != nil {
+			return err
+		}
+		if h.Moved == target {
+			h.Moved = ""
+		}
+		return h.readable()
+	})
+}
+
+// EndMigration ends a migration for which all other keys are in the target. From its first step on no host
+// opens the source; from its second step on a host opens the target. It may be called again after a failure.
+func EndMigration(ctx context.Context, source, target engine.Engine, name string) error {
+	var h head
+	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) (err error) {
+		if h, _, err = readHead(t); err != nil {
+			return err
+		}
+		moved := h
+		moved.Moved = name
+		return SetRecord(t, headKey(), moved)
+	})
+	if err != nil {
+		return err
+	}
+	h.Moved = ""
+	_, err = target.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
+		return SetRecord(t, headKey(), h)
+	})
+	return err
+}
+
+// Reopen lets hosts open data again that have been moved. What has been written at the other place since is
+// not in them.
+func Reopen(ctx context.Context, source engine.Engine) error {
+	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
+		h, _, err := readHead(t)
+		if err != nil {
+			return err
+		}
+		h.Moved = ""
+		return SetRecord(t, headKey(), h)
+	})
+	return err
+}

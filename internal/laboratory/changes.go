@@ -1,0 +1,147 @@
+package laboratory
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// changePace is the shortest interval between two lots of events of a stream of changes, in real time.
+const changePace = 200 * time.Millisecond
+
+const changesText = `For as long as the client listens, each with the data {}: "ready" when everything that ` +
+	`changes from then on has its event; "catalog" when databases, containers or their settings may have ` +
+	`changed; "items" when documents of the container may have; "messages" when queues, topics, ` +
+	`subscriptions or their messages may have. Several changes have one event, at most each 200 ` +
+	`milliseconds. A line that begins with a colon says each 15 seconds that the server is there.`
+
+type changesRequest struct {
+	Container string `query:"container" description:"A container to follow: database/id."`
+	Patience
+	_ struct{} `takes:"changes take %"`
+}
+
+// changeWatch waits for changes of what a stream follows.
+type changeWatch struct {
+	l              *Laboratory
+	database, coll string // of the container that is followed; "": none
+
+	catalog, items, messages <-chan struct{}
+}
+
+// streamChanges sends server-sent events until the client disconnects or the server shuts down. An event has
+// no content: it says that something is worth reading again.
+func (l *Laboratory) streamChanges(ec echo.Context, in *changesRequest) error {
+	w := changeWatch{l: l}
+	if in.Container != "" {
+		var both bool
+		if w.database, w.coll, both = strings.Cut(in.Container, "/"); !both {
+			return route.BadRequest("'container' must be a database and a container: database/id.")
+		}
+	}
+	ctx := ec.Request().Context()
+	w.arm()
+	out := l.newEventWriter(ec, in.limits)
+	out.change("ready")
+	for out.flush() {
+		tick, stop := l.opt.Wall.After(heartbeat)
+		names, err := w.next(ctx, tick)
+		stop()
+		if err != nil {
+			return nil
+		}
+		for _, name := range names {
+			out.change(name)
+		}
+		if names == nil {
+			out.b = append(out.b, ": nothing new\n\n"...)
+		}
+		if !out.flush() || !l.pause(ctx, changePace) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// arm takes the channels of the changes that are still to come.
+func (w *changeWatch) arm() {
+	if w.catalog == nil {
+		w.catalog = w.l.db.CatalogChanged()
+		w.items = nil // the container may be another one
+	}
+	if c := w.container(); w.items == nil && c != nil {
+		w.items = c.Changed()
+	}
+	if q := w.l.opt.Queues; w.messages == nil && q != nil {
+		w.messages = q.Changed()
+	}
+}
+
+// container returns the container that is followed, or nil if there is none.
+func (w *changeWatch) container() *store.Container {
+	if w.database == "" {
+		return nil
+	}
+	d, err := w.l.db.Database(w.database)
+	if err != nil {
+		return nil
+	}
+	c, err := d.Container(w.coll)
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// next waits for a change and returns the names of the events of all changes so far, or nil if tick fired.
+// An error ends the stream. The channels are taken again before the events are sent, so that a client that
+// reads on an event misses nothing.
+func (w *changeWatch) next(ctx context.Context, tick <-chan time.Time) (names []string, err error) {
+	select {
+	case <-w.catalog:
+	case <-w.items:
+	case <-w.messages:
+	case <-tick:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-w.l.opt.Draining:
+		return nil, context.Canceled
+	}
+	for _, one := range []struct {
+		name string
+		on   *<-chan struct{}
+	}{{"catalog", &w.catalog}, {"items", &w.items}, {"messages", &w.messages}} {
+		select {
+		case <-*one.on:
+			names = append(names, one.name)
+			*one.on = nil
+		default:
+		}
+	}
+	w.arm()
+	return names, nil
+}
+
+// pause waits. It returns false if ctx ends or the server shuts down meanwhile.
+func (l *Laboratory) pause(ctx context.Context, d time.Duration) bool {
+	over, stop := l.opt.Wall.After(d)
+	defer stop()
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+	case <-l.opt.Draining:
+	}
+	return false
+}
+
+// change writes an event without content.
+func (w *eventWriter) change(name string) {
+	w.b = append(append(append(w.b, "event: "...), name...), "\ndata: {}\n\n"...)
+}

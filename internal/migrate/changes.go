@@ -1,0 +1,93 @@
+package migrate
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+)
+
+// manyNoted is how many changed keys are noted before they are copied again in the middle of a pass.
+const manyNoted = 100_000
+
+// changes are the keys that the source has changed below the place that the pass has reached. The keys above
+// it are going to be read anyway.
+type changes struct {
+	mu     sync.Mutex
+	reach  []byte // every key below reach has been read
+	open   bool   // a chunk is being read, which may have any keys above reach
+	whole  bool   // a pass has read all keys
+	keys   map[string]struct{}
+	ranges []engine.Range
+}
+
+// add notes a change. It is called by the source's transactions.
+func (c *changes) add(r engine.Range, single bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.open && !c.whole && bytes.Compare(r.Start, c.reach) >= 0 {
+		return
+	}
+	if !single {
+		c.ranges = append(c.ranges, engine.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)})
+		return
+	}
+	if bytes.Equal(r.Start, host.HeadKey()) {
+		return // EndMigration writes it
+	}
+	if c.keys == nil {
+		c.keys = map[string]struct{}{}
+	}
+	c.keys[string(r.Start)] = struct{}{}
+}
+
+// reading is called before a chunk is read.
+func (c *changes) reading() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = true
+}
+
+// read is called when a chunk has been read; end is its end, nil if it was the last one.
+func (c *changes) read(end []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if bytes.Compare(end, c.reach) > 0 {
+		c.reach = end
+	}
+	c.open, c.whole = false, c.whole || end == nil
+}
+
+// take removes and returns what is noted, the keys in order.
+func (c *changes) take() (keys [][]byte, ranges []engine.Range) {
+	c.mu.Lock()
+	taken := c.keys
+	c.keys, ranges, c.ranges = nil, c.ranges, nil
+	c.mu.Unlock()
+	for k := range taken {
+		keys = append(keys, []byte(k))
+	}
+	slices.SortFunc(keys, bytes.Compare)
+	return keys, ranges
+}
+
+// putBack notes changes again that were taken.
+func (c *changes) putBack(keys [][]byte, ranges []engine.Range) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys == nil {
+		c.keys = map[string]struct{}{}
+	}
+	for _, k := range keys {
+		c.keys[string(k)] = struct{}{}
+	}
+	c.ranges = append(c.ranges, ranges...)
+}
+
+func (c *changes) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.keys) + len(c.ranges)
+}

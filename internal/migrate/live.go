@@ -1,0 +1,142 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	followEvery = time.Second // between two CatchUps when everything has been copied once
+	retryAfter  = 5 * time.Second
+	reportEvery = 10 * time.Second
+	// finishTime limits what Close does for the migration. It is less than a server has for its whole Close.
+	finishTime  = 9 * time.Second
+	finishTries = 3 // without progress
+)
+
+// Live is the engine of a folder that is migrated while a server uses it. It owns the target as well.
+type Live struct {
+	*pebble.Engine
+	m         *Migration
+	target    engine.Engine
+	name      string
+	clock     ttl.Clock
+	log       *slog.Logger
+	cancel    context.CancelFunc
+	ended     chan struct{}
+	following atomic.Bool
+}
+
+// Serve starts the migration of a folder that a server is going to use. The options' Source, Watched and
+// Report are set by Serve. If it fails, source and target are still the caller's.
+func Serve(ctx context.Context, source *pebble.Engine, o Options, clock ttl.Clock, log *slog.Logger) (*Live,
+	error) {
+	l := &Live{Engine: source, target: o.Target, name: o.TargetName, clock: clock, log: log,
+		ended: make(chan struct{})}
+	o.Source, o.Watched, o.Report = source, true, l.report()
+	var err error
+	if l.m, err = Start(ctx, o); err != nil {
+		return nil, err
+	}
+	var running context.Context
+	running, l.cancel = context.WithCancel(context.Background())
+	go l.run(running)
+	return l, nil
+}
+
+// Following reports whether everything has been copied once. From then on Close can finish the migration.
+func (l *Live) Following() bool { return l.following.Load() }
+
+// report returns a Report that logs a line now and then.
+func (l *Live) report() func(Progress) {
+	last := l.clock.Now()
+	return func(p Progress) {
+		now := l.clock.Now()
+		if now.Sub(last) < reportEvery {
+			return
+		}
+		last = now
+		l.log.Info("migrating", "pass", p.Pass, "percent", percent(l.Engine, p.At), "keys", p.Keys, "to", l.name)
+	}
+}
+
+// run copies, and then follows what the source writes, until ctx ends.
+func (l *Live) run(ctx context.Context) {
+	defer close(l.ended)
+	for ctx.Err() == nil {
+		if err := l.step(ctx); err != nil && ctx.Err() == nil {
+			l.log.Warn("the migration is interrupted and will be tried again", "error", err)
+			l.wait(ctx, retryAfter)
+		} else {
+			l.wait(ctx, followEvery)
+		}
+	}
+}
+
+// step copies everything, or what has changed since.
+func (l *Live) step(ctx context.Context) error {
+	if l.following.Load() {
+		_, err := l.m.CatchUp(ctx)
+		return err
+	}
+	if err := l.m.Copy(ctx); err != nil {
+		return err
+	}
+	l.following.Store(true)
+	l.log.Info("everything is copied, and what is written is copied each second; stop the server to change "+
+		"over",
+		"to", l.name)
+	return nil
+}
+
+// Close finishes the migration if everything has been copied once, and closes source and target. A failure
+// of the migration leaves the folder as the place of the data. All transactions must have ended.
+func (l *Live) Close() error {
+	following := l.following.Load()
+	l.cancel()
+	<-l.ended
+	ctx, cancel := context.WithTimeout(context.Background(), finishTime)
+	defer cancel()
+	err := errUnfinished
+	for tries := 0; following && err != nil && tries < finishTries && ctx.Err() == nil; tries++ {
+		left := l.m.noted.size()
+		if err = l.m.Finish(ctx); l.m.noted.size() < left {
+			tries = 0
+		}
+	}
+	if err == nil {
+		l.log.Info("migrated: the folder is not opened any more; start the server with "+
+			"--engine", "to", l.name)
+	} else {
+		l.log.Warn("not migrated: the data are still in the folder; the next start continues", "error", err)
+	}
+	l.m.Stop()
+	return errors.Join(l.Engine.Close(), l.target.Close())
+}
+
+var errUnfinished = errors.New("the server was stopped before everything was copied")
+
+// Restore implements engine.Snapshotter. It is refused, since the migration would copy nothing of what it
+// restores.
+func (l *Live) Restore(context.Context, string, func(engine.Engine) error) (engine.Engine, error) {
+	return nil, fmt.Errorf("%w: a migration is under way", host.ErrNoSnapshots)
+}
+
+// wait returns when d has passed or ctx ends.
+func (l *Live) wait(ctx context.Context, d time.Duration) {
+	passed, stop := l.clock.After(d)
+	defer stop()
+	select {
+	case <-passed:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,266 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+)
+
+// Limits of a chunk. It is one transaction of the target.
+const (
+	chunkKeys  = 2000
+	chunkBytes = 1 << 20
+)
+
+// workers is how many chunks are written at a time.
+const workers = 4
+
+// maxPasses is how many passes Copy makes until one finds no difference.
+const maxPasses = 3
+
+// ErrDiffers is returned by Copy if source and target still differ after several passes although nobody
+// writes to them.
+var ErrDiffers = errors.New("migrate: source and target differ")
+
+// Watcher is a source that may be in use during the migration.
+type Watcher interface {
+	// Watch calls fn with each changed key (single) or range, after the change is visible.
+	Watch(fn func(r engine.Range, single bool)) (stop func())
+}
+
+// Options describe a migration.
+type Options struct {
+	// Source and Target are the engines; the migration does not close them.
+	Source, Target engine.Engine
+	// SourceName and TargetName describe the engines in messages, without passwords.
+	SourceName, TargetName string
+	// Watched reports that the source may be in use. It must be a Watcher then.
+	Watched bool
+	// Report is called after each round of chunks; nil: it is not. Calls do not overlap.
+	Report func(Progress)
+}
+
+// Progress says how far a pass has come.
+type Progress struct {
+	Pass    int    // from 1 on
+	Keys    uint64 // keys of the source that this pass has read
+	Bytes   uint64 // of these keys and their values
+	Written uint64 // keys that this pass has set or deleted in the target
+	At      []byte // every key of the source below At has been read
+}
+
+// Percent estimates how much of the source a pass has read, -1 if the engine cannot estimate it.
+func (o Options) Percent(p Progress) int { return percent(o.Source, p.At) }
+
+func percent(source engine.Engine, at []byte) int {
+	sized, ok := source.(interface {
+		DiskUsage(engine.Range) (uint64, error)
+	})
+	if !ok {
+		return -1
+	}
+	whole, err := sized.DiskUsage(engine.Range{})
+	done, err2 := sized.DiskUsage(engine.Range{End: at})
+	if err != nil || err2 != nil || whole == 0 {
+		return -1
+	}
+	return int(100 * done / whole)
+}
+
+// Migration is a migration under way. Its methods must not be called at the same time; the source may be
+// written to at the same time.
+type Migration struct {
+	o       Options
+	noted   changes
+	at      Progress // of the pass that is under way; its At is nil when the pass has ended
+	stop    func()   // of Watch
+	scopes  [][]byte
+	written atomic.Uint64 // by all passes and CatchUps
+}
+
+// Start reserves the target and, with Watched, begins to watch the source. A migration that was interrupted
+// is started again in the same way.
+func Start(ctx context.Context, o Options) (*Migration, error) {
+	if err := host.CheckSource(ctx, o.Source, o.TargetName); err != nil {
+		return nil, err
+	}
+	if err := host.BeginMigration(ctx, o.Target, o.SourceName); err != nil {
+		return nil, err
+	}
+	m := &Migration{o: o, stop: func() {}}
+	for i := range workers {
+		m.scopes = append(m.scopes, []byte{0xFF, 'm', byte(i)}) // holds no keys; it orders transactions
+	}
+	if o.Watched {
+		w, ok := o.Source.(Watcher)
+		if !ok {
+			return nil, errors.New("migrate: the source cannot be watched")
+		}
+		m.stop = w.Watch(m.noted.add)
+	}
+	return m, nil
+}
+
+// Stop ends the watching of the source.
+func (m *Migration) Stop() { m.stop() }
+
+// Written returns how many keys of the target have been set or deleted.
+func (m *Migration) Written() uint64 { return m.written.Load() }
+
+// Copy makes passes until one finds no difference. If the source is in use, the changes that it makes
+// meanwhile are no reason for another pass, since they are noted. After an error it may be called again, and
+// continues.
+func (m *Migration) Copy(ctx context.Context) error {
+	for {
+		err := m.pass(ctx)
+		switch {
+		case err != nil:
+			return err
+		case m.at.Written == 0, m.o.Watched && m.at.Pass > 1:
+			return nil
+		case m.at.Pass == maxPasses:
+			return fmt.Errorf("%w: pass %d has found %d keys", ErrDiffers, m.at.Pass, m.at.Written)
+		}
+	}
+}
+
+// Compare returns how many keys differ, and stops after most of them. It writes nothing. The first record of
+// the catalog is not compared.
+func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ uint64, err error) {
+	m := &Migration{o: o}
+	for from, more := []byte{}, true; more && differ < most; {
+		var c *chunk
+		if c, err = m.read(ctx, from); err != nil {
+			return p, differ, err
+		}
+		if err = m.compare(ctx, c, equivalent); err != nil {
+			return p, differ, err
+		}
+		p.count(c)
+		differ += uint64(c.differences())
+		if from, more = c.end, c.end != nil; o.Report != nil {
+			o.Report(p)
+		}
+	}
+	return p, differ, nil
+}
+
+func (p *Progress) count(c *chunk) {
+	p.Keys += uint64(len(c.rows))
+	p.Bytes += uint64(c.bytes)
+	p.At = c.end
+}
+
+// pass compares all keys once and writes what differs. If the last pass was interrupted, it continues there.
+func (m *Migration) pass(ctx context.Context) error {
+	if m.at.At == nil {
+		m.at = Progress{Pass: m.at.Pass + 1, At: []byte{}}
+	}
+	for {
+		if m.noted.size() > manyNoted {
+			if _, err := m.CatchUp(ctx); err != nil {
+				return err
+			}
+		}
+		round, err := m.readRound(ctx, m.at.At)
+		if err != nil {
+			return err
+		}
+		written, err := m.writeRound(ctx, round)
+		if err != nil {
+			return err
+		}
+		m.at.Written += written
+		for _, c := range round {
+			m.at.count(c)
+		}
+		if m.o.Report != nil {
+			m.o.Report(m.at)
+		}
+		if m.at.At == nil {
+			return nil
+		}
+	}
+}
+
+// readRound reads the next chunks.
+func (m *Migration) readRound(ctx context.Context, from []byte) (round []*chunk, err error) {
+	for range workers {
+		m.noted.reading()
+		c, err := m.read(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		m.noted.read(c.end)
+		if round = append(round, c); c.end == nil {
+			break
+		}
+		from = c.end
+	}
+	return round, nil
+}
+
+// CatchUp copies the keys that the source has changed since they were copied, and returns their number. The
+// changes that are made while it runs are left for the next call.
+func (m *Migration) CatchUp(ctx context.Context) (copied int, err error) {
+	keys, ranges := m.noted.take()
+	defer func() { m.noted.putBack(keys, ranges) }() // what is left after an error
+	for len(ranges) > 0 {
+		if err := m.copyRange(ctx, ranges[0]); err != nil {
+			return copied, err
+		}
+		ranges = ranges[1:]
+	}
+	for len(keys) > 0 {
+		n := min(len(keys), chunkKeys/4)
+		if err := m.copyKeys(ctx, keys[:n]); err != nil {
+			return copied, err
+		}
+		copied += n
+		keys = keys[n:]
+	}
+	return copied, nil
+}
+
+// copyRange compares a range and writes the differences.
+func (m *Migration) copyRange(ctx context.Context, r engine.Range) error {
+	for from := r.Start; ; {
+		c, err := m.read(ctx, from)
+		if err != nil {
+			return err
+		}
+		if c.end == nil || bytes.Compare(c.end, r.End) > 0 {
+			c.end = r.End
+			for n := len(c.rows); n > 0 && bytes.Compare(c.rows[n-1].key, r.End) >= 0; n-- {
+				c.rows = c.rows[:n-1]
+			}
+		}
+		if _, err := m.writeRound(ctx, []*chunk{c}); err != nil {
+			return err
+		}
+		if bytes.Compare(c.end, r.End) >= 0 {
+			return nil
+		}
+		from = c.end
+	}
+}
+
+// Finish copies the last changes and changes over to the target. Nobody may write to the source any more.
+func (m *Migration) Finish(ctx context.Context) error {
+	for {
+		n, err := m.CatchUp(ctx)
+		if err != nil {
+			return err
+		}
+		if n == 0 && m.noted.size() == 0 {
+			break
+		}
+	}
+	m.stop()
+	return host.EndMigration(ctx, m.o.Source, m.o.Target, m.o.TargetName)
+}

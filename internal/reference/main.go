@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// subject is a package with a page.
+type subject struct {
+	dir  string // from the module's root
+	page string // file name in docs/reference
+}
+
+// subjects lists the packages that programs import.
+var subjects = []subject{
+	{dir: ".", page: "mayfly.md"},
+	{dir: "mayflytest", page: "mayflytest.md"},
+}
+
+func main() {
+	for _, s := range subjects {
+		if err := write(".", s); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+func write(root string, s subject) error {
+	text, err := page(root, s)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(root, "docs", "reference", s.page)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // pages are public
+		return err
+	}
+	return os.WriteFile(name, text, 0o644) //nolint:gosec // pages are public
+}

@@ -1,0 +1,64 @@
+package queue
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/trips"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestTripsOfLocks counts the round trips to a shared engine.
+func TestTripsOfLocks(t *testing.T) {
+	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := trips.Over(e)
+	w := &world{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
+	w.h, err = host.Open(w.ctx, sharedDoor{counted, counted},
+		host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true}, w.q.Tenant())
+	w.must(err)
+	defer func() { w.must(w.h.Close()) }()
+	w.queue("q")
+	w.queue("s", sessions)
+	for range 1000 {
+		w.send("q", msg("A"))
+		w.send("s", msg("A", of("1")))
+	}
+	m, err := w.q.dataset()
+	w.must(err)
+	m.watcher.stop()
+	plain, bySession := w.receiver(address("q"), ReceiverOptions{}), w.receiver(address("s"), session("1"))
+	var d []Delivery
+	for _, c := range []struct {
+		name, want string
+		do         func()
+	}{
+		{"send", "1 begin, 1 commit", func() { w.send("q", msg("A")) }},
+		{"receive", "2 get, 1 scan, 1 begin, 1 commit", func() {
+			d, err = plain.TryReceive(w.ctx, 100)
+			w.must(err)
+		}},
+		{"renew", "1 begin, 1 commit", func() {
+			_, err := w.q.RenewLocks(w.ctx, address("q"), tokensOf(d))
+			w.must(err)
+		}},
+		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
+		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
+		{"receive in a session", "3 get, 2 scan, 1 begin, 1 commit", func() {
+			d, err = bySession.TryReceive(w.ctx, 100)
+			w.must(err)
+		}},
+		{"complete in a session", "1 get, 1 begin, 1 commit", func() { w.settle("s", d[0], Settlement{}) }},
+		{"release a session", "2 get, 4 scan, 2 begin, 2 commit", func() { bySession.Close() }},
+	} {
+		counted.Take()
+		c.do()
+		if got := counted.Take().String(); got != c.want {
+			t.Errorf("%s takes %s, not %s", c.name, got, c.want)
+		}
+	}
+}

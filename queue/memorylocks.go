@@ -1,0 +1,267 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// memoryLocks keeps the locks of a store in memory, as claims. It implements messageLocks and lockTable.
+type memoryLocks struct{ *messageStore }
+
+func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error) {
+	claims, err := r.claimNext(ctx, look)
+	if err != nil || len(claims) == 0 {
+		return received{}, err
+	}
+	list, need, err := r.receive(ctx, claims, max, paid)
+	return received{list: list, need: need, more: true}, err
+}
+
+func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how numbered) ([]Delivery, error) {
+	claims, err := s.claimAll(numbers, &how)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.readNumbers(ctx, claims, &how)
+	if err != nil {
+		return nil, err
+	}
+	return s.handOut(ctx, list, how.mode)
+}
+
+// claimAll claims messages, all or none. The claims belong to how.holder, if it is a receiver of this store.
+func (s memoryLocks) claimAll(numbers []int64, how *numbered) (list []*claim, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seq := range numbers {
+		c := s.claim(seq, s.ownReceiver(how.holder))
+		if c == nil {
+			for _, c := range list {
+				s.unclaim(c)
+			}
+			return nil, s.messageNotFound(seq)
+		}
+		c.deferred = how.state == layout.Deferred
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// readNumbers reads the messages of claims, all or none.
+func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numbered) ([]stored, error) {
+	l := claimReader{s: s.messageStore, now: s.now(), state: how.state, all: how.state == layout.Deferred,
+		max: len(claims)}
+	list, err := l.read(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	expired := l.expired
+	if err = s.refusesNumbers(list, append(l.missing, expired...), how, l.now); err == nil {
+		return list, nil
+	}
+	s.unclaimAll(list)
+	if perr := s.purgeMet(ctx, expired); perr != nil {
+		return nil, perr
+	}
+	return nil, err
+}
+
+func (s memoryLocks) settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
+	c, err := s.beginSettle(token)
+	if err != nil {
+		return err
+	}
+	if tx != nil {
+		if err := tx.add(1, 0, &settleStep{s: s, claim: c, how: *st}); err != nil {
+			s.endSettle(c, back, err)
+			return err
+		}
+		return nil
+	}
+	var what after
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+		what, err = w.settle(s.messageStore, c.seq, st)
+		return err
+	})
+	s.endSettle(c, what, err)
+	return err
+}
+
+// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile.
+func (s memoryLocks) beginSettle(token message.UUID) (*claim, error) {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.held(token, now)
+	if c == nil {
+		return nil, s.lockLost()
+	}
+	c.busy = true
+	return c, nil
+}
+
+// endSettle ends the lock. If the settlement has failed, the holder keeps the lock.
+func (s memoryLocks) endSettle(c *claim, what after, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.busy = false
+	lost := c.session != nil && c.session.lost
+	switch {
+	case err == nil && what == back:
+		s.unclaim(c)
+	case err == nil:
+		s.forget(c)
+	case s.ended != nil || lost || c.stale:
+		s.unclaim(c)
+	case c.session == nil:
+		s.rearm(&c.deadline, c.deadline.until)
+	}
+}
+
+// settleStep settles a message. The transaction keeps its lock busy until the end.
+type settleStep struct {
+	s     memoryLocks
+	claim *claim
+	how   Settlement
+	what  after
+}
+
+func (s *settleStep) entities() []*entityState { return []*entityState{s.s.e} }
+
+func (s *settleStep) apply(w *work) (err error) {
+	s.what, err = w.settle(s.s.messageStore, s.claim.seq, &s.how)
+	return err
+}
+
+func (s *settleStep) end(err error) {
+	if err != nil {
+		s.what = back
+	}
+	s.s.endSettle(s.claim, s.what, err)
+}
+
+func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {
+	now := s.now()
+	at := saturate(now, millis(s.e.properties.Load().LockDuration))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, token := range tokens {
+		if s.held(token, now) == nil {
+			return until, s.lockLost()
+		}
+	}
+	for _, token := range tokens {
+		s.rearm(&s.tokens[token].deadline, at)
+	}
+	return moment(at), nil
+}
+
+func (s memoryLocks) find(_ context.Context, token message.UUID) (seq int64, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.held(token, s.now())
+	if c == nil {
+		return 0, false, nil
+	}
+	return c.seq, true, nil
+}
+
+func (s memoryLocks) lockSession(_ context.Context, r *Receiver, id string) (bool, error) {
+	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[id] != nil || s.ended != nil {
+		return false, nil
+	}
+	s.holdSession(r, id, until)
+	return true, nil
+}
+
+func (s memoryLocks) renewSession(_ context.Context, r *Receiver) (until int64, err error) {
+	now := s.now()
+	at := saturate(now, millis(s.e.properties.Load().LockDuration))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.lock.lost || r.lock.until <= now {
+		return 0, s.sessionLost()
+	}
+	s.rearm(&r.lock.deadline, at)
+	return at, nil
+}
+
+func (s memoryLocks) release(r *Receiver) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.lock != nil {
+		if !r.lock.lost {
+			s.endSession(r.lock)
+		}
+		return
+	}
+	for _, c := range r.held {
+		if !c.busy {
+			s.unclaim(c)
+		}
+	}
+}
+
+func (s memoryLocks) advance(ctx context.Context) (more bool, err error) {
+	if more, err = s.endLocks(ctx); err != nil {
+		return more, err
+	}
+	s.mu.Lock()
+	due := s.ended == nil && s.activates <= s.now()
+	s.mu.Unlock()
+	if due {
+		err = s.activate(ctx)
+	}
+	return more, err
+}
+
+func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (lockState, error) {
+	found := lockState{sessions: make(map[string]layout.Lock), messages: make(map[int64]int64)}
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range sessions {
+		if l := s.sessions[id]; l != nil && !l.lost {
+			found.sessions[id] = layout.Lock{Until: l.until, Holder: l.holder.o.Name}
+		}
+	}
+	for _, seq := range messages {
+		if c := s.claims[seq]; c != nil && c.locked && c.lapses() > now {
+			found.messages[seq] = c.lapses()
+		}
+	}
+	return found, nil
+}
+
+// ownReceiver returns r, or nil if it receives from another store.
+func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
+	if r == nil || r.s != s {
+		return nil
+	}
+	return r
+}
+
+// refusesNumbers fails with CodeMessageNotFound if messages that are to be received by their numbers are
+// missing, expired or of another session.
+func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numbered, now int64) error {
+	if len(missing) > 0 {
+		return s.messageNotFound(missing[len(missing)-1].seq)
+	}
+	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == entity.Main
+	def := millis(s.e.properties.Load().DefaultTTL)
+	for i := range list {
+		h := &list[i].Header
+		if refuses && h.Deadline(def) <= now || s.bySession() && h.Session != how.holder.lock.id {
+			return s.messageNotFound(list[i].seq)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/rule"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// sharedDoor is one server's door to an engine that several servers share.
+type sharedDoor struct {
+	engine.Engine
+	engine.Getter
+}
+
+func (sharedDoor) Shared() bool { return true }
+
+// newServers returns two servers over one engine, with one clock.
+func newServers(t *testing.T, o Options) (a, b *world) {
+	t.Helper()
+	disk := crashdisk.New()
+	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: disk, Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := doors.Share(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := ttl.NewManual(start)
+	server := func() *world {
+		w := &world{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
+		door := shared.Door()
+		w.h, err = host.Open(w.ctx, sharedDoor{door, door.(engine.Getter)},
+			host.Options{Clock: ttl.NewVirtual(base), ManualReaper: true}, w.q.Tenant())
+		w.must(err)
+		t.Cleanup(func() { w.must(w.h.Close()) })
+		return w
+	}
+	a, b = server(), server()
+	t.Cleanup(b.check)
+	return a, b
+}
+
+// pass moves the clock of all servers.
+func (w *world) pass(d time.Duration) { w.base.Advance(d) }
+
+// TestServers: what one server does to messages and entities holds for the next operation of another.
+func TestServers(t *testing.T) {
+	q, s := entity.Address{Entity: "q"}, time.Second
+	for name, play := range map[string]func(a, b *world){
+		"an entity is found at once": func(a, b *world) {
+			a.queue("q")
+			b.send("q", msg("A"))
+			a.expect("q", "A")
+			b.expect("q", "")
+			b.remove("q")
+			a.fails(a.q.Send(a.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityNotFound)
+		},
+		"a message has one holder": func(a, b *world) {
+			a.queue("q")
+			a.send("q", msg("A"), msg("B"), msg("C"))
+			r := a.receiver(q, ReceiverOptions{})
+			list, err := r.TryReceive(a.ctx, 2)
+			a.must(err)
+			if texts(list) != "A B" {
+				a.t.Fatal(texts(list))
+			}
+			b.expect("q", "C")
+			a.expect("q", "")
+		},
+		"the other server settles": func(a, b *world) {
+			a.queue("q")
+			a.send("q", msg("A"), msg("B"), msg("C"), msg("D"))
+			d := a.expect("q", "A B C D")
+			b.settle("q", d[0], Settlement{Outcome: Complete})
+			a.loses("q", d[0], Settlement{Outcome: Complete})
+			b.settle("q", d[1], Settlement{Outcome: Abandon})
+			a.loses("q", d[1], Settlement{Outcome: Complete})
+			b.settle("q", d[2], Settlement{Outcome: Defer})
+			b.settle("q", d[3], Settlement{Outcome: DeadLetter})
+			a.dead("q", "D:<nil>")
+			e := a.expect("q", "B+1")
+			got, err := a.q.ReceiveDeferred(a.ctx, q, []int64{d[2].Broker.SequenceNumber}, PeekLock, nil)
+			a.must(err)
+			_, err = b.q.ReceiveDeferred(a.ctx, q, []int64{d[2].Broker.SequenceNumber}, PeekLock, nil)
+			b.fails(err, entity.CodeMessageNotFound)
+			b.settle("q", got[0], Settlement{})
+			b.settle("q", e[0], Settlement{})
+			a.shows("q", "")
+		},
+		"a lock lapses and is renewed elsewhere": func(a, b *world) {
+			a.queue("q", lockFor(10*s))
+			a.send("q", msg("A"), msg("B"))
+			d := a.expect("q", "A B")
+			b.pass(6 * s)
+			_, err := b.q.RenewLocks(b.ctx, q, []message.UUID{d[1].Token})
+			b.must(err)
+			b.pass(4 * s)
+			b.expect("q", "A+1")
+			a.loses("q", d[0], Settlement{})
+			a.settle("q", d[1], Settlement{})
+		},
+		"a server is killed": func(a, b *world) {
+			a.queue("q", lockFor(10*s))
+			a.send("q", msg("A"), msg("B"))
+			a.expect("q", "A B")
+			a.must(a.h.Close()) // it ends no locks
+			b.expect("q", "")
+			b.pass(10 * s)
+			b.expect("q", "A+1 B+1")
+		},
+		"sessions": func(a, b *world) {
+			a.queue("q", sessions, lockFor(10*s))
+			a.send("q", msg("A", of("1")), msg("B", of("1")), msg("C", of("2")))
+			r := a.receiver(q, session("1"))
+			_, err := b.q.OpenReceiver(b.ctx, q, session("1"))
+			b.fails(err, entity.CodeSessionCannotBeLocked)
+			other := b.receiver(q, nextSession())
+			if id, _, ok := other.Session(); id != "2" || !ok {
+				b.t.Fatal(id, ok)
+			}
+			list, err := r.TryReceive(a.ctx, 1)
+			a.must(err)
+			a.must(r.SetSessionState(a.ctx, []byte("x"), nil))
+			b.pass(10 * s) // both locks lapse
+			<-r.Ended()
+			next := b.receiver(q, session("1"))
+			state, err := next.SessionState(b.ctx)
+			b.must(err)
+			got, err := next.TryReceive(b.ctx, 9)
+			b.must(err)
+			if texts(got) != "A+1 B" || string(state) != "x" {
+				b.t.Fatal(texts(got), state)
+			}
+			a.fails(a.q.Settle(a.ctx, q, list[0].Token, Settlement{}, nil), entity.CodeSessionLockLost)
+			a.must(a.q.Settle(a.ctx, q, got[0].Token, Settlement{}, nil))
+			next.Close()
+			last := a.receiver(q, nextSession())
+			got, err = last.TryReceive(a.ctx, 9)
+			a.must(err)
+			if texts(got) != "B" {
+				a.t.Fatal(texts(got))
+			}
+		},
+		"deleted, but for what is locked": func(a, b *world) {
+			a.queue("q")
+			a.send("q", msg("A"), msg("B"))
+			r := a.receiver(q, ReceiverOptions{})
+			_, err := r.TryReceive(a.ctx, 1)
+			a.must(err)
+			b.pass(s)
+			n, err := b.q.DeleteMessages(b.ctx, q, start.Add(s), 1, nil)
+			b.must(err)
+			if n != 1 {
+				b.t.Fatal(n)
+			}
+			b.shows("q", "A")
+		},
+		"described sessions": func(a, b *world) {
+			a.queue("q", sessions)
+			a.send("q", msg("A", of("1")), msg("B", of("1")))
+			r := a.receiver(q, session("1"))
+			_, err := r.TryReceive(a.ctx, 1)
+			a.must(err)
+			list, err := b.q.InspectSessions(b.ctx, q, 0, 9)
+			b.must(err)
+			if len(list) != 1 || list[0].Messages != 2 || !list[0].Locked {
+				b.t.Fatal(list)
+			}
+		},
+		"scheduled": func(a, b *world) {
+			a.queue("q")
+			a.send("q", msg("A", due(s)), msg("B", due(2*s)))
+			b.pass(s)
+			b.expect("q", "A")
+			a.pass(s)
+			a.expect("q", "B")
+			b.expect("q", "")
+		},
+		"forwards": func(a, b *world) {
+			a.queue("to")
+			b.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
+			a.send("q", msg("A"))
+			b.send("q", msg("B"))
+			b.expect("to", "A B")
+			a.update("q")
+			b.send("q", msg("C"))
+			b.expect("q", "C")
+		},
+		"rules": func(a, b *world) {
+			a.create(entity.Topic, "t", standard())
+			a.create(entity.Subscription, "t/Subscriptions/s", standard())
+			b.send("t", msg("A"))
+			f, err := rule.NewCorrelation(rule.Correlation{Label: "x"})
+			a.must(err)
+			_, err = a.q.UpdateRule(a.ctx, "t/Subscriptions/s", entity.Rule{Name: DefaultRule, Filter: f})
+			a.must(err)
+			b.send("t", msg("B"))
+			a.create(entity.Subscription, "t/Subscriptions/other", standard())
+			b.send("t", msg("C"))
+			b.expect("t/Subscriptions/s", "A")
+			b.expect("t/Subscriptions/other", "C")
+			b.remove("t/Subscriptions/other")
+			a.send("t", msg("D", func(m *message.Message) { m.SetText(message.Subject, "x") }))
+			b.expect("t/Subscriptions/s", "D")
+		},
+		"properties": func(a, b *world) {
+			a.queue("q", lockFor(10*s))
+			b.send("q", msg("A"))
+			d := b.expect("q", "A")
+			a.update("q", lockFor(30*s), attempts(1))
+			b.loses("q", d[0], Settlement{})
+			d = b.expect("q", "A")
+			if got := d[0].Broker.LockedUntil; got != start.Add(30*s).UnixMilli() {
+				b.t.Fatal(got)
+			}
+			b.settle("q", d[0], Settlement{Outcome: Abandon})
+			a.dead("q", "A:MaxDeliveryCountExceeded")
+			a.update("q", func(p *entity.Properties) { p.Status = entity.SendDisabled })
+			b.fails(b.q.Send(b.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityDisabled)
+		},
+		"idle": func(a, b *world) {
+			a.queue("q", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
+			a.queue("other", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
+			b.expect("q", "")
+			b.pass(4 * time.Minute)
+			b.expect("q", "")
+			m, err := b.q.dataset()
+			b.must(err)
+			b.must(m.storeUses(b.ctx, m.in.Clock().Millis()))
+			b.pass(2 * time.Minute)
+			m, err = a.q.dataset()
+			a.must(err)
+			a.must(m.idler.delete(a.ctx))
+			a.send("q", msg("A"))
+			_, err = b.q.Get(b.ctx, "other")
+			b.fails(err, entity.CodeEntityNotFound)
+			b.pass(7 * time.Minute)
+			a.must(m.idler.delete(a.ctx))
+			_, err = b.q.Get(b.ctx, "q")
+			b.fails(err, entity.CodeEntityNotFound)
+		},
+		"transactions": func(a, b *world) {
+			a.queue("q", lockFor(10*s))
+			a.send("q", msg("A"), msg("B"))
+			d := b.expect("q", "A B")
+			tx, err := a.q.Begin(a.ctx)
+			a.must(err)
+			a.must(a.q.Settle(a.ctx, q, d[0].Token, Settlement{}, tx))
+			b.loses("q", d[0], Settlement{})
+			a.must(tx.Commit(a.ctx))
+			tx, err = a.q.Begin(a.ctx)
+			a.must(err)
+			a.must(a.q.Settle(a.ctx, q, d[1].Token, Settlement{}, tx))
+			a.must(a.h.Close()) // with the transaction
+			b.pass(10 * s)
+			b.expect("q", "")
+			b.pass(maxTransaction*time.Millisecond - 10*s)
+			b.expect("q", "B+1")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newServers(t, Options{})
+			play(a, b)
+		})
+	}
+}

@@ -1,0 +1,28 @@
+package queue
+
+import (
+	"os"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+)
+
+// storedLocksTested reports whether the tests run with locks in keys, as in an engine that several servers
+// share: MAYFLY_TEST_SHARED=1.
+func storedLocksTested() bool { return os.Getenv("MAYFLY_TEST_SHARED") != "" }
+
+// sharedEngine is an engine in memory that says that other servers have it open.
+type sharedEngine struct{ *pebble.Engine }
+
+func (sharedEngine) Shared() bool { return true }
+
+var _ engine.Shared = sharedEngine{}
+
+// volatile skips a test of locks that are in memory.
+func volatile(t *testing.T) {
+	t.Helper()
+	if storedLocksTested() {
+		t.Skip("locks are in keys")
+	}
+}

@@ -1,0 +1,331 @@
+package queue
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// storedLocks keeps the locks of a store in keys. It implements messageLocks and lockTable. A receive is one
+// transaction, and so is a settlement, on whichever server. What is in memory is only for waking up: the
+// receivers of this server that have sessions, and the time of the next change.
+type storedLocks struct{ *messageStore }
+
+// errDue is returned by a transaction that must not run before due changes of the store have been made.
+var errDue = errors.New("queue: changes of the store are due")
+
+// run runs a transaction on the store, after the changes that are due. The engine reads keys together with
+// the lock of the scope.
+func (s storedLocks) run(ctx context.Context, fn func(w *work, p *part) error, keys ...[]byte) error {
+	keys = append(keys, s.keys.Family(layout.FamilyCounters))
+	for {
+		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+			p, err := w.in(s.messageStore)
+			if err != nil {
+				return err
+			}
+			if p.Next != 0 && p.Next <= w.now {
+				return errDue
+			}
+			if err := s.readable(); err != nil {
+				return err
+			}
+			return fn(w, p)
+		}, keys...)
+		if !errors.Is(err, errDue) {
+			return err
+		}
+		if _, err := s.tick(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error) {
+	var got received
+	var live []stored
+	reader := claimReader{s: s.messageStore, state: layout.Active, max: max, room: r.o.Room, paid: paid}
+	err := s.run(ctx, func(w *work, p *part) error {
+		if r.lock != nil {
+			if err := w.holdsSession(s.messageStore, r.lock); err != nil {
+				return err
+			}
+		}
+		seqs, err := firstReady(w, r.readyPrefix(), look)
+		if err != nil || len(seqs) == 0 {
+			got, live = received{}, nil
+			reader.giveBack()
+			return err
+		}
+		reader.now = w.now
+		if live, err = reader.headers(w, operations(seqs)); err == nil {
+			live, _, err = reader.bodies(w, live)
+		}
+		if err == nil {
+			err = w.purgeSome(s.messageStore, reader.expired)
+		}
+		if err != nil {
+			return err
+		}
+		got = received{need: reader.need, more: len(seqs) == look}
+		got.list, err = w.giveOut(p, live, r.o.Mode, r)
+		return err
+	})
+	if err != nil {
+		reader.giveBack()
+		s.endLost(r, err)
+		return received{}, err
+	}
+	for i := range got.list {
+		if r.o.Room != nil {
+			got.list[i].room, got.list[i].held = r.o.Room, live[i].Size
+			if reader.large {
+				got.list[i].held, got.list[i].large = paid, true
+			}
+		}
+	}
+	s.noteHeld(r, got.list)
+	return got, nil
+}
+
+// operations returns claims that reserve messages for a transaction alone.
+func operations(seqs []int64) []*claim {
+	list := make([]*claim, len(seqs))
+	for i, seq := range seqs {
+		list[i] = &claim{seq: seq}
+	}
+	return list
+}
+
+// purgeSome purges expired messages, maxPurge at most, and none while the reaper is paused.
+func (w *work) purgeSome(s *messageStore, list []*claim) error {
+	if w.m.in.ReaperPaused() {
+		return nil
+	}
+	for _, c := range list[:min(len(list), maxPurge)] {
+		if w.moved >= maxMoved {
+			return nil
+		}
+		if _, err := w.purge(s, c.seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveOut locks messages for a receiver, which may be nil, or deletes them in ReceiveAndDelete mode.
+func (w *work) giveOut(p *part, list []stored, mode Mode, r *Receiver) ([]Delivery, error) {
+	until := saturate(w.now, millis(p.e.properties.Load().LockDuration))
+	out := make([]Delivery, len(list))
+	if err := w.unlinkAll(p, list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		m := &list[i]
+		d, err := p.delivery(m)
+		if err != nil {
+			return nil, err
+		}
+		d.Token = tokenOf(m.seq)
+		if mode == ReceiveAndDelete {
+			err = w.take(p, m.seq, &m.Header)
+		} else {
+			l := layout.Lock{Token: d.Token, Until: until}
+			d.Broker.LockedUntil = until
+			if p.bySession() { // the session's lock covers the message, whose own lock does not end
+				l.Covered, l.Session = true, r.lock.id
+				d.Broker.LockedUntil = message.LastMoment
+			}
+			w.setLock(p, m.seq, &l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = d
+		if mode != ReceiveAndDelete {
+			out[i].Broker.LockToken = &out[i].Token
+		}
+	}
+	return out, nil
+}
+
+// tokenOf returns a new token for a lock of a message: a random number and the message's number.
+func tokenOf(seq int64) message.UUID {
+	t := newToken()
+	binary.BigEndian.PutUint64(t[8:], uint64(seq))
+	return t
+}
+
+func seqOfToken(t message.UUID) int64 { return int64(binary.BigEndian.Uint64(t[8:])) }
+
+func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how numbered) (list []Delivery,
+	err error) {
+	reader := claimReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
+		max: len(numbers)}
+	err = s.run(ctx, func(w *work, p *part) error {
+		if s.bySession() {
+			if err := w.holdsSession(s.messageStore, how.holder.lock); err != nil {
+				return err
+			}
+		}
+		w.bringLocks(p, numbers)
+		reader.now = w.now
+		live, err := reader.headers(w, operations(numbers))
+		if err == nil {
+			err = s.refusesNumbers(live, append(reader.missing, reader.expired...), &how, w.now)
+		}
+		if err == nil {
+			live, _, err = reader.bodies(w, live)
+		}
+		seen := make(map[int64]bool)
+		for i := 0; err == nil && i < len(numbers); i++ {
+			var free bool
+			free, err = w.isFree(s.messageStore, numbers[i])
+			if err == nil && (!free || seen[numbers[i]]) {
+				err = s.messageNotFound(numbers[i])
+			}
+			seen[numbers[i]] = true
+		}
+		if err == nil {
+			list, err = w.giveOut(p, live, how.mode, how.holder)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if how.mode == PeekLock {
+		s.noteHeld(s.ownReceiver(how.holder), list)
+	}
+	return list, nil
+}
+
+// noteHeld records locks that end with a receiver.
+func (s storedLocks) noteHeld(r *Receiver, list []Delivery) {
+	if r == nil || r.o.Mode != PeekLock || !r.dropsLocks() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range list {
+		c := &claim{seq: list[i].Broker.SequenceNumber, token: list[i].Token, locked: true, holder: r}
+		c.deadline = deadline{index: -1, claim: c}
+		if old := r.held[c.seq]; old != nil { // it has ended on another server
+			s.forget(old)
+		}
+		s.tokens[c.token], r.held[c.seq] = c, c
+	}
+}
+
+// forgetHeld removes a lock that has ended from its receiver.
+func (s storedLocks) forgetHeld(token message.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.tokens[token]; c != nil {
+		s.forget(c)
+	}
+}
+
+// ahead returns the keys that a transaction on a locked message reads.
+func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
+	for _, token := range tokens {
+		seq := seqOfToken(token)
+		keys = append(keys, s.keys.Key(layout.FamilyLock, seq), s.keys.Key(layout.FamilyMessage, seq))
+	}
+	return keys
+}
+
+func (s storedLocks) settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
+	if tx != nil {
+		return s.enlist(ctx, token, st, tx)
+	}
+	err := s.run(ctx, func(w *work, p *part) error {
+		seq, l, err := w.heldLock(p, token)
+		if err != nil {
+			return err
+		}
+		return w.settleStored(p, seq, &l, st)
+	}, s.ahead(token)...)
+	if err == nil {
+		s.forgetHeld(token)
+	}
+	return err
+}
+
+func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
+	err = s.run(ctx, func(w *work, p *part) error {
+		at := saturate(w.now, millis(s.e.properties.Load().LockDuration))
+		until = moment(at)
+		for _, token := range tokens {
+			seq, l, err := w.heldLock(p, token)
+			if err != nil {
+				return err
+			}
+			w.dropLock(p, seq, &l)
+			l.Until = at
+			w.setLock(p, seq, &l)
+		}
+		return nil
+	}, s.ahead(tokens...)...)
+	return until, err
+}
+
+func (s storedLocks) find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error) {
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		state, err := s.inspect(r, nil, []int64{seqOfToken(token)})
+		if err != nil {
+			return err
+		}
+		l, there, err := s.lockOf(r, seqOfToken(token))
+		seq = seqOfToken(token)
+		ok = there && l.Token == token && l.Busy <= s.now() && state.messages[seq] > s.now()
+		return err
+	})
+	return seq, ok, wrap(err)
+}
+
+func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (lockState, error) {
+	found := lockState{sessions: make(map[string]layout.Lock), messages: make(map[int64]int64)}
+	var keys [][]byte
+	for _, seq := range messages {
+		keys = append(keys, s.keys.Key(layout.FamilyLock, seq))
+	}
+	covered := make(map[int64]string)
+	err := eachLock(r, keys, func(i int, l layout.Lock) {
+		if found.messages[messages[i]] = l.Until; l.Covered {
+			covered[messages[i]] = l.Session
+			sessions = append(sessions[:len(sessions):len(sessions)], l.Session)
+		}
+	})
+	if err != nil {
+		return found, err
+	}
+	keys = nil
+	for _, id := range sessions {
+		keys = append(keys, s.keys.TextKey(layout.FamilySessionLock, id))
+	}
+	err = eachLock(r, keys, func(i int, l layout.Lock) { found.sessions[sessions[i]] = l })
+	for seq, id := range covered {
+		found.messages[seq] = found.sessions[id].Until
+	}
+	return found, err
+}
+
+// eachLock calls fn with the locks that are stored under keys.
+func eachLock(r engine.Reader, keys [][]byte, fn func(i int, l layout.Lock)) error {
+	return engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
+		if v == nil {
+			return true, nil
+		}
+		l, err := layout.DecodeLock(v)
+		if err == nil {
+			fn(i, l)
+		}
+		return true, err
+	})
+}

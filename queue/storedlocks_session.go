@@ -1,0 +1,174 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error) {
+	l := layout.Lock{Token: newToken(), Holder: r.o.Name}
+	err = s.run(ctx, func(w *work, p *part) error {
+		_, there, err := s.sessionLockOf(w, id)
+		if locked = !there; err != nil || there {
+			return err
+		}
+		l.Until = saturate(w.now, millis(s.e.properties.Load().LockDuration))
+		w.setSessionLock(p, id, &l)
+		return nil
+	}, s.keys.TextKey(layout.FamilySessionLock, id))
+	if err != nil || !locked {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil { // the lock lapses at its time
+		return false, nil
+	}
+	if old := s.sessions[id]; old != nil { // its lock has ended on another server
+		old.holder.end(s.sessionLost())
+		s.endSession(old)
+	}
+	s.holdSession(r, id, l.Until)
+	r.lock.token = l.Token
+	return true, nil
+}
+
+func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64, err error) {
+	err = s.run(ctx, func(w *work, p *part) error {
+		l, ok, err := s.sessionLockOf(w, r.lock.id)
+		if err == nil && (!ok || l.Token != r.lock.token || l.Until <= w.now) {
+			err = s.sessionLost()
+		}
+		if err != nil {
+			return err
+		}
+		w.dropSessionLock(p, r.lock.id, &l)
+		until = saturate(w.now, millis(s.e.properties.Load().LockDuration))
+		l.Until = until
+		w.setSessionLock(p, r.lock.id, &l)
+		return nil
+	}, s.keys.TextKey(layout.FamilySessionLock, r.lock.id))
+	if err != nil {
+		s.endLost(r, err)
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.lock.lost {
+		return 0, s.sessionLost()
+	}
+	s.rearm(&r.lock.deadline, until)
+	return until, nil
+}
+
+// endLost ends a receiver if an operation has found that the lock of its session has ended.
+func (s storedLocks) endLost(r *Receiver, err error) {
+	if r.lock == nil || entity.CodeOf(err) != entity.CodeSessionLockLost {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.end(s.sessionLost())
+	if !r.lock.lost {
+		s.endSession(r.lock)
+	}
+}
+
+// release ends the locks that end with a receiver. If that fails, they lapse at their time.
+func (s storedLocks) release(r *Receiver) {
+	ctx := context.Background() // the end of a receiver is not cancelled; the engine limits its time
+	var tokens []message.UUID
+	s.mu.Lock()
+	held := r.lock
+	for _, c := range r.held {
+		tokens = append(tokens, c.token)
+		s.forget(c)
+	}
+	if held != nil && !held.lost {
+		s.endSession(held)
+	}
+	s.mu.Unlock()
+	var err error
+	if held != nil {
+		err = s.releaseSession(ctx, held)
+	} else if len(tokens) > 0 {
+		err = s.releaseMessages(ctx, tokens)
+	}
+	if err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
+		s.e.m.logger().Warn("the locks of a receiver remain until they "+
+			"lapse", "entity", s.name(), "error", err)
+	}
+}
+
+func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) error {
+	for done := false; !done; {
+		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+			p, err := w.in(s.messageStore)
+			if err != nil {
+				return err
+			}
+			l, ok, err := s.sessionLockOf(w, held.id)
+			if done = true; err != nil || !ok || l.Token != held.token || l.Until <= w.now {
+				return err
+			}
+			done, err = w.endSession(p, held.id, &l, false)
+			return err
+		}, s.keys.TextKey(layout.FamilySessionLock, held.id), s.keys.Family(layout.FamilyCounters))
+		if err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free.wake(1)
+	return nil
+}
+
+func (s storedLocks) releaseMessages(ctx context.Context, tokens []message.UUID) error {
+	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+		p, err := w.in(s.messageStore)
+		if err != nil {
+			return err
+		}
+		for _, token := range tokens {
+			seq := seqOfToken(token)
+			l, ok, err := p.lockOf(w, seq)
+			if err == nil && ok && l.Token == token && l.Busy <= w.now && l.Until > w.now {
+				err = w.unlock(p, seq, &l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, s.ahead(tokens...)...)
+}
+
+func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
+	s.mu.Lock()
+	_, ended := s.popLapsed(s.now()) // the receivers of this server
+	s.mu.Unlock()
+	var c layout.Counters
+	var last int64
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+		c, last, err = w.advance(s.messageStore)
+		return err
+	}, s.keys.Family(layout.FamilyCounters))
+	s.mu.Lock()
+	for _, l := range ended {
+		s.endSession(l)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		s.e.m.timers.arm(s.messageStore, s.now()+retryTimer)
+		return false, err
+	}
+	if s.noteCounters(&c); last > 0 {
+		s.e.touch(last)
+		s.e.m.idler.wakeUp()
+	}
+	return c.Next != 0 && c.Next <= s.now(), nil
+}

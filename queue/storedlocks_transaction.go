@@ -1,0 +1,81 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// enlist reserves a locked message for a transaction, until the transaction ends or is over its time.
+func (s storedLocks) enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
+	err := s.run(ctx, func(w *work, p *part) error {
+		seq, l, err := w.heldLock(p, token)
+		if err != nil {
+			return err
+		}
+		w.dropLock(p, seq, &l)
+		l.Busy = tx.until
+		w.setLock(p, seq, &l)
+		return nil
+	}, s.ahead(token)...)
+	if err != nil {
+		return err
+	}
+	step := &storedSettleStep{s: s, token: token, how: *st}
+	if err = tx.add(1, 0, step); err != nil {
+		step.end(err)
+	}
+	return err
+}
+
+// storedSettleStep settles a message that is reserved for the transaction.
+type storedSettleStep struct {
+	s     storedLocks
+	token message.UUID
+	how   Settlement
+}
+
+func (st *storedSettleStep) entities() []*entityState { return []*entityState{st.s.e} }
+
+func (st *storedSettleStep) apply(w *work) error {
+	p, err := w.in(st.s.messageStore)
+	if err != nil {
+		return err
+	}
+	seq := seqOfToken(st.token)
+	l, ok, err := p.lockOf(w, seq)
+	if err == nil && (!ok || l.Token != st.token || l.Busy == 0) {
+		err = p.lockLost()
+	}
+	if err != nil {
+		return err
+	}
+	return w.settleStored(p, seq, &l, &st.how)
+}
+
+// end gives the message back to the holder of its lock, if it was not settled. If that fails, it happens when
+// the transaction would have been over its time.
+func (st *storedSettleStep) end(err error) {
+	s := st.s
+	if err == nil {
+		s.forgetHeld(st.token)
+		return
+	}
+	ctx := context.Background() // a rollback is not cancelled; the engine limits its time
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+		p, err := w.in(s.messageStore)
+		if err != nil {
+			return err
+		}
+		seq := seqOfToken(st.token)
+		l, ok, err := p.lockOf(w, seq)
+		if err != nil || !ok || l.Token != st.token {
+			return err
+		}
+		return w.endBusy(p, seq, &l)
+	}, s.ahead(st.token)...)
+	if err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
+		s.e.m.logger().Warn("a message of a transaction stays locked", "entity", s.name(), "error", err)
+	}
+}

@@ -1,0 +1,268 @@
+package queue
+
+import (
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// Stored locks. A locked message keeps its header and body, but leaves the families of messages that can be
+// received or can expire. Each transaction that gives a message out, settles it or ends its lock reads the
+// lock first. Therefore the servers that share an engine agree on the holder of each message.
+
+// lockOf reads the lock of a message; ok is false if it has none.
+func (s *messageStore) lockOf(r engine.Reader, seq int64) (l layout.Lock, ok bool, err error) {
+	return readLock(r, s.keys.Key(layout.FamilyLock, seq))
+}
+
+// sessionLockOf reads the lock of a session; ok is false if it has none.
+func (s *messageStore) sessionLockOf(r engine.Reader, id string) (l layout.Lock, ok bool, err error) {
+	return readLock(r, s.keys.TextKey(layout.FamilySessionLock, id))
+}
+
+func readLock(r engine.Reader, key []byte) (l layout.Lock, ok bool, err error) {
+	v, err := r.Get(key)
+	if errors.Is(err, engine.ErrNotFound) {
+		return l, false, nil
+	}
+	if err == nil {
+		l, err = layout.DecodeLock(v)
+	}
+	return l, err == nil, err
+}
+
+// isFree reports whether a message has no stored lock.
+func (w *work) isFree(s *messageStore, seq int64) (bool, error) {
+	if !w.m.shared {
+		return true, nil // the caller has claimed it
+	}
+	_, locked, err := s.lockOf(w, seq)
+	return !locked, err
+}
+
+// lockIndex returns the index entry of a message's lock.
+func (s *messageStore) lockIndex(seq int64, l *layout.Lock) []byte {
+	if l.Covered {
+		return layout.AppendSeq(s.keys.HeldPrefix(l.Session), seq)
+	}
+	return s.keys.MomentKey(layout.FamilyLapse, l.Lapses(), seq)
+}
+
+// setLock stores the lock of a message without index entries.
+func (w *work) setLock(p *part, seq int64, l *layout.Lock) {
+	p.dirty = true
+	w.Set(p.keys.Key(layout.FamilyLock, seq), l.Encode())
+	w.Set(p.lockIndex(seq, l), nil)
+	if !l.Covered {
+		p.Wake(l.Lapses())
+	}
+}
+
+// dropLock deletes the lock of a message. The caller decides where the message goes.
+func (w *work) dropLock(p *part, seq int64, l *layout.Lock) {
+	p.dirty = true
+	w.Delete(p.keys.Key(layout.FamilyLock, seq))
+	w.Delete(p.lockIndex(seq, l))
+	p.unlinked[seq] = true
+}
+
+// unlock ends the lock of a message without counting a delivery. If a transaction is going to settle the
+// message, the lock remains for that transaction alone.
+func (w *work) unlock(p *part, seq int64, l *layout.Lock) error {
+	w.dropLock(p, seq, l)
+	if l.Busy > w.now {
+		lost := *l
+		lost.Covered, lost.Until = false, 0
+		w.setLock(p, seq, &lost)
+		return nil
+	}
+	h, ok, err := p.header(w, seq)
+	if err != nil || !ok || h.State != layout.Active {
+		return err
+	}
+	return w.link(p, seq, &h)
+}
+
+// endBusy ends the reservation of a locked message for a transaction that has not settled it.
+func (w *work) endBusy(p *part, seq int64, l *layout.Lock) error {
+	w.dropLock(p, seq, l)
+	free := *l
+	free.Busy = 0
+	if !l.Covered && l.Until == 0 { // it was lost meanwhile
+		return w.unlock(p, seq, &free)
+	}
+	w.setLock(p, seq, &free)
+	return nil
+}
+
+// lapseStored ends the lock of a message that has lapsed at a time, and counts the delivery.
+func (w *work) lapseStored(p *part, seq int64, l *layout.Lock, at int64) error {
+	if l.Busy > w.now || !l.Covered && l.Until == 0 {
+		return w.unlock(p, seq, l)
+	}
+	w.dropLock(p, seq, l)
+	h, ok, err := p.header(w, seq)
+	if err != nil || !ok {
+		return err
+	}
+	what, err := w.giveBack(p, seq, &h, at, true, nil)
+	if err == nil && what == back {
+		err = w.link(p, seq, &h)
+	}
+	return err
+}
+
+// unlockAll ends all locks of a store without counting deliveries: its entity has changed.
+func (w *work) unlockAll(s *messageStore) error {
+	p, err := w.in(s)
+	if err != nil {
+		return err
+	}
+	var list []int64
+	it := w.Scan(engine.Prefix(p.keys.Family(layout.FamilyLock)), false)
+	for it.Next() {
+		list = append(list, layout.SeqOf(it.Key()))
+	}
+	if err := it.Close(); err != nil {
+		return err
+	}
+	w.bringLocks(p, list)
+	for _, seq := range list {
+		l, ok, err := p.lockOf(w, seq)
+		if err == nil && ok {
+			err = w.unlock(p, seq, &l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, family := range []byte{layout.FamilySessionLock, layout.FamilySessionLapse} {
+		w.DeleteRange(engine.Prefix(p.keys.Family(family)))
+	}
+	return nil
+}
+
+// bringLocks fetches the locks and headers of messages in one round trip.
+func (w *work) bringLocks(p *part, list []int64) {
+	a, ok := w.Txn.(engine.Ahead)
+	if !ok || len(list) == 0 {
+		return
+	}
+	keys := make([][]byte, 0, 2*len(list))
+	for _, seq := range list {
+		keys = append(keys, p.keys.Key(layout.FamilyLock, seq), p.keys.Key(layout.FamilyMessage, seq))
+	}
+	a.Bring(keys)
+}
+
+// heldLock returns the lock with a token, or CodeMessageLockLost if it does not exist or has lapsed.
+func (w *work) heldLock(p *part, token message.UUID) (seq int64, l layout.Lock, err error) {
+	seq = seqOfToken(token)
+	l, ok, err := p.lockOf(w, seq)
+	if err != nil {
+		return 0, l, err
+	}
+	until := l.Until
+	if ok && l.Token == token && l.Covered {
+		of, there, err := p.sessionLockOf(w, l.Session)
+		if err != nil {
+			return 0, l, err
+		}
+		if until = of.Until; !there {
+			until = 0
+		}
+	}
+	if !ok || l.Token != token || l.Busy > w.now || until <= w.now {
+		return 0, l, p.lockLost()
+	}
+	return seq, l, nil
+}
+
+// settleStored settles the message that a lock covers.
+func (w *work) settleStored(p *part, seq int64, l *layout.Lock, st *Settlement) error {
+	w.dropLock(p, seq, l)
+	what, err := w.settle(p.messageStore, seq, st)
+	if err != nil || what != back {
+		return err
+	}
+	h, _, err := p.header(w, seq)
+	if err == nil {
+		err = w.link(p, seq, &h)
+	}
+	return err
+}
+
+// setSessionLock stores the lock of a session.
+func (w *work) setSessionLock(p *part, id string, l *layout.Lock) {
+	p.dirty = true
+	w.Set(p.keys.TextKey(layout.FamilySessionLock, id), l.Encode())
+	w.Set(p.keys.SessionLapseKey(l.Until, id), []byte(id))
+	p.Wake(l.Until)
+}
+
+func (w *work) dropSessionLock(p *part, id string, l *layout.Lock) {
+	p.dirty = true
+	w.Delete(p.keys.TextKey(layout.FamilySessionLock, id))
+	w.Delete(p.keys.SessionLapseKey(l.Until, id))
+}
+
+// holdsSession fails with CodeSessionLockLost unless a lock of a session is stored and has not lapsed.
+func (w *work) holdsSession(s *messageStore, held *sessionLock) error {
+	if !w.m.shared {
+		return nil // the caller has checked it in memory
+	}
+	return s.holdsSession(w, held, w.now)
+}
+
+func (s *messageStore) holdsSession(r engine.Reader, held *sessionLock, now int64) error {
+	l, ok, err := s.sessionLockOf(r, held.id)
+	if err == nil && (!ok || l.Token != held.token || l.Until <= now) {
+		err = s.sessionLost()
+	}
+	return err
+}
+
+// endSession ends the lock of a session, with those of its messages. lapsed reports whether their deliveries
+// are counted. done is false if messages are left for another transaction.
+func (w *work) endSession(p *part, id string, l *layout.Lock, lapsed bool) (done bool, err error) {
+	var list []int64
+	it := engine.Expect(w.Scan(engine.Prefix(p.keys.HeldPrefix(id)), false), maxLapse+1)
+	for len(list) <= maxLapse && it.Next() {
+		list = append(list, layout.SeqOf(it.Key()))
+	}
+	if err := it.Close(); err != nil {
+		return false, err
+	}
+	w.bringLocks(p, list)
+	for i, seq := range list {
+		if i == maxLapse || w.moved >= maxMoved {
+			return false, nil
+		}
+		held, ok, err := p.lockOf(w, seq)
+		switch {
+		case err != nil:
+		case !ok:
+			err = p.corrupt(seq, "has no lock, and is held by a session")
+		case lapsed:
+			err = w.lapseStored(p, seq, &held, l.Until)
+		default:
+			err = w.unlock(p, seq, &held)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	w.dropSessionLock(p, id, l)
+	return true, nil
+}
+
+// firstReady returns the numbers of the first n messages below a prefix of families r or q.
+func firstReady(r engine.Reader, prefix []byte, n int) (list []int64, err error) {
+	it := engine.Expect(r.Scan(engine.Prefix(prefix), false), n)
+	for len(list) < n && it.Next() {
+		list = append(list, layout.SeqOf(it.Key()))
+	}
+	return list, it.Close()
+}

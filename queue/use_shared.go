@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// If several servers share an engine, a server must not delete an entity as idle that another server uses.
+// Therefore a server that uses an entity stores the time, and until when it may use the entity again without
+// storing that. The other servers add AutoDeleteOnIdle to the latter time, and read it in the transaction
+// that deletes the entity. So an entity is deleted up to useAhead too late, and never too early.
+
+// useAhead is the number of milliseconds for which a stored use is ahead of time. It is longer than retryIdle,
+// the time between two looks at an entity that is in use, and shorter than any AutoDeleteOnIdle.
+const useAhead = 3 * retryIdle / 2
+
+// errInUse is returned by a transaction that does not delete an entity, since it is in use.
+var errInUse = errors.New("queue: the entity is in use")
+
+// storeUses stores the uses of entities that are not covered by what is stored.
+func (m *dataset) storeUses(ctx context.Context, now int64) error {
+	if !m.shared {
+		return nil
+	}
+	for _, e := range m.list() {
+		if e.neverIdle() || e.accessed.Load() <= e.covered.Load() {
+			continue
+		}
+		own := use{server: m.server, accessed: e.accessed.Load(), until: max(now, e.accessed.Load()) + useAhead}
+		err := m.update(ctx, [][]byte{e.scope}, func(w *work) error {
+			stored, err := readUse(w, e.number)
+			if err != nil {
+				return err
+			}
+			e.noteUse(stored)
+			next := own
+			if stored.server != m.server {
+				next.accessed, next.until = max(own.accessed, stored.accessed), max(own.until, stored.until)
+			}
+			return w.setUse(e, next)
+		}, useKey(e.number))
+		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		e.covered.Store(own.until)
+	}
+	return nil
+}
+
+// noteUse records a stored use by another server.
+func (e *entityState) noteUse(u use) {
+	if u.server == e.m.server {
+		return
+	}
+	raiseTo(&e.accessed, u.accessed)
+	raiseTo(&e.elsewhere, u.until)
+}
+
+// learnUse reads what other servers have stored of the use of an entity, and of the entities that decide with
+// it whether it is idle: its topic and its subscriptions.
+func (e *entityState) learnUse(r engine.Reader) error {
+	list := append([]*entityState{e}, *e.children.Load()...)
+	if e.topic != nil {
+		list = append(list, e.topic)
+	}
+	for _, one := range list {
+		u, err := readUse(r, one.number)
+		if err != nil {
+			return err
+		}
+		one.noteUse(u)
+	}
+	counts, err := readCounters(r, list)
+	for s, c := range counts {
+		s.scheduled.Store(c.Scheduled)
+	}
+	return err
+}
+
+// isIdle reports whether the idle deadline of an entity has passed.
+func (m *dataset) isIdle(ctx context.Context, e *entityState) (bool, error) {
+	if !e.idleTooLong(m.in.Clock().Millis()) {
+		return false, nil
+	}
+	if !m.shared {
+		return true, nil
+	}
+	err := m.in.Engine().View(ctx, func(r engine.Reader) error { return e.learnUse(r) })
+	return e.idleTooLong(m.in.Clock().Millis()), wrap(err)
+}
+
+// checkIdle fails with errInUse if another server uses an entity that is going to be deleted as idle.
+func (m *dataset) checkIdle(t *host.Change, e *entityState) error {
+	if !m.shared {
+		return nil
+	}
+	if err := e.learnUse(t); err != nil {
+		return err
+	}
+	if !e.idleTooLong(m.in.Clock().Millis()) {
+		return errInUse
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package queue
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+)
+
+// The properties and rules of entities are kept in memory, and in records of the catalog. If several servers
+// share the engine, each has its own copy. Therefore the copies have versions: a change of a queue, or of a
+// topic or one of its subscriptions, increments the mark of its scope. A transaction compares the marks of
+// its scopes with the versions in memory first. If one differs, it writes nothing, the records are read
+// again, and the transaction runs again.
+//
+// Entities that another server has created or deleted are found by Catalog.CatchUp.
+
+// errOutdated is returned by a transaction over the scope of an entity that another server has changed.
+var errOutdated = errors.New("queue: another server has changed the entity")
+
+// current fails with errOutdated if the state in memory of an entity is outdated. Deleted entities are current:
+// their stores do not exist.
+func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
+	if !m.shared {
+		return nil
+	}
+	for _, scope := range scopes {
+		e := m.numbered(layout.NumberOf(scope))
+		if mark := t.Mark(scope); e != nil && mark != 0 && mark != e.version.Load() {
+			return errOutdated
+		}
+	}
+	return nil
+}
+
+// changeVersion increments the version of an entity's scope, in the transaction that changes it, and returns
+// the new one. An engine that only one server has open needs no versions.
+func (m *dataset) changeVersion(t engine.Txn, scope []byte) uint64 {
+	if !m.shared {
+		return 0
+	}
+	next := t.Mark(scope) + 1
+	t.SetMark(scope, next)
+	return next
+}
+
+// firstVersion sets the version of the scope of a new queue or topic.
+func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
+	if !m.shared {
+		return 0
+	}
+	t.SetMark(scope, 1)
+	return 1
+}
+
+// created adds an entity that this server has stored to the state in memory; parent is the topic of a
+// subscription.
+func (m *dataset) created(ctx context.Context, parent *entityState, rec entityRecord, rules *ruleSet,
+	version uint64) (e *entityState) {
+	m.note(rec.Created)
+	add := func() {
+		e = m.add(rec)
+		e.rules.Store(rules)
+	}
+	if parent == nil {
+		add()
+		e.version.Store(version)
+		return e
+	}
+	if m.changed(ctx, parent, version, add); e == nil {
+		e = m.numbered(rec.Number) // adoptAll has added it
+	}
+	return e
+}
+
+// storedEntity is what the catalog has of an entity.
+type storedEntity struct {
+	rec     entityRecord
+	rules   *ruleSet // of a subscription
+	version uint64   // of its scope
+}
+
+// readEntities reads all entities, topics before their subscriptions.
+func readEntities(r engine.Reader, versions bool) (list []*storedEntity, err error) {
+	byNumber := make(map[uint32]*storedEntity)
+	var subscriptions []*storedEntity
+	err = host.ScanRecords(r, kindEntity, func(_ []byte, rec entityRecord) error {
+		st := &storedEntity{rec: rec, rules: &ruleSet{}}
+		byNumber[rec.Number] = st
+		if rec.Topic != 0 {
+			subscriptions = append(subscriptions, st)
+			return nil
+		}
+		list = append(list, st)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if versions {
+		if err := readVersions(r, list); err != nil {
+			return nil, err
+		}
+	}
+	for _, st := range subscriptions {
+		topic := byNumber[st.rec.Topic]
+		if topic == nil {
+			return nil, corruptCatalog("the subscription " + st.rec.Path + " has no topic")
+		}
+		st.version = topic.version
+		list = append(list, st)
+	}
+	return list, host.ScanRecords(r, kindRule, func(key []byte, rec entity.Rule) error {
+		st := byNumber[binary.BigEndian.Uint32(key[host.CatalogHead-4:])]
+		if st == nil || st.rec.Kind != entity.Subscription {
+			return corruptCatalog("the rule " + rec.Name + " has no subscription")
+		}
+		st.rules = st.rules.with(rec)
+		return nil
+	})
+}
+
+// readVersions reads the marks of the scopes of queues and topics.
+func readVersions(r engine.Reader, list []*storedEntity) error {
+	keys := make([][]byte, len(list))
+	for i, st := range list {
+		keys[i] = engine.MarkKey(st.rec.scope())
+	}
+	return engine.GetEach(r, keys, func(i int, v []byte) (more bool, err error) {
+		if v != nil {
+			list[i].version, err = engine.ParseMark(v)
+		}
+		return true, err
+	})
+}
+
+// refresh reads the records of entities again, after another server has changed some.
+func (m *dataset) refresh(ctx context.Context) error {
+	if err := m.loading.Lock(ctx); err != nil {
+		return err
+	}
+	defer m.loading.Unlock()
+	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
+}
+
+// reread implements host.OpenTenant.Reread.
+func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
+	if err := m.loading.Lock(ctx); err != nil {
+		return err
+	}
+	defer m.loading.Unlock()
+	return m.adoptAll(r, true)
+}
+
+// adoptAll makes the records that r shows the state in memory, except where the state in memory is newer.
+// complete is set if no queue or topic can have been created or deleted since r: the caller holds the
+// catalog's lock. Without it, only entities of known scopes are adopted. The caller holds m.loading.
+func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
+	list, err := readEntities(r, m.shared)
+	if err != nil {
+		return err
+	}
+	there := make(map[uint32]bool)
+	versions := make(map[*entityState]uint64)
+	for _, st := range list {
+		there[st.rec.Number] = true
+		e, err := m.adoptOne(r, st, complete)
+		if err != nil {
+			return err
+		}
+		if e != nil {
+			versions[e.top()] = st.version
+		}
+	}
+	var gone []*entityState
+	for _, e := range m.list() {
+		if there[e.number] {
+			continue
+		}
+		if next := versions[e.top()]; complete || next > e.top().version.Load() {
+			gone = append(gone, e)
+		}
+	}
+	m.forget(gone)
+	for e, next := range versions {
+		if next > e.version.Load() {
+			e.version.Store(next)
+			e.changes.Notify()
+		}
+	}
+	return nil
+}
+
+// adoptOne is adoptAll for one entity. It returns nil if the entity is not in memory.
+func (m *dataset) adoptOne(r engine.Reader, st *storedEntity, complete bool) (*entityState, error) {
+	e := m.numbered(st.rec.Number)
+	if e == nil {
+		topic := m.numbered(st.rec.Topic)
+		if !complete && (topic == nil || st.version <= topic.version.Load()) {
+			return nil, nil
+		}
+		return m.loadEntity(r, st)
+	}
+	if st.version > e.top().version.Load() {
+		e.adopt(&st.rec, st.rules)
+	}
+	return e, nil
+}
+
+// adopt applies a stored change of the entity.
+func (e *entityState) adopt(rec *entityRecord, rules *ruleSet) {
+	e.m.note(max(rec.Created, rec.Updated))
+	e.updated.Store(max(rec.Updated, e.updated.Load()))
+	e.rules.Store(rules)
+	if rec.Properties.Equal(e.properties.Load()) { // locks and links survive an update without effect
+		return
+	}
+	p := rec.Properties
+	e.properties.Store(&p)
+	for _, s := range e.stores {
+		if s != nil {
+			s.changed()
+		}
+	}
+	e.m.idler.wakeUp()
+	e.m.q.changes.Notify()
+}
+
+// changed applies a change that this server has stored, unless it was adopted meanwhile. fn applies it.
+func (m *dataset) changed(ctx context.Context, top *entityState, version uint64, fn func()) {
+	if !m.shared {
+		fn()
+		return
+	}
+	// The change is stored: waiting for adoptAll must not be cancelled.
+	_ = m.loading.Lock(context.WithoutCancel(ctx))
+	defer m.loading.Unlock()
+	if top.version.Load() < version {
+		fn()
+		top.version.Store(version)
+	}
+}
+
+// again runs a change of the catalog, and repeats it as long as another server has changed the catalog
+// meanwhile.
+func again(fn func() error) error {
+	for {
+		if err := fn(); !errors.Is(err, host.ErrCatalogMoved) {
+			return err
+		}
+	}
+}
+
+// learn finds entities that another server has created or deleted. The caller does not hold the catalog's
+// lock.
+func (m *dataset) learn(ctx context.Context) error {
+	if !m.shared {
+		return nil
+	}
+	_, err := m.in.Catalog().CatchUp(ctx)
+	return wrap(err)
+}

@@ -1,0 +1,159 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+)
+
+// watcher notices what other servers have done in a shared engine, for callers of this server that wait: for
+// messages, for a session, or for a change of an entity. It looks once per watchEvery, with three reads for
+// all entities together. Answers do not depend on it: each transaction reads the state that it needs.
+type watcher struct {
+	*alarm
+	m    *dataset
+	seen map[uint32]uint64 // the LSN of each scope at the last look, by entity
+}
+
+// watchEvery is the number of milliseconds between two looks.
+const watchEvery = int64(time.Second / time.Millisecond)
+
+func newWatcher(m *dataset) *watcher {
+	w := &watcher{m: m, seen: make(map[uint32]uint64)}
+	w.alarm = newAlarm(m, w.ring)
+	return w
+}
+
+// ring looks and returns the millisecond of the next look.
+func (w *watcher) ring(ctx context.Context, now int64) (next int64) {
+	if err := w.look(ctx); err != nil && ctx.Err() == nil {
+		w.m.logger().Warn("changes by other servers were not read", "error", err)
+	}
+	return now + watchEvery
+}
+
+func (w *watcher) look(ctx context.Context) error {
+	if err := w.m.learn(ctx); err != nil {
+		return err
+	}
+	var awaited []*entityState
+	for _, e := range w.m.list() {
+		if e.isAwaited() {
+			awaited = append(awaited, e)
+		}
+	}
+	if len(awaited) == 0 {
+		return nil
+	}
+	var at []engine.Position
+	var counts map[*messageStore]layout.Counters
+	err := w.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		scopes := make([][]byte, len(awaited))
+		for i, e := range awaited {
+			scopes[i] = e.scope
+		}
+		if at, err = r.Positions(scopes); err == nil {
+			counts, err = readCounters(r, awaited)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return w.wake(ctx, awaited, at, counts)
+}
+
+// wake wakes callers that wait for entities, where these have changed since the last look.
+func (w *watcher) wake(ctx context.Context, list []*entityState, at []engine.Position,
+	counts map[*messageStore]layout.Counters) error {
+	outdated := false
+	next := make(map[uint32]uint64, len(list))
+	for i, e := range list {
+		outdated = outdated || at[i].Mark != e.top().version.Load() && at[i].Mark != 0
+		if next[e.number] = at[i].LSN; w.seen[e.number] == at[i].LSN {
+			continue
+		}
+		for _, s := range e.stores {
+			if c, ok := counts[s]; ok {
+				s.noteCounters(&c)
+				s.wakeAll()
+			}
+		}
+		e.changes.Notify()
+		w.m.q.changes.Notify()
+	}
+	w.seen = next
+	if outdated {
+		return wrap(w.m.refresh(ctx))
+	}
+	return nil
+}
+
+// readCounters reads the counters of all message stores of entities.
+func readCounters(r engine.Reader, list []*entityState) (map[*messageStore]layout.Counters, error) {
+	var stores []*messageStore
+	var keys [][]byte
+	for _, e := range list {
+		for _, s := range e.stores {
+			if s != nil {
+				stores, keys = append(stores, s), append(keys, s.keys.Family(layout.FamilyCounters))
+			}
+		}
+	}
+	counts := make(map[*messageStore]layout.Counters, len(stores))
+	err := engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
+		if v == nil {
+			return true, nil // it was deleted
+		}
+		c, err := layout.DecodeCounters(v)
+		counts[stores[i]] = c
+		return true, err
+	})
+	return counts, err
+}
+
+// isAwaited reports whether a caller of this server waits for changes of the entity or has a receiver.
+func (e *entityState) isAwaited() bool {
+	if e.awaiting.Load() > 0 {
+		return true
+	}
+	for _, s := range e.stores {
+		if s != nil && (s.inUse() || s.awaited()) {
+			return true
+		}
+	}
+	return false
+}
+
+// wakeAll wakes all receivers that wait.
+func (s *messageStore) wakeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cursor.waiters.all()
+	s.free.all()
+	for _, l := range s.sessions {
+		l.cursor.waiters.all()
+	}
+}
+
+// isUnknown reports whether a queue or topic is stored that is not in memory: another server has created it,
+// and the watcher is going to find it.
+func (m *dataset) isUnknown(ctx context.Context, path string) (stored bool, err error) {
+	if !m.shared {
+		return false, nil
+	}
+	err = m.in.Engine().View(ctx, func(r engine.Reader) error {
+		_, err := r.Get(recordKey(kindEntity, 0, path))
+		if stored = err == nil; errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	if stored {
+		m.watcher.wakeUp()
+	}
+	return stored, wrap(err)
+}

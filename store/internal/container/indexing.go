@@ -1,0 +1,179 @@
+package container
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/split"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// IndexDefinition returns what a container's definition says about index entries. recent adds the composite
+// index of recency, which orders the documents of a partition by _ts.
+func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.Definition {
+	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
+		Vectors: map[string]int{}}
+	if recent {
+		d.Own = [][]index.CompositePath{recency(spec)}
+	}
+	for _, p := range spec.ComputedProperties {
+		d.Computed = append(d.Computed, index.Computed{Name: p.Name, Query: p.Query})
+	}
+	if spec.VectorEmbedding != nil {
+		for _, e := range spec.VectorEmbedding.Embeddings {
+			d.Vectors[definition.PathKey(e.Path)] = e.Dimensions
+		}
+	}
+	if spec.FullText != nil {
+		d.Language, _ = index.LanguageOf(spec.FullText.DefaultLanguage)
+		d.Languages = map[string]index.Language{}
+		for _, p := range spec.FullText.Paths {
+			if p.Language != "" {
+				d.Languages[definition.PathKey(p.Path)], _ = index.LanguageOf(p.Language)
+			}
+		}
+	}
+	return d
+}
+
+// recency returns the composite index of a partition's documents by _ts. Queries ask most often for the
+// latest documents of a partition, which may be far from the latest of the whole container. The index costs
+// one key per document, about one in twenty. With it such a query reads as much as its page has, and not
+// the whole container.
+func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
+	for _, path := range spec.PartitionKey.ParsedPaths() {
+		keys = append(keys, index.CompositePath{Path: path.String()})
+	}
+	return append(keys, index.CompositePath{Path: "/_ts"})
+}
+
+// KeepsRecency reports whether a new container has the index of recency. It has none if each partition is a
+// single document.
+func KeepsRecency(spec *definition.ContainerSpec) bool {
+	paths := spec.PartitionKey.ParsedPaths()
+	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
+}
+
+func newIndexer(d index.Definition) (*index.Indexer, error) {
+	return index.NewIndexer(d, definition.Evaluators(d.Computed))
+}
+
+// Compile makes the indexers from the state's record.
+func (st *State) Compile() error {
+	x, err := newIndexer(IndexDefinition(&st.Spec, st.Rec.Recent))
+	if err != nil {
+		return fmt.Errorf("%w: an indexing policy: %v", engine.ErrCorrupt, err)
+	}
+	st.Olders = nil
+	for _, raw := range st.Rec.IndexedBy {
+		spec, _, err := definition.ParseContainerSpec(raw, false)
+		if err != nil {
+			return fmt.Errorf("%w: an older container record: %v", engine.ErrCorrupt, err)
+		}
+		old, err := newIndexer(IndexDefinition(&spec, st.Rec.Recent))
+		if err != nil {
+			return fmt.Errorf("%w: an older indexing policy: %v", engine.ErrCorrupt, err)
+		}
+		st.Olders = append(st.Olders, old)
+	}
+	st.Terms = x.Beside(st.Olders...)
+	return st.compileLives()
+}
+
+// compileLives makes the state's lives from its record.
+func (st *State) compileLives() (err error) {
+	basis := func(path string) view.Basis {
+		b, perr := view.NewBasis(path)
+		if perr != nil && err == nil {
+			err = fmt.Errorf("%w: a ttlPropertyPath: %v", engine.ErrCorrupt, perr)
+		}
+		return b
+	}
+	st.Lives = view.Lives{Basis: basis(st.Rec.Basis)}
+	for i, e := range st.Rec.Eras {
+		after := st.Rec.Basis
+		if i+1 < len(st.Rec.Eras) {
+			after = st.Rec.Eras[i+1].Path
+		}
+		st.Lives.Eras = append(st.Lives.Eras, view.Era{Era: e.Era, After: basis(after)})
+	}
+	return err
+}
+
+// StillIndexedBy returns the older specs that must be kept besides the present one and the next.
+func (st *State) StillIndexedBy(next *State) (list []json.RawMessage) {
+	for i, old := range st.Olders[:len(st.Rec.IndexedBy)] {
+		d := old.Definition()
+		if !d.Equal(IndexDefinition(&st.Spec, st.Rec.Recent)) &&
+			!d.Equal(IndexDefinition(&next.Spec, next.Rec.Recent)) {
+			list = append(list, st.Rec.IndexedBy[i])
+		}
+	}
+	return list
+}
+
+// IsEmpty reports whether the container has no document.
+func (st *State) IsEmpty(r engine.Reader) (bool, error) {
+	for _, s := range st.Ranges {
+		n, err := view.Count(r, layout.SlotFamily(s.Scope, layout.FamilyItem), 1)
+		if err != nil || n > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// CheckEmpty fails with *ElsewhereError if a change of the indexing policy was prepared for an empty
+// container, and another store has written documents meanwhile.
+func (st *State) CheckEmpty(r engine.Reader, next *State) error {
+	if next.Rec.IndexRound == st.Rec.IndexRound || next.Unsettled() {
+		return nil
+	}
+	empty, err := st.IsEmpty(r)
+	if err == nil && !empty {
+		err = &ElsewhereError{st.Version}
+	}
+	return err
+}
+
+// Unsettled reports whether there may be items of an older indexing policy or of an earlier era.
+func (st *State) Unsettled() bool { return len(st.Rec.IndexedBy) > 0 || len(st.Rec.Eras) > 0 }
+
+// Rebased reports whether next counts times to live from another property than st.
+func (st *State) Rebased(next *State) bool { return st.Rec.Basis != next.Rec.Basis }
+
+// SetPolicy sets the expiry policy of next, whose spec was replaced in second now.
+func (st *State) SetPolicy(next *State, now int64) {
+	path := definition.PathKey(next.Spec.TTLPropertyPath)
+	if path == st.Rec.Basis {
+		next.Rec.Policy = st.Policy().With(next.Spec.DefaultTTL, now)
+		return
+	}
+	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
+	next.Rec.Policy, next.Rec.Basis = policy, path
+	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.Era{Era: era, Path: st.Rec.Basis})
+}
+
+// LoadReindexed loads the position at which the last process has stopped.
+func (st *State) LoadReindexed(r engine.Reader, s *Partition) error {
+	v, err := r.Get(layout.IndexedKey(s.Scope))
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if round, rid, ok := layout.DecodeReindexed(v); err == nil && ok && round == st.Rec.IndexRound {
+		s.Reindexed.Store(rid)
+	}
+	return err
+}
+
+// SplitPolicy returns what determines the entries in new ranges.
+func (st *State) SplitPolicy() split.Policy {
+	return split.Policy{Terms: st.Terms, Lives: st.Lives, Round: st.Rec.IndexRound}
+}

@@ -1,0 +1,53 @@
+package container
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/host"
+)
+
+// Raise makes *at at least t.
+func Raise(at *atomic.Int64, t int64) {
+	for {
+		last := at.Load()
+		if t <= last || at.CompareAndSwap(last, t) {
+			return
+		}
+	}
+}
+
+// Mark is a kind of event whose moment is stored. The clock cannot be set back behind such a moment.
+type Mark uint8
+
+// The kinds of events.
+const (
+	MarkWrite    Mark = iota // the _ts of items, and the times of their changes in a feed
+	MarkSettings             // the _ts of a container's settings, and with it the floors of its TTL policy
+	MarkPurge                // purges
+	MarkLease                // leases
+	MarkCatalog              // the _ts of everything else
+	markCount
+)
+
+var markTexts = [markCount]string{
+	"an item was written", "the settings of a container were changed", "expired items were " +
+		"purged", "a lease was taken",
+	"a database, a user, a permission, a script or a throughput was changed",
+}
+
+// Marks are the latest stored moment of each kind, in seconds since 1970.
+type Marks [markCount]atomic.Int64
+
+// Note records that something is stored with second t.
+func (m *Marks) Note(k Mark, t int64) { Raise(&m[k], t) }
+
+// Latest returns the latest of the moments. where is appended to its description.
+func (m *Marks) Latest(where string) (last host.Moment) {
+	for i := range m {
+		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {
+			last = host.Moment{At: time.Unix(at, 0), What: markTexts[i] + where}
+		}
+	}
+	return last
+}

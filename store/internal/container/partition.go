@@ -1,0 +1,160 @@
+package container
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/split"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Partition is a partition key range and its state in memory. It lives as long as the range; changes of the
+// container's state keep it.
+type Partition struct {
+	Rec      record.Range
+	ID       string
+	Number   uint16
+	Scope    []byte
+	Parents  []string
+	Min, max []byte // EPK bytes; an empty max has no upper bound
+
+	// Passes is the position of the reaper in the families w and x. A write before that position or a
+	// change of policy sets Rescan; then the next step starts from the beginning.
+	sweep.Passes
+	Announcing sweep.Passes // the same for the log of expiries, while purges are held back
+	Rescan     atomic.Bool
+	Begun      int64 // the second in which the pass last started at the beginning; the reaper's
+
+	Shapes    ShapeBook
+	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
+	// Behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
+	Behind atomic.Uint64
+	// Noted records what is written while a split copies the range; nil if none does. Changes under the
+	// gate
+	Noted atomic.Pointer[split.Notes]
+	// Shown is the highest LSN that a read or a commit has found to be durable; 0 if there was none
+	Shown atomic.Uint64
+}
+
+// NewPartition returns the range that a record describes. It fails with engine.ErrCorrupt for a malformed
+// record.
+func NewPartition(cid uint32, r record.Range) (s *Partition, err error) {
+	s = &Partition{Rec: r, ID: strconv.Itoa(r.ID), Number: r.Slot, Scope: layout.SlotScope(cid, r.Slot),
+		Parents: []string{}}
+	for _, p := range r.Parents {
+		s.Parents = append(s.Parents, strconv.Itoa(p))
+	}
+	if s.Min, err = hex.DecodeString(r.Min); err != nil {
+		return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Min)
+	}
+	if r.Max != definition.MaxEPK {
+		if s.max, err = hex.DecodeString(r.Max); err != nil {
+			return nil, fmt.Errorf("%w: range bound %q", engine.ErrCorrupt, r.Max)
+		}
+	}
+	return s, nil
+}
+
+// Show raises Shown to lsn, if that is higher, and returns the new value.
+func (s *Partition) Show(lsn uint64) uint64 {
+	for old := s.Shown.Load(); old < lsn; old = s.Shown.Load() {
+		if s.Shown.CompareAndSwap(old, lsn) {
+			return lsn
+		}
+	}
+	return max(lsn, s.Shown.Load())
+}
+
+// last returns the last LSN of a range that has been split.
+func (s *Partition) last() (lsn uint64, split bool) {
+	n := s.Behind.Load()
+	return n - 1, n > 0
+}
+
+// Clamp limits a position to the last LSN of a range that has been split.
+func (s *Partition) Clamp(lsn uint64) uint64 {
+	if last, split := s.last(); split {
+		return min(lsn, last)
+	}
+	return lsn
+}
+
+// Plain returns the range as a plain value.
+func (s *Partition) Plain() view.Range {
+	return view.Range{ID: s.ID, Number: s.Number, Scope: s.Scope, Min: s.Min, Max: s.max, Parents: s.Parents}
+}
+
+// HasPassed reports whether a pass of the reaper may already be beyond the given second of a family.
+func (s *Partition) HasPassed(family byte, second int64) bool {
+	return s.IsPast(family, second) || s.Announcing.IsPast(family, second)
+}
+
+// AnswersFor reports whether the range or one of its ancestors has this id.
+func (s *Partition) AnswersFor(id string) bool { return s.ID == id || slices.Contains(s.Parents, id) }
+
+// Holds reports whether an effective partition key lies in the range.
+func (s *Partition) Holds(epk []byte) bool {
+	return bytes.Compare(s.Min, epk) <= 0 && (len(s.max) == 0 || bytes.Compare(epk, s.max) < 0)
+}
+
+// Moments calls note with the latest moment of each kind that is stored in the range.
+func (s *Partition) Moments(r engine.Reader, note func(k Mark, t int64)) error {
+	for _, last := range []func(engine.Reader, []byte) (int64, error){lastFeedTime, lastVersionTime} {
+		t, err := last(r, s.Scope)
+		if err != nil {
+			return err
+		}
+		note(MarkWrite, t)
+	}
+	for _, k := range []struct {
+		mark Mark
+		key  []byte
+	}{{MarkPurge, layout.SweptKey(s.Scope)}, {MarkLease, layout.LeasedKey(s.Scope)}} {
+		v, err := r.Get(k.key)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return err
+		}
+		if t, ok := layout.NumberOf(v); ok {
+			note(k.mark, int64(t))
+		}
+	}
+	return nil
+}
+
+// lastFeedTime returns the second of a slot's newest change; 0 if it has none.
+func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
+	it := r.Scan(layout.SlotFamily(scope, layout.FamilyFeed), true)
+	if it.Next() {
+		var last layout.FeedEntry
+		last, err = layout.DecodeFeed(it.Value())
+		ts = last.TS
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return ts, err
+}
+
+// lastVersionTime returns the second of a slot's newest version; 0 if it has none.
+func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
+	it := r.Scan(layout.SlotFamily(scope, layout.FamilyVersions), true)
+	if it.Next() {
+		var v layout.Version
+		v, err = layout.DecodeVersion(it.Value())
+		ts = v.TS
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return ts, err
+}

@@ -1,0 +1,147 @@
+package container
+
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// State is one state of a container. It is immutable.
+type State struct {
+	Rec        record.Container
+	Spec       definition.ContainerSpec
+	Terms      *index.Indexer        // of Spec, combined with Olders
+	Olders     []*index.Indexer      // of Rec.IndexedBy
+	Lives      view.Lives            // of Rec.Basis and Rec.Eras
+	Ranges     []*Partition          // by EPK
+	Vectors    []definition.VectorAt // of Spec
+	Tombstones map[string]uint64     // partition key -> LSN up to which its items are deleted
+	Dropped    bool
+
+	Version   uint32 // as in the marks of the container's slots: see version.go
+	Elsewhere bool   // another store is splitting a range
+}
+
+// MadeAt returns the catalog's LSN at which the i-th range was made.
+func (st *State) MadeAt(i int) uint64 {
+	if lsn := st.Rec.Ranges[i].LSN; lsn > 0 {
+		return lsn
+	}
+	return st.Rec.RangeLSN
+}
+
+// Policy returns the expiry policy of the container.
+func (st *State) Policy() *ttl.Policy { return &st.Rec.Policy }
+
+// Life returns the life of an item, by which the policy decides its expiry.
+func (st *State) Life(item *view.Item) ttl.Life { return st.Lives.Of(&item.Head, item.Body) }
+
+// Expired reports whether an item has expired at second now.
+func (st *State) Expired(h *layout.Header, body []byte, now int64) bool {
+	if st.Lives.Settled() { // the usual case: Life is up to date in the header
+		return st.Policy().Expired(h.Life, now)
+	}
+	return st.Policy().Expired(st.Lives.Of(h, body), now)
+}
+
+// Tombstoned reports whether an item was deleted with its whole partition key. pk is called only if a
+// partition key with the same hash was deleted.
+func (st *State) Tombstoned(h layout.Header, pk func() []byte) bool {
+	return view.Tombstoned(st.Tombstones, h, pk)
+}
+
+// Moves reports whether a ghost is to be moved to the expiry sink before it is purged.
+func (st *State) Moves(ghost *view.Item) bool {
+	none := definition.ExpirySink{}
+	if st.Rec.Settings.ExpirySink() == none || st.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
+		return false
+	}
+	at, ok := st.Policy().ExpiresAt(st.Life(ghost))
+	return ok && at >= st.Rec.MovesSince
+}
+
+// LogsExpiryOf reports whether the expiry of an item belongs in the log and is not there yet. The item has
+// expired and is not deleted by a tombstone.
+func (st *State) LogsExpiryOf(item *view.Item) bool {
+	return st.Rec.Log != nil && !item.Head.Announced && !st.Rec.Log.Knows(st.Life(item), st.Policy())
+}
+
+// backupRetention is how long all versions are kept, in seconds, by a container that was created with
+// continuous backup on and whose policy has no retention: seven days.
+const backupRetention = 7 * 24 * 60 * 60
+
+// Retention returns how long the container keeps all versions, in seconds; 0 if it does not keep them.
+func (st *State) Retention() int64 {
+	if f := st.Spec.ChangeFeed; f != nil && f.RetentionMinutes > 0 {
+		return 60 * int64(f.RetentionMinutes)
+	}
+	if st.Rec.Backup {
+		return backupRetention
+	}
+	return 0
+}
+
+// AsksPreviousOfDelete reports whether the definition asks to keep the versions before deletes, which
+// include expiries. The version before a replace or a delete is always kept; the definition decides on
+// reading whether it is shown.
+func (st *State) AsksPreviousOfDelete() bool {
+	mode, _ := st.Spec.PreviousImages()
+	return mode&definition.PreviousOfDelete != 0
+}
+
+// EventRetention returns how long the log of expiries keeps an entry, in seconds; 0 if there is no log.
+func (st *State) EventRetention() int64 {
+	e := st.Rec.Settings.ExpiryEvents
+	switch {
+	case e == nil:
+		return 0
+	case e.Retention == 0:
+		return definition.DefaultEventRetention
+	}
+	return int64(e.Retention)
+}
+
+// Webhooks returns the webhooks that receive the log of expiries.
+func (st *State) Webhooks() []definition.Webhook {
+	if st.Rec.Settings.ExpiryEvents == nil {
+		return nil
+	}
+	return st.Rec.Settings.ExpiryEvents.Webhooks
+}
+
+// ChangesPrefix precedes the path of a queue in its Subscription.Name. No URL of a webhook begins with it.
+const ChangesPrefix = "changes:"
+
+// Subscribers returns the names of the subscriptions whose positions are stored.
+func (st *State) Subscribers() (names []string) {
+	for _, w := range st.Webhooks() {
+		names = append(names, w.URL)
+	}
+	if to := st.Rec.Settings.ChangesTo; to != "" {
+		names = append(names, ChangesPrefix+to)
+	}
+	return names
+}
+
+// LoadTombstones reads a container's tombstones.
+func LoadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, err error) {
+	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyTombstone), false)
+	for it.Next() {
+		lsn, ok := layout.NumberOf(it.Value())
+		if !ok {
+			it.Close()
+			return nil, fmt.Errorf("%w: a tombstone of %d bytes", engine.ErrCorrupt, len(it.Value()))
+		}
+		if tombstones == nil {
+			tombstones = make(map[string]uint64)
+		}
+		tombstones[layout.KeyTombstone(it.Key())] = lsn
+	}
+	return tombstones, it.Close()
+}

@@ -1,0 +1,72 @@
+package container
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// VersionOf returns the version in a slot's mark.
+func VersionOf(mark uint64) uint32 { return uint32(mark) }
+
+// remark returns mark with another version.
+func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
+
+// ElsewhereError reports that an operation has used an outdated state of the container.
+type ElsewhereError struct{ Version uint32 }
+
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("store: the container has changed since its version %d", e.Version)
+}
+
+// ErrSplitElsewhere refuses writes to a range that another store is splitting: that store would not copy
+// them.
+var ErrSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
+	Message: "The partition range is being split by another server.",
+	Hint:    "try again"}
+
+// FirstVersion is the version of a container's first state.
+const FirstVersion = 1
+
+// Current fails with *ElsewhereError if the state is outdated according to a slot's mark.
+func (st *State) Current(mark uint64) error {
+	if VersionOf(mark) != st.Version {
+		return &ElsewhereError{st.Version}
+	}
+	return nil
+}
+
+// Commit is the common part of the transactions that replace state st by next. It sets the version of next.
+func (st *State) Commit(t engine.Txn, next *State, fn func() error) error {
+	marks := make(map[*Partition]uint64, len(st.Ranges))
+	for _, s := range st.Ranges {
+		marks[s] = t.Mark(s.Scope)
+		if err := st.Current(marks[s]); err != nil {
+			return err
+		}
+	}
+	if st.Elsewhere {
+		return ErrSplitElsewhere
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	next.Version = st.Version + 1
+	from := uint64(0) // the mark of the split range: its halves keep the store in it
+	for _, s := range st.Ranges {
+		if !slices.Contains(next.Ranges, s) {
+			from = marks[s]
+			t.SetMark(s.Scope, 0)
+		}
+	}
+	for _, s := range next.Ranges {
+		if !slices.Contains(st.Ranges, s) {
+			marks[s] = from
+		}
+		t.SetMark(s.Scope, remark(marks[s], next.Version))
+	}
+	return nil
+}

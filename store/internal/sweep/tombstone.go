@@ -1,0 +1,23 @@
+package sweep
+
+import (
+	"bytes"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// BelowTombstone returns at most limit items of a partition key that were created at or below the LSN of its
+// tombstone. name is the name of the tombstone.
+func BelowTombstone(r engine.Reader, cid uint32, name string, lsn uint64, limit int) (found []Candidate,
+	err error) {
+	prefix := layout.TombstonePostings(cid, name)
+	it := r.Scan(engine.Prefix(prefix), false)
+	for len(found) < limit && it.Next() {
+		rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
+		if ok && layout.RIDBorn(rid).LSN() <= lsn {
+			found = append(found, Candidate{RID: rid})
+		}
+	}
+	return found, it.Close()
+}

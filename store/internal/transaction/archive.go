@@ -1,0 +1,78 @@
+package transaction
+
+import (
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Archive is a container and its archive, while the gates of both are held.
+type Archive struct {
+	From    *Container
+	Name    string // of the container
+	State   *container.State
+	To      *Container // the archive
+	ToState *container.State
+}
+
+// Arrival is an expired item in the form in which the archive stores it.
+type Arrival struct {
+	Prepared
+	Range *container.Partition // of the archive
+}
+
+// Arrive converts a ghost to the document that the archive stores, and chooses an id that is free in second
+// now of the archive's clock.
+func (b *Archive) Arrive(r engine.Reader, ghost *Stored, now int64) (*Arrival, error) {
+	a := &Arrival{Prepared: Prepared{Kind: value.OperationCreate}}
+	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.Item))
+	from := value.Archived{Item: &ghost.Item, Identity: &b.From.Identity, Container: b.Name, ExpiredAt: at}
+	for n := 0; ; n++ {
+		id := value.ArchiveID(&ghost.Item, n)
+		body := value.ArchiveBody(from, id, false)
+		pk, err := b.To.Keys.Def.KeyOf(definition.PartitionKey{}, body)
+		if err != nil {
+			body = value.ArchiveBody(from, id, true)
+			pk = b.To.Keys.Def.Extract(body)
+		}
+		a.Location = b.To.Locate(pk, id)
+		a.Range = b.ToState.RangeOf(a.EPK)
+		a.Item = Stored{
+			Item: view.Item{Head: layout.Header{EPK: a.EPK}, Body: body, ID: id, PK: a.PK},
+		}
+		free, err := b.isFree(r, a, now)
+		if err != nil || free {
+			return a, err
+		}
+	}
+}
+
+// isFree reports whether the id of an arrival is free in the archive. An id held by a ghost counts as free.
+func (b *Archive) isFree(r engine.Reader, a *Arrival, now int64) (bool, error) {
+	v, err := r.Get(a.Point)
+	if errors.Is(err, engine.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	rid, ok := layout.NumberOf(v)
+	if !ok {
+		return false, engine.ErrCorrupt
+	}
+	v, err = r.Get(layout.AppendSlotKey(nil, a.Range.Scope, layout.FamilyItem, rid))
+	if err != nil {
+		return false, err
+	}
+	head, body, err := layout.DecodeItem(v)
+	if err != nil {
+		return false, err
+	}
+	return b.ToState.Expired(&head, body, now) ||
+		b.ToState.Tombstoned(head, func() []byte { return a.PK }), nil
+}

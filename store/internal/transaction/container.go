@@ -1,0 +1,102 @@
+package transaction
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Container is what the transactions on the items of a container need besides its state. It never changes.
+type Container struct {
+	Keys     view.Keys
+	Identity view.Identity
+	Items    value.Owner // of the items in results
+	Host     Host
+
+	PreviousImage bool // the feed of all versions has the version before an expiry
+	Lenient       bool // queries and conditions may use more than Cosmos DB's language
+}
+
+// Host is the container in the store.
+type Host interface {
+	// Note records that something in the container is stored with second t.
+	Note(k container.Mark, t int64)
+	// Refused is called for a document that is refused because of its ttl. token is the value of the ttl.
+	Refused(id string, body, token []byte)
+	// Evaluate fails with CodePreconditionFailed if a condition does not hold for an item. It returns how
+	// long it took.
+	Evaluate(ctx context.Context, condition *query.Condition, on *scan.Row, now int64) (time.Duration, error)
+	// Purge moves an expired item to the expiry sink, in a transaction of its own.
+	Purge(ctx context.Context, s *container.Partition, rid uint64) error
+}
+
+// Blocker is an expired item that must be moved before a transaction can go on, and whose scopes the
+// transaction lacks.
+type Blocker struct {
+	host Host
+	s    *container.Partition
+	rid  uint64
+}
+
+// Clear moves the item.
+func (b *Blocker) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
+
+// Decode decodes a stored value completely.
+func (c *Container) Decode(rid uint64, value []byte) (*Stored, error) {
+	item, err := c.Keys.Decode(rid, value)
+	if err != nil {
+		return nil, err
+	}
+	return &Stored{Item: item}, nil
+}
+
+// Item returns a stored item in the form for responses.
+func (c *Container) Item(of *Stored) value.Item {
+	return value.NewItem(c.Items, of.RID, of.Head, of.Body, of.ID)
+}
+
+// QueryInfo returns what the query compiler needs of a state of the container.
+func (c *Container) QueryInfo(st *container.State) query.Info {
+	info := query.Info{
+		Index: st.Terms, PartitionPaths: c.Keys.Def.ParsedPaths(), Lenient: c.Lenient,
+		Geometry: st.Spec.Geospatial == definition.Geometry, Superset: c.Lenient,
+	}
+	for _, p := range st.Spec.ComputedProperties {
+		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
+	}
+	if st.Spec.VectorEmbedding != nil {
+		info.Vectors = make(map[string]string)
+		for _, e := range st.Spec.VectorEmbedding.Embeddings {
+			info.Vectors[e.Path] = e.DistanceFunction
+		}
+	}
+	return info
+}
+
+// Location is the key of an item and the encodings that its storage keys are made of.
+type Location struct {
+	ID    string
+	EPK   []byte
+	PK    []byte // ordered encoding of the full partition key
+	Point []byte // its point key
+
+	Others [][]byte // point keys of items that the same transaction looks up
+}
+
+// Locate returns the location of an item. pk is its full partition key.
+func (c *Container) Locate(pk definition.PartitionKey, id string) Location {
+	buf := make([]byte, 0, 192+2*len(id))
+	buf = definition.AppendEPK(buf, &c.Keys.Def, pk)
+	e := len(buf)
+	buf = pk.AppendOrdered(buf)
+	p := len(buf)
+	buf = layout.AppendPointKey(buf, c.Keys.CID, buf[:e], buf[e:p], id)
+	return Location{ID: id, EPK: buf[:e:e], PK: buf[e:p:p], Point: buf[p:]}
+}

@@ -1,0 +1,151 @@
+package transaction
+
+import (
+	"strconv"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// MustFind returns a live item. It fails with CodeNotFound if there is none.
+func (t *Tx) MustFind(p Location) (*Stored, error) {
+	item, ghost, err := t.Find(p.Point)
+	if err != nil {
+		return nil, err
+	}
+	if item == nil || ghost {
+		return nil, ItemNotFound()
+	}
+	return item, nil
+}
+
+// ItemNotFound returns the error for an item that does not exist, with CodeNotFound.
+func ItemNotFound() error {
+	return fault.New(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
+}
+
+// Create stores a new item. A ghost that holds its id or one of its unique keys is purged in the same
+// transaction.
+func (t *Tx) Create(point []byte, item *Stored) error {
+	if err := t.vacate(point); err != nil {
+		return err
+	}
+	item.Head.Life.LeaseUntil = 0
+	t.lowerTTL(item)
+	if err := t.claimUnique(item, nil); err != nil {
+		return err
+	}
+	return t.put(nil, item)
+}
+
+// vacate makes sure that no item has an id. It fails with CodeConflict if a live item has it, and purges a
+// ghost.
+func (t *Tx) vacate(point []byte) error {
+	holder, ghost, err := t.Find(point)
+	if err != nil || holder == nil {
+		return err
+	}
+	if !ghost {
+		return fault.New(fault.CodeConflict, "Resource with specified id or name already exists.")
+	}
+	return t.purge(holder)
+}
+
+// replace stores a new version of a live item.
+func (t *Tx) replace(old, item *Stored) error {
+	item.RID = old.RID
+	item.Head.Renamed = item.Head.Renamed || old.Head.Renamed
+	t.lowerTTL(item)
+	if err := t.claimUnique(item, old); err != nil {
+		return err
+	}
+	item.Head.Life.LeaseUntil = old.Head.Life.LeaseUntil
+	return t.put(old, item)
+}
+
+// claimUnique makes sure that no other live item holds one of item's unique keys. It purges ghosts that do.
+func (t *Tx) claimUnique(item, old *Stored) error {
+	for i := range t.Container.Keys.Unique.Len() {
+		prefix := layout.AppendUniquePrefix(nil, t.Container.Keys.CID, item.PK, i)
+		k := t.Container.Keys.Unique.Values(prefix, i, item.Body)
+		holder, ghost, err := t.Find(k)
+		if err != nil {
+			return err
+		}
+		if holder == nil || old != nil && holder.RID == old.RID {
+			continue
+		}
+		if !ghost {
+			return fault.New(fault.CodeConflict,
+				"Resource with specified id, name, or unique index already exists.")
+		}
+		if err := t.purge(holder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Named reports whether a stored value found by its point key still has the id of p. Only the value of a
+// renamed item must be checked.
+func (p *Location) Named(value []byte) bool {
+	h, body, err := layout.DecodeItem(value)
+	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.ID
+}
+
+// CheckIfNoneMatch fails with CodeNotModified if the reader already has this version, or if condition is
+// "*".
+func CheckIfNoneMatch(condition string, it value.Item) error {
+	if condition != "" && (condition == "*" || layout.ETagMatches(condition, it.ETag())) {
+		return fault.New(fault.CodeNotModified, "The item has not changed.")
+	}
+	return nil
+}
+
+// date sets the _ts of an imported item; put sets that of all others.
+func (t *Tx) date(p *Prepared) (err error) {
+	if o := p.options.Import; o != nil {
+		p.Item.dated = true
+		l := p.Item.Head.Life
+		l.Base, l.Based = t.State.Lives.Basis.Of(p.Item.Body)
+		p.Item.Head.Life.TS, err = o.WrittenAt(t.State.Policy(), l, t.Now)
+	}
+	return err
+}
+
+// lowerTTL reduces the ttl of an item that is about to be written to the container's default, if the
+// settings make that the upper limit. It changes both the document and its header.
+func (t *Tx) lowerTTL(item *Stored) {
+	limit, own := t.State.Policy().Default, item.Head.Life.Own
+	if !t.State.Rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {
+		return
+	}
+	b := make([]byte, 0, len(item.Body)+8)
+	jsondoc.Of(item.Body).Each(func(name string, v jsondoc.Value) bool {
+		b = append(jsondoc.AppendString(append(b, ','), name), ':')
+		if name == "ttl" {
+			b = strconv.AppendInt(b, int64(limit), 10)
+		} else {
+			b = append(b, v.Raw()...)
+		}
+		return true
+	})
+	b[0] = '{'
+	item.Body = append(b, '}')
+	item.Head.Life.Own = limit
+	item.terms = nil
+}
+
+// Together returns the location of the first operation's item, with the point keys of the other items.
+func Together(list []*Prepared) Location {
+	at := list[0].Location
+	for _, p := range list[1:] {
+		if p != nil {
+			at.Others = append(at.Others, p.Point)
+		}
+	}
+	return at
+}

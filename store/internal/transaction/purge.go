@@ -1,0 +1,151 @@
+package transaction
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// ErrBlocked ends a transaction that would have to move a ghost but lacks the scopes for it: see
+// Tx.Blocked.
+var ErrBlocked = errors.New("a document that has expired must be moved first")
+
+// ItemKeys returns the keys of the candidates' items.
+func ItemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
+	keys := make([][]byte, len(batch))
+	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
+	for i, cand := range batch {
+		n := len(mem)
+		mem = layout.AppendSlotKey(mem, s.Scope, layout.FamilyItem, cand.RID)
+		keys[i] = mem[n:len(mem):len(mem)]
+	}
+	return keys
+}
+
+// Moved returns the items among the candidates that have expired by second now and are to be moved to the
+// expiry sink.
+func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Partition,
+	batch []sweep.Candidate, now int64) (items []*Stored, err error) {
+	for _, cand := range batch {
+		v, err := r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, cand.RID))
+		if errors.Is(err, engine.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		item, err := c.Decode(cand.RID, v)
+		if err != nil {
+			return nil, err
+		}
+		if st.Expired(&item.Head, item.Body, now) && st.Moves(&item.Item) {
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}
+
+// purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
+const purgeBytes = 4 << 20
+
+// Judge reads the candidates, as many as fit into a transaction, and returns the expired ones. It appends
+// to alive those that are alive and whose entry still belongs to them. The rids of a batch mostly rise, so
+// one iterator that moves forward is faster than single gets.
+func (t *Tx) Judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*Stored,
+	err error) {
+	it := t.Scan(layout.SlotFamily(t.Range.Scope, layout.FamilyItem), false)
+	defer func() {
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	var key []byte
+	bytesRead := 0
+	for _, cand := range batch {
+		if bytesRead > purgeBytes {
+			break
+		}
+		judged++
+		key = layout.AppendSlotKey(key[:0], t.Range.Scope, layout.FamilyItem, cand.RID)
+		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
+			continue
+		}
+		item, err := t.Container.Decode(cand.RID, bytes.Clone(it.Value()))
+		switch {
+		case err != nil:
+			return judged, nil, err
+		case !cand.Names(item.Head.Life):
+		case t.Live(item):
+			cand.Next, _ = t.State.Policy().ExpiresAt(t.State.Life(&item.Item))
+			*alive = append(*alive, cand)
+		default:
+			ghosts = append(ghosts, item)
+			bytesRead += len(item.Body)
+		}
+	}
+	return judged, ghosts, nil
+}
+
+// PurgeAll removes ghosts, and moves those that are to be moved. late is the first ghost that the expiry
+// sink has not taken, nil if it has taken all.
+func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late *Stored, err error) {
+	var keys []view.Entry
+	ends := make([]int, len(ghosts))
+	for i, g := range ghosts {
+		if keys, err = t.owned(keys, g); err != nil {
+			return nil, err
+		}
+		ends[i] = len(keys)
+	}
+	from := 0
+	for i, g := range ghosts {
+		if t.State.Moves(&g.Item) {
+			if taken, err := take(g); err != nil || !taken {
+				return g, err
+			}
+		}
+		t.purgeWith(g, keys[from:ends[i]])
+		from = ends[i]
+	}
+	return nil, nil
+}
+
+// RaiseFloor turns the entry of a sequence into the floor, unless the policy has changed and the entry is
+// inside the window now.
+func (t *Tx) RaiseFloor(seq layout.Sequence) error {
+	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq))
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v, err := layout.DecodeVersion(value)
+	if err != nil || v.TS > t.Now-t.State.Retention() {
+		return err
+	}
+	below := layout.SlotFamily(t.Range.Scope, layout.FamilyVersions)
+	below.End = layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq)
+	DropVersions(t.Txn, below)
+	SetFloor(t.Txn, t.Range.Scope, seq, v.TS)
+	return nil
+}
+
+// touch records an item that has changed, if the range is being split: see split.Notes.
+func (t *Tx) touch(item *Stored) {
+	if t.noted != nil {
+		t.touched = append(t.touched, item.RID)
+	}
+}
+
+// tellSplit passes the changed items on to the split. It is called after the commit, inside the gate.
+func (t *Tx) tellSplit() {
+	if t.noted != nil {
+		t.noted.Add(t.touched)
+	}
+}

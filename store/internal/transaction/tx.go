@@ -1,0 +1,324 @@
+package transaction
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/split"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
+// items. Requests, batches and the reaper all use them, so that an item, its feed entry, its deadline and
+// its unique keys always agree. A split moves these keys without changing them: see package
+// store/internal/split.
+type Tx struct {
+	engine.Txn
+	Ctx       context.Context // of the request; nil in background work
+	Container *Container
+	State     *container.State
+	Range     *container.Partition
+	Now       int64
+
+	last   layout.Sequence // the last sequence taken; 0 if none
+	Purged int             // ghosts removed
+	// terms is the number of index entries written and removed, without those of ghosts. It determines the
+	// charge
+	terms    int
+	keeps    bool                  // the container keeps all versions
+	shapes   []container.ShapeName // shapes whose record was found or created
+	listed   []container.ShapeName // shapes known in this transaction to have a record
+	full     bool                  // there is no room for records of more shapes
+	wiped    bool                  // all index entries of the slot have been deleted
+	wipe     uint32                // the last wipe before the transaction: see container.ShapeBook
+	feed     []feedWrite           // Finish writes it, when the last sequence is known
+	history  []versionWrite        // the same
+	changed  []view.Entry          // reused by put and del
+	mem      layout.Room           // memory for keys
+	Written  []*Prepared           // operations whose items Apply has written
+	Blocked  *Blocker              // the ghost that must be moved before the transaction can be done
+	one      [1]*Prepared          // memory for Written in the usual case
+	expiries []expiryWrite         // written by Finish
+	noted    *split.Notes          // receives touched for a split; nil if the range is not being split
+	touched  []uint64              // items that were written or removed
+	dues     dues
+	judging  time.Duration // spent on conditions of patches
+}
+
+// Stored is an item in its stored form.
+type Stored struct {
+	view.Item
+
+	terms *terms // index entries made in advance, or nil
+	dated bool   // put keeps its _ts
+}
+
+// Begin begins the transaction in second now. st is the present state of the container.
+func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
+	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
+		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0],
+		listed: t.listed[:0], mem: t.mem, noted: s.Noted.Load()}
+	t.mem.Reset()
+	t.Written = t.one[:0]
+	t.dues = dues{view.Never, view.Never}
+}
+
+// take returns the sequence of the next write. The first call also takes the transaction's LSN.
+func (t *Tx) take() layout.Sequence {
+	next, ok := t.last.Next()
+	if t.last == 0 || !ok {
+		next = layout.FirstOf(t.NextLSN(t.Range.Scope))
+	}
+	t.last = next
+	return next
+}
+
+// Learn updates the range's state in memory with the results of the transaction. It is called after the
+// commit, inside the gate. rescan reports whether the reaper's pass starts again.
+func (t *Tx) Learn() (rescan bool) {
+	if t.wiped {
+		t.Range.Shapes.Forget()
+	}
+	t.Range.Shapes.Learn(t.shapes, t.full, t.wipe)
+	t.tellSplit()
+	return t.rescanBehind()
+}
+
+// Find looks up an item by its point key. ghost reports that it has expired or was deleted with its whole
+// partition key: it does not exist for requests any more, but its keys are still stored.
+func (t *Tx) Find(point []byte) (item *Stored, ghost bool, err error) {
+	v, err := t.Get(point)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	rid, ok := layout.NumberOf(v)
+	if !ok {
+		return nil, false, engine.ErrCorrupt
+	}
+	return t.Load(rid)
+}
+
+func (t *Tx) itemKey(rid uint64) []byte {
+	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.Range.Scope, layout.FamilyItem, rid))
+}
+
+// Load reads an item by its rid. It returns nil if there is none.
+func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
+	v, err := t.Get(t.itemKey(rid))
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	item, err = t.Container.Decode(rid, v)
+	if err != nil {
+		return nil, false, err
+	}
+	return item, !t.Live(item), nil
+}
+
+// entries appends all keys of an item except its own, its feed entry and its index entries.
+func (t *Tx) entries(dst []view.Entry, item *Stored) []view.Entry {
+	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
+}
+
+// Live reports whether an item exists for clients: it has not expired, and no tombstone deletes it.
+func (t *Tx) Live(item *Stored) bool {
+	return !t.State.Expired(&item.Head, item.Body, t.Now) &&
+		!t.State.Tombstoned(item.Head, func() []byte { return item.PK })
+}
+
+// put writes item over old, which is nil for a new item. It sets the item's sequence, and the rid of a new
+// one.
+func (t *Tx) put(old, item *Stored) error {
+	item.Head.Sequence = t.take()
+	item.Head.Slot = t.Range.Number
+	if !item.dated {
+		item.Head.Life.TS = t.Now
+	}
+	item.Head.Life.Generation = t.State.Policy().Generation
+	item.Head.Life.Base, item.Head.Life.Based = t.State.Lives.Basis.Of(item.Body)
+	t.Container.Host.Note(container.MarkWrite, t.Now)
+	item.RID = layout.ItemRID(t.Range.Number, item.Head.Sequence)
+	if old != nil {
+		item.RID = old.RID
+	}
+	if err := t.putTerms(old, item); err != nil { // first, since it may read
+		return err
+	}
+	var before []view.Entry
+	if old != nil {
+		before = t.entries(t.changed[:0], old)
+		t.dropFeed(old.Head.Sequence)
+	}
+	n := len(before)
+	all := t.entries(before, item)
+	t.changed = all
+	t.diff(all[:n], all[n:])
+	t.setItem(item)
+	t.feed = append(t.feed, feedWrite{item.Head.Sequence,
+		layout.FeedEntry{RID: item.RID, TS: t.Now, EPK: item.Head.EPK}})
+	if old == nil {
+		t.record(layout.Created, nil, item)
+	} else {
+		t.record(layout.Replaced, old, item)
+	}
+	t.noteDeadline(item)
+	return nil
+}
+
+// putTerms writes the index entries of a new version of an item, and deletes those that only the old
+// version had.
+func (t *Tx) putTerms(old, item *Stored) error {
+	after, err := t.termsOf(item)
+	if err != nil {
+		return err
+	}
+	var before []index.Entry
+	if old != nil {
+		if before, err = t.termsToDelete(old); err != nil {
+			return err
+		}
+	}
+	t.charge(before)
+	t.charge(after)
+	t.diffTerms(before, after, len(t.State.Olders) == 0)
+	return nil
+}
+
+// diffTerms is diff for index entries; both lists are in the order of their keys. complete reports that all
+// entries of before are stored.
+func (t *Tx) diffTerms(before, after []index.Entry, complete bool) {
+	for len(before) > 0 || len(after) > 0 {
+		c := -1
+		switch {
+		case len(before) == 0:
+			c = 1
+		case len(after) > 0:
+			c = bytes.Compare(before[0].Key, after[0].Key)
+		}
+		if c < 0 {
+			t.Delete(before[0].Key)
+		} else if c > 0 || !complete || !bytes.Equal(before[0].Value, after[0].Value) {
+			t.Set(after[0].Key, after[0].Value)
+		}
+		if c <= 0 {
+			before = before[1:]
+		}
+		if c >= 0 {
+			after = after[1:]
+		}
+	}
+}
+
+// diff writes the difference between an item's old keys and its new ones: deletes before sets.
+func (t *Tx) diff(before, after []view.Entry) {
+	for _, b := range before {
+		if !containsEntry(after, b, false) {
+			t.Delete(b.Key)
+		}
+	}
+	for _, a := range after {
+		if !containsEntry(before, a, true) {
+			t.Set(a.Key, a.Value)
+		}
+	}
+}
+
+func containsEntry(in []view.Entry, e view.Entry, values bool) bool {
+	for i := range in {
+		if bytes.Equal(in[i].Key, e.Key) && (!values || bytes.Equal(in[i].Value, e.Value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// del deletes a live item with all its keys. The change has the last sequence taken.
+func (t *Tx) del(item *Stored) error {
+	keys, err := t.owned(t.changed[:0], item)
+	if err != nil {
+		return err
+	}
+	t.changed = keys
+	t.record(layout.Deleted, item, nil)
+	t.remove(item, keys)
+	return nil
+}
+
+// purge deletes a ghost with all its keys. If the ghost is to be moved to an expiry sink, it ends the
+// transaction with errBlocked.
+func (t *Tx) purge(ghost *Stored) error {
+	if t.State.Moves(&ghost.Item) {
+		t.Blocked = &Blocker{t.Container.Host, t.Range, ghost.RID}
+		return ErrBlocked
+	}
+	terms := t.terms
+	keys, err := t.owned(t.changed[:0], ghost)
+	if err != nil {
+		return err
+	}
+	t.changed, t.terms = keys, terms
+	t.purgeWith(ghost, keys)
+	return nil
+}
+
+// purgeWith is purge for a ghost whose keys are known. Only a reader of all versions sees a purge. For that
+// reader it is a change with its own sequence, before that of the item that takes the ghost's place.
+func (t *Tx) purgeWith(ghost *Stored, keys []view.Entry) {
+	t.Purged++
+	logged := t.State.LogsExpiryOf(&ghost.Item)
+	if t.keeps || logged {
+		kind := uint8(layout.Expired)
+		if t.State.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
+			kind = layout.Deleted
+		}
+		if logged = logged && kind == layout.Expired; t.keeps || logged {
+			t.take()
+		}
+		t.record(kind, ghost, nil)
+		if logged {
+			t.logExpiry(ghost)
+		}
+	}
+	t.remove(ghost, keys)
+}
+
+// charge counts the entries of a document that the indexing policy asks for.
+func (t *Tx) charge(entries []index.Entry) {
+	t.terms += max(0, len(entries)-t.State.Terms.Unnamed())
+}
+
+// owned appends the keys that belong to an item. Keys that contain a rid need not be read to know that they
+// are the item's own: an id or a unique key that a ghost holds is given to another item only after the
+// ghost has been purged, in the same transaction.
+func (t *Tx) owned(dst []view.Entry, item *Stored) ([]view.Entry, error) {
+	dst = t.entries(dst, item)
+	terms, err := t.termsToDelete(item)
+	t.charge(terms)
+	for _, e := range terms {
+		dst = append(dst, view.Entry{Key: e.Key})
+	}
+	return dst, err
+}
+
+// remove deletes an item and its keys. To remove several items, get the keys of all of them first: a read
+// after a write makes the transaction build an index of its writes.
+func (t *Tx) remove(item *Stored, keys []view.Entry) {
+	for _, e := range keys {
+		t.Delete(e.Key)
+	}
+	t.dropFeed(item.Head.Sequence)
+	t.Delete(t.itemKey(item.RID))
+	t.touch(item)
+}

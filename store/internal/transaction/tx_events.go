@@ -1,0 +1,67 @@
+package transaction
+
+import (
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// The writes to the log of expiries: see events.go.
+
+// expiryWrite is an entry of the log that Finish writes.
+type expiryWrite struct {
+	seq   layout.Sequence
+	entry layout.Expiry
+}
+
+// logExpiry adds the expiry of an item to the log, under the last sequence taken.
+func (t *Tx) logExpiry(ghost *Stored) {
+	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.Item))
+	if !ok || at > t.Now {
+		at = t.Now // it expired under a former policy, by a floor
+	}
+	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
+		Kind: layout.Expired, Slot: t.Range.Number, RID: ghost.RID, TS: t.Now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
+		Previous: layout.Image{Slot: ghost.Head.Slot, Sequence: ghost.Head.Sequence, TS: ghost.Head.Life.TS,
+			Body: ghost.Body},
+	}}})
+}
+
+// Logs reports whether the transaction writes to the log of expiries.
+func (t *Tx) Logs() bool { return len(t.expiries) > 0 }
+
+// Announce adds the expiry of an item to the log before the item is purged, and marks the item.
+func (t *Tx) Announce(ghost *Stored) {
+	t.take()
+	t.logExpiry(ghost)
+	ghost.Head.Announced = true
+	t.setItem(ghost)
+}
+
+// writeExpiries is the part of Finish that writes the log.
+func (t *Tx) writeExpiries() {
+	for i := range t.expiries {
+		e := &t.expiries[i]
+		e.entry.Last = t.last
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyExpired, e.seq)),
+			e.entry.Append(make([]byte, 0, layout.ExpiryFixed+e.entry.Size())))
+	}
+}
+
+// SetExpiryFloor records that the entries of a slot's log up to a sequence have been deleted.
+func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: seq, TS: ts}}
+	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
+}
+
+// DropExpiries deletes a range of the log of expiries.
+func DropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
+
+// SetConfirmed stores the position that a subscriber has confirmed.
+func SetConfirmed(t engine.Txn, cid uint32, webhook, position string) {
+	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
+}
+
+// DropConfirmed deletes the position of a subscriber.
+func DropConfirmed(t engine.Txn, cid uint32, webhook string) {
+	t.Delete(layout.ConfirmedKey(cid, webhook))
+}

@@ -1,0 +1,80 @@
+package transaction
+
+import (
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// The entries of both feeds contain the last sequence of their transaction, which is known only when
+// everything else has been written. Until then the entries are kept here.
+
+type feedWrite struct {
+	seq   layout.Sequence
+	entry layout.FeedEntry
+}
+
+type versionWrite struct {
+	seq   layout.Sequence
+	entry layout.Version
+}
+
+// Finish writes the entries of the transaction to both feeds and to the log of expiries.
+func (t *Tx) Finish() {
+	for _, f := range t.feed {
+		f.entry.Last = t.last
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, f.seq)),
+			t.mem.Keep(f.entry.Append(t.mem.Free())))
+	}
+	for i := range t.history {
+		v := &t.history[i]
+		v.entry.Last = t.last
+		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyVersions, v.seq)),
+			v.entry.Append(make([]byte, 0, v.entry.Size())))
+	}
+	t.writeExpiries()
+}
+
+// dropFeed deletes the feed entry of a version that is not the latest any more.
+func (t *Tx) dropFeed(seq layout.Sequence) {
+	for i, f := range t.feed {
+		if f.seq == seq {
+			t.feed = append(t.feed[:i], t.feed[i+1:]...)
+			return
+		}
+	}
+	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq)))
+}
+
+// record adds a change to the feed of all versions, under the last sequence taken, if the container keeps
+// it. item is nil for a delete.
+func (t *Tx) record(kind uint8, old, item *Stored) {
+	if !t.keeps {
+		return
+	}
+	t.Container.Host.Note(container.MarkWrite, t.Now)
+	v := layout.Version{Kind: kind, Slot: t.Range.Number, TS: t.Now}
+	if old != nil {
+		v.RID, v.EPK, v.PK, v.ID = old.RID, old.Head.EPK, old.PK, old.ID
+		v.Previous = layout.Image{Slot: old.Head.Slot, Sequence: old.Head.Sequence, TS: old.Head.Life.TS}
+		if kind != layout.Expired || t.Container.PreviousImage || t.State.AsksPreviousOfDelete() {
+			v.Previous.Body = old.Body
+		}
+	}
+	if item != nil {
+		v.RID, v.EPK, v.PK, v.ID, v.Body = item.RID, item.Head.EPK, item.PK, "", item.Body
+		if item.dated {
+			v.Dated = item.Head.Life.TS
+		}
+	}
+	t.history = append(t.history, versionWrite{t.last, v})
+}
+
+// SetFloor records that the entries of a slot's feed of all versions up to a sequence have been deleted.
+func SetFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+	floor := layout.Version{Kind: layout.Floor, Last: seq, TS: ts}
+	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))
+}
+
+// DropVersions deletes a range of the feed of all versions.
+func DropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

@@ -1,0 +1,156 @@
+package transaction
+
+import (
+	"errors"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Records besides the items: what is stored about a slot or a container.
+
+// setShape writes the record of a shape.
+func (t *Tx) setShape(name, record []byte) {
+	t.Set(layout.ShapeRecordKey(t.Range.Scope, name), record)
+}
+
+// WipeTerms deletes all index entries of the slot.
+func (t *Tx) WipeTerms() {
+	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyTerms))
+	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyComposite))
+	t.wiped, t.listed = true, t.listed[:0]
+}
+
+// SetReindexed stores the rid up to which documents have been reindexed.
+func (t *Tx) SetReindexed(rid uint64) {
+	t.Set(layout.IndexedKey(t.Range.Scope), layout.ReindexedValue(t.State.Rec.IndexRound, rid))
+}
+
+// SetSwept stores the second of a purge. The store's clock is never behind it.
+func (t *Tx) SetSwept() {
+	t.Container.Host.Note(container.MarkPurge, t.Now)
+	t.Set(layout.SweptKey(t.Range.Scope), layout.Number(uint64(t.Now)))
+}
+
+// SetLease sets the end of an item's lease; 0 means no lease. It does not make a new version: nothing but
+// the header changes.
+func (t *Tx) SetLease(item *Stored, until int64) {
+	item.Head.Life.LeaseUntil = until
+	t.setItem(item)
+	t.Container.Host.Note(container.MarkLease, t.Now)
+	t.Set(layout.LeasedKey(t.Range.Scope), layout.Number(uint64(t.Now)))
+}
+
+// setItem writes the item's own key.
+func (t *Tx) setItem(item *Stored) {
+	value := item.Head.Append(make([]byte, 0, item.Head.Len()+len(item.Body)))
+	t.Set(t.itemKey(item.RID), append(value, item.Body...))
+	t.touch(item)
+}
+
+// SetUsed stores the second until which a container counts as used.
+func SetUsed(t engine.Txn, cid uint32, second int64) {
+	t.Set(layout.UsedKey(cid), layout.Number(uint64(second)))
+}
+
+// SetTombstone stores a partition tombstone: the items of a partition key that were created at or below lsn
+// are deleted.
+func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
+	t.Set(layout.TombstoneKey(cid, name), layout.Number(lsn))
+}
+
+// DropTombstone removes a partition tombstone.
+func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
+
+// noteDeadline records the earliest key that was written in each of the reaper's families.
+func (t *Tx) noteDeadline(item *Stored) {
+	family, second, ok := view.TimeEntry(item.Head.Life)
+	switch {
+	case !ok:
+	case family == layout.FamilyWritten:
+		t.dues.written = min(t.dues.written, second)
+	default:
+		t.dues.deadline = min(t.dues.deadline, second)
+	}
+}
+
+// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never if
+// there are none.
+type dues struct{ written, deadline int64 }
+
+// rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have left
+// behind. It is called when the commit is visible: see container.Partition.HasPassed.
+func (t *Tx) rescanBehind() bool {
+	if t.dues.written != view.Never && t.Range.HasPassed(layout.FamilyWritten, t.dues.written) ||
+		t.dues.deadline != view.Never && t.Range.HasPassed(layout.FamilyDeadline, t.dues.deadline) {
+		t.Range.Rescan.Store(true)
+		return true
+	}
+	return false
+}
+
+// rebase updates the header and the key in the index of expiry of an item of an earlier era. It does not
+// make a new version, and no feed shows it.
+func (t *Tx) rebase(item *Stored) {
+	before := item.Head.Life
+	after := t.State.Life(&item.Item)
+	if before == after {
+		return
+	}
+	old := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.Scope, before, item.RID))
+	item.Head.Life = after
+	key := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.Range.Scope, after, item.RID))
+	if string(old) != string(key) {
+		if len(old) > 0 {
+			t.Delete(old)
+		}
+		if len(key) > 0 {
+			t.Set(key, nil)
+		}
+	}
+	t.setItem(item)
+	t.noteDeadline(item)
+}
+
+// readItem reads an item that is to be changed without writing a new version. It returns nil if there is
+// none.
+func (t *Tx) readItem(rid uint64) (*Stored, error) {
+	v, err := t.Get(t.itemKey(rid))
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, body, err := layout.DecodeItem(v)
+	if err != nil {
+		return nil, err
+	}
+	return &Stored{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
+}
+
+// Prefetch reads the items of several operations in one call, if the engine supports that. A read error is
+// not reported here but when the item is needed.
+func (t *Tx) Prefetch(list []*Prepared) {
+	far, ok := t.Txn.(engine.Ahead)
+	if !ok {
+		return
+	}
+	var points, items [][]byte
+	for _, p := range list {
+		if p != nil {
+			points = append(points, p.Point)
+		}
+	}
+	far.Bring(points)
+	for _, point := range points {
+		if v, err := t.Get(point); err == nil {
+			if rid, ok := layout.NumberOf(v); ok {
+				items = append(items, t.itemKey(rid))
+			}
+		}
+	}
+	far.Bring(items)
+}
