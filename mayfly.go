@@ -60,11 +60,11 @@ type Database struct {
 
 // Postgres names a PostgreSQL database by its connection string,
 // postgres://user:password@host1,host2/database?sslmode=verify-full. The store is in the schema mayfly, which
-// Open creates. Open fails with engine.ErrUnavailable if the database does not answer. Only one process at a
-// time can have the store open. Snapshot and Restore need a folder.
+// Open creates. Open fails with engine.ErrUnavailable if the database does not answer. Several
+// processes can have the store open. Snapshot and Restore need a folder.
 func Postgres(url string) Database {
 	return Database{func(ctx context.Context, o *options) (engine.Engine, error) {
-		return postgres.Open(ctx, postgres.Options{URL: url, Alone: true, Logger: o.logger})
+		return postgres.Open(ctx, postgres.Options{URL: url, Logger: o.logger})
 	}}
 }
 

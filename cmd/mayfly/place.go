@@ -33,11 +33,11 @@ func (p place) name() (string, error) {
 	return "folder " + dir, err
 }
 
-// open opens the engine of the place, for one process. A folder that does not exist is created only if create
+// open opens the engine of the place. A folder that does not exist is created only if create
 // is set.
 func (p place) open(ctx context.Context, create bool, log *slog.Logger) (engine.Engine, error) {
 	if p.remote() {
-		return postgres.Open(ctx, postgres.Options{URL: string(p), Alone: true, Logger: log})
+		return postgres.Open(ctx, postgres.Options{URL: string(p), Logger: log})
 	}
 	dir := string(p)
 	switch info, err := os.Stat(dir); {

@@ -162,7 +162,7 @@ func (s *serve) options() product.Options {
 
 // openPostgres opens the engine for --engine.
 func (s *serve) openPostgres(ctx context.Context) (engine.Engine, error) {
-	return postgres.Open(ctx, postgres.Options{URL: s.flags.engine, Logger: s.log, Alone: true})
+	return postgres.Open(ctx, postgres.Options{URL: s.flags.engine, Logger: s.log})
 }
 
 func (s *serve) engineOptions() pebble.Options {

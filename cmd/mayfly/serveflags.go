@@ -56,7 +56,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"port for health probes (/alive, /ready, /status), 8080 in the vnext emulator; 0 is any free one")
 	flags.StringVar(&f.data, "data", "", "data folder (default Mayfly's folder in the user's data directory)")
 	flags.StringVar(&f.engine, "engine", "",
-		"postgres://user:password@host1,host2/database keeps the data in PostgreSQL, by one server at a time;\n"+
+		"postgres://user:password@host1,host2/database keeps the data in PostgreSQL;\n"+
 			"the data folder keeps the certificate and temporary files")
 	flags.StringVar(&f.migrateTo, "migrate-to", "",
 		"postgres:// address of an empty database, or empty folder, to which the data folder is copied "+

@@ -84,7 +84,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, errRow), errors.Is(err, errLease):
+	case errors.Is(err, errRow):
 		return nil, err
 	case judge(err) == collide:
 		return nil, fmt.Errorf("%w: %w", errCollision, err)
@@ -107,14 +107,9 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	batch := &pgx.Batch{}
 	batch.Queue(beginUpdate)
 	batch.Queue(setStamp, a.stamp, a.n)
-	skip := 2
-	if l := a.e.lease; l != nil {
-		batch.Queue(checkLease, l.owner)
-		skip++
-	}
 	batch.Queue(lockScopes, ceilings)
 	batch.Queue(getLockedRows, stored)
-	unmade, err := a.take(ctx, batch, keys, func(results pgx.BatchResults) error { return began(results, skip) })
+	unmade, err := a.take(ctx, batch, keys, began)
 	for err == nil && len(unmade) > 0 {
 		batch = &pgx.Batch{}
 		batch.Queue(makeScopes, unmade)
@@ -139,18 +134,13 @@ func (a *attempt) take(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	return a.read(results, keys)
 }
 
-// began reads the answers to the n statements that begin a transaction. errLease: the Engine has no lease.
-func began(results pgx.BatchResults, n int) error {
-	for range n {
-		tag, err := results.Exec()
-		if err != nil {
-			return err
-		}
-		if tag.Select() && tag.RowsAffected() == 0 {
-			return errLease
-		}
+// began reads the answers to the two statements that begin a transaction.
+func began(results pgx.BatchResults) error {
+	if _, err := results.Exec(); err != nil {
+		return err
 	}
-	return nil
+	_, err := results.Exec()
+	return err
 }
 
 // lockedUnmade reads the answers to the statements that lock scopes without a ceiling.

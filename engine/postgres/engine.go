@@ -25,7 +25,6 @@ type Engine struct {
 	listener *pgx.ConnConfig // of the connection that waits for notifications
 	silent   atomic.Bool     // the database sends no notifications
 
-	lease   *lease // nil if other Engines may write, too
 	lanes   lanes
 	commits atomic.Uint64 // number of committed functions
 	groups  atomic.Uint64 // number of committed database transactions
@@ -57,7 +56,7 @@ func (e *Engine) trip() { e.trips.Add(1) }
 func (e *Engine) Trips() uint64 { return e.trips.Load() }
 
 // Shared implements engine.Shared.
-func (e *Engine) Shared() bool { return e.lease == nil }
+func (e *Engine) Shared() bool { return true }
 
 // Told implements engine.Teller.
 func (e *Engine) Told() time.Time {
@@ -110,7 +109,6 @@ func (e *Engine) Close() error {
 		<-empty
 	}
 	e.ending.Wait()
-	e.lease.end(e)
 	e.writers.Close()
 	e.readers.Close()
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,15 +24,10 @@ type Options struct {
 	// AllowUnsafe opens a database that may lose acknowledged writes, because synchronous_commit, fsync or
 	// full_page_writes is off.
 	AllowUnsafe bool
-	// Alone reserves the database for this Engine: Open fails with engine.ErrLocked while another Engine has
-	// it. An Engine that could not renew its lease for leaseTime loses the database and writes nothing any
-	// more.
-	Alone bool
 	// Logger receives warnings. Default: they are discarded.
 	Logger *slog.Logger
 
 	rerun func() bool // in tests: makes a commit fail that would succeed
-	hurry bool        // in tests: Open does not wait for another Engine's lease to end
 }
 
 // defaultPool is the default number of connections of a pool.
@@ -121,17 +115,6 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if e.readers, err = e.pool(o, o.Readers); err != nil {
 		e.writers.Close()
 		return nil, err
-	}
-	if o.Alone {
-		patience := leaseTime + time.Second
-		if o.hurry {
-			patience = 0
-		}
-		if err := e.takeLease(ctx, patience); err != nil {
-			e.readers.Close()
-			e.writers.Close()
-			return nil, err
-		}
 	}
 	return e, nil
 }

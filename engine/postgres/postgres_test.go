@@ -78,7 +78,7 @@ func (d *database) cut() {
 	d.fresh()
 	to := quote(d.schema)
 	statements := []string{"CREATE SCHEMA " + to, "BEGIN ISOLATION LEVEL REPEATABLE READ"}
-	for _, table := range []string{"mayfly_meta", "mayfly_kv", "mayfly_newscope", "mayfly_stamp", "mayfly_lease"} {
+	for _, table := range []string{"mayfly_meta", "mayfly_kv", "mayfly_newscope", "mayfly_stamp", "mayfly_awaited"} {
 		statements = append(statements,
 			fmt.Sprintf("CREATE TABLE %s.%s (LIKE %s.%s INCLUDING ALL)", to, table, from, table),
 			fmt.Sprintf("INSERT INTO %s.%s SELECT * FROM %s.%s", to, table, from, table))

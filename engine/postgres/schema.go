@@ -14,8 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// schemaVersion is the version of the tables. A program opens only tables of its own version.
-const schemaVersion = 1
+// schemaVersion is the version of the tables. Open brings older tables up to date, and does not open newer
+// ones. Version 2 has mayfly_awaited, and no mayfly_lease, by which version 1 kept a second server out.
+const schemaVersion = 2
 
 // tables are the statements that create missing parts of the schema.
 var tables = []string{
@@ -27,9 +28,6 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS mayfly_newscope (k bytea NOT NULL PRIMARY KEY)`,
 	`CREATE TABLE IF NOT EXISTS mayfly_stamp (conn bytea NOT NULL PRIMARY KEY, n bigint NOT NULL,
 		at timestamptz NOT NULL DEFAULT now())`,
-	`CREATE TABLE IF NOT EXISTS mayfly_lease (one boolean PRIMARY KEY DEFAULT true CHECK (one),
-		owner bytea NOT NULL,
-		until timestamptz NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS mayfly_awaited (scope bytea NOT NULL PRIMARY KEY, until timestamptz NOT NULL)`,
 }
 
@@ -83,7 +81,8 @@ func prepare(ctx context.Context, o Options) error {
 		}
 		_, err := c.Exec(
 			own,
-			`INSERT INTO mayfly_meta(version, incarnation) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+			`INSERT INTO mayfly_meta(version, incarnation) VALUES ($1, $2)
+				ON CONFLICT (one) DO UPDATE SET version = greatest(mayfly_meta.version, excluded.version)`,
 			schemaVersion,
 			random(),
 		)
@@ -107,11 +106,11 @@ func makeTable(ctx context.Context, c *pgx.Conn, statement string) error {
 	}
 }
 
-// version checks the schema's version. It returns false if the schema lacks tables.
-func version(ctx context.Context, c *pgx.Conn) (complete bool, err error) {
+// version checks the schema's version. It returns false if there is no schema yet, or an older one.
+func version(ctx context.Context, c *pgx.Conn) (current bool, err error) {
 	var there bool
-	if err := c.QueryRow(ctx, `SELECT to_regclass('mayfly_meta') IS NOT NULL,
-		to_regclass('mayfly_awaited') IS NOT NULL`).Scan(&there, &complete); err != nil || !there {
+	if err := c.QueryRow(ctx, `SELECT to_regclass('mayfly_meta') IS NOT NULL`).Scan(&there); err != nil ||
+		!there {
 		return false, err
 	}
 	var v int
@@ -128,10 +127,8 @@ func version(ctx context.Context, c *pgx.Conn) (complete bool, err error) {
 			v,
 			schemaVersion,
 		)
-	case v < schemaVersion:
-		return true, fmt.Errorf("%w: the tables have version %d", engine.ErrOlderFormat, v)
 	}
-	return complete, nil
+	return v == schemaVersion, nil
 }
 
 // durable are the settings on which durability depends.

@@ -39,18 +39,58 @@ func BeginMigration(ctx context.Context, target engine.Engine, source string) er
 	return err
 }
 
-// CheckSource returns an error if the data of an engine cannot be migrated to a target: there are none
-// (engine.ErrNotFound), they have another format, have not all arrived, or have been moved elsewhere.
-func CheckSource(ctx context.Context, source engine.Engine, target string) error {
-	return source.View(ctx, func(r engine.Reader) error {
-		h, _, err := readHead(r)
+// OpenSource prepares the data of an engine for a migration to a target. It returns an error if they cannot be
+// migrated: there are none (engine.ErrNotFound), they have another format, have not all arrived, have been
+// moved elsewhere, or a server that shares them is running (engine.ErrLocked). Shared data are not opened by
+// any host from now on: a failed migration must be repeated, or ended by Reopen.
+func OpenSource(ctx context.Context, source engine.Engine, target string) error {
+	shared := engine.IsShared(source)
+	if shared {
+		if err := noServers(ctx, source); err != nil {
+			return err
+		}
+	}
+	was := ""
+	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
+		h, _, err := readHead(t)
 		if err != nil {
 			return err
 		}
-		if h.Moved == target {
+		if was = h.Moved; was == target {
 			h.Moved = ""
 		}
-		return h.readable()
+		if err := h.readable(); err != nil || !shared {
+			return err
+		}
+		h.Moved = target
+		return SetRecord(t, headKey(), h)
+	})
+	if err != nil || !shared {
+		return err
+	}
+	// A server that started meanwhile may have read the record before.
+	if err := noServers(ctx, source); err != nil {
+		if was == "" {
+			err = errors.Join(err, Reopen(ctx, source))
+		}
+		return err
+	}
+	return nil
+}
+
+// noServers fails with engine.ErrLocked if a server that shares the data is running.
+func noServers(ctx context.Context, e engine.Engine) error {
+	return e.View(ctx, func(r engine.Reader) error {
+		at, err := r.Positions([][]byte{leaseScope()}) // they tell the time
+		if err != nil {
+			return err
+		}
+		return scanRecords(r, leaseRecords(leaseServer), func(_ []byte, rec leaseRecord) error {
+			if rec.Until <= at[0].Now {
+				return nil
+			}
+			return fmt.Errorf("%w: a server uses the data, or was killed in the last %v", engine.ErrLocked, leaseTime)
+		})
 	})
 }
 

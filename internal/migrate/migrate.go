@@ -86,7 +86,7 @@ type Migration struct {
 // Start reserves the target and, with Watched, begins to watch the source. A migration that was interrupted
 // is started again in the same way.
 func Start(ctx context.Context, o Options) (*Migration, error) {
-	if err := host.CheckSource(ctx, o.Source, o.TargetName); err != nil {
+	if err := host.OpenSource(ctx, o.Source, o.TargetName); err != nil {
 		return nil, err
 	}
 	if err := host.BeginMigration(ctx, o.Target, o.SourceName); err != nil {
