@@ -30,7 +30,8 @@ func twoServers(t *testing.T, spec string, clock *ttl.Virtual, machines [2]ttl.C
 	watch func(engine.Engine) engine.Engine) (a, b *bench) {
 	t.Helper()
 	options := func(machine ttl.Clock) store.Options {
-		return store.Options{Clock: struct{ ttl.Clock }{machine}, Wall: machine, Ranges: 1, ManualReaper: true}
+		system := struct{ ttl.Clock }{machine} // a virtual clock would be moved by the store
+		return store.Options{Clock: system, Wall: machine, Ranges: 1, ManualReaper: true}
 	}
 	var shared *doors.Shared
 	a = newBenchOver(t, vfs.NewMem(), spec, options(machines[0]), func(p *pebble.Engine) engine.Engine {

@@ -30,7 +30,8 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS mayfly_lease (one boolean PRIMARY KEY DEFAULT true CHECK (one),
 		owner bytea NOT NULL,
 		until timestamptz NOT NULL)`,
-	`CREATE TABLE IF NOT EXISTS mayfly_awaited (scope bytea NOT NULL PRIMARY KEY, until timestamptz NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS mayfly_awaited (scope bytea NOT NULL PRIMARY KEY,
+		until timestamptz NOT NULL)`,
 }
 
 // hints are settings of the tables that databases other than PostgreSQL may not support.
