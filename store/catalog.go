@@ -30,7 +30,7 @@ type catalog struct {
 // catalogKinds returns the letters of the record kinds that the store keeps in the catalog.
 func catalogKinds() string {
 	kinds := []byte{layout.KindDatabase, layout.KindContainer, layout.KindOffer, layout.KindDrop,
-		layout.KindFormer}
+		layout.KindFormer, layout.KindUpgrade}
 	for _, k := range record.Kinds {
 		kinds = append(kinds, k.Record)
 	}

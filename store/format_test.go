@@ -25,7 +25,6 @@ func TestOtherFormats(t *testing.T) {
 		is     error
 		advice string
 	}{
-		{1, engine.ErrOlderFormat, "import into a new folder"},
 		{4, engine.ErrNewerFormat, "the program that wrote it"},
 		{0, engine.ErrOlderFormat, "import into a new folder"},
 	} {
@@ -119,5 +118,20 @@ func TestCodeVectors(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestPlacePositions: the positions that a webhook has confirmed keep their LSNs and get a position behind
+// each.
+func TestPlacePositions(t *testing.T) {
+	for from, want := range map[string]string{"0": "0", "12": "3072", "0:1,7:258": "0:256,7:66048"} {
+		if got, err := placePositions(from); err != nil || got != want {
+			t.Errorf("%s: %s, %v", from, got, err)
+		}
+	}
+	for _, bad := range []string{"", "x", "1:", "1:2,", "1099511627776"} {
+		if got, err := placePositions(bad); !errors.Is(err, engine.ErrCorrupt) {
+			t.Errorf("%q: %q, %v", bad, got, err)
+		}
 	}
 }

@@ -20,6 +20,7 @@ var _ host.Upgrader = tenant{}
 // Upgrades implements host.Upgrader.
 func (tenant) Upgrades() []host.Upgrade {
 	return []host.Upgrade{
+		{From: 1, What: "sequences of writes get a position", Run: placeSequences},
 		{From: 2, What: "vector indexes get codes of their vectors", Run: codeVectors},
 	}
 }
@@ -35,6 +36,7 @@ func (db *DB) Format() Format { return db.host.Format() }
 // reindexer then makes all entries. Until it has finished, no query uses the vector index.
 func codeVectors(ctx context.Context, e engine.Engine) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
+		dropProgress(t)
 		changed := map[string]record.Container{}
 		err := host.ScanRecords(t, layout.KindContainer, func(key []byte, rec record.Container) error {
 			without, err := withoutVectors(rec.Spec)

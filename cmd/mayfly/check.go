@@ -30,7 +30,8 @@ func checkCommand() *cobra.Command {
 			"through all keys that lead to it, and each such key must lead to an item. The command " +
 			"prints all\n" +
 			"violations; its exit code is 1 if there are any.\n\n" +
-			"A folder is only read and never changed. In a database, --engine, the command finishes what a\n" +
+			"A folder is only read and never changed. In a database, --engine, the command finishes what " +
+			"a\n" +
 			"killed server has left half-done, like the start of a server.",
 		Args: cobra.MaximumNArgs(1),
 	}

@@ -146,7 +146,8 @@ var freeFlags = map[string]string{
 	"texts": "as at content-type correlation-id id if-match key param partition-key property session to reply-to " +
 		"reply-to-session " +
 		"shapes subject text ttl-path",
-	"addresses": "engine migrate-to advertise compute-port health-port cors-origin otlp san servicebus-key webhook-allow",
+	"addresses": "engine migrate-to advertise compute-port health-port cors-origin otlp san servicebus-key " +
+		"webhook-allow",
 }
 
 // TestEveryFlagIsCompleted: a flag that takes a value has some to offer, or is known to have none.

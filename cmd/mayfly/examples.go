@@ -21,7 +21,8 @@ var examples = []example{
 		"mayfly serve",
 		"mayfly serve --memory --virtual-clock --seed shop.yaml",
 		"mayfly serve --data ./data --host 0.0.0.0 --key-file key.txt"}},
-	{"health", "The command requests /_mayfly/readyz, which needs no key.", []string{"mayfly health --port 8081"}},
+	{"health", "The command requests /_mayfly/readyz, which needs no key.", []string{"mayfly health --port " +
+		"8081"}},
 	{"version", "The command prints the version, the Go version, the system and the revision.",
 		[]string{"mayfly version", "mayfly version --json"}},
 	{"doctor", "", []string{"mayfly doctor", "mayfly doctor --url https://localhost:8081"}},
@@ -54,7 +55,8 @@ var examples = []example{
 	{"seed schema", "Editors use it to complete and check seeds.", []string{"mayfly seed schema"}},
 	{"seed check", "", []string{"mayfly seed check shop.yaml"}},
 
-	{"databases create", "With --throughput its containers share that throughput; otherwise each has its own.",
+	{"databases create", "With --throughput its containers share that throughput; otherwise each has its " +
+		"own.",
 		[]string{"mayfly databases create shop", "mayfly databases create shared --throughput 1000"}},
 	{"databases list", "", []string{"mayfly databases list"}},
 	{
@@ -165,7 +167,8 @@ var examples = []example{
 			"mayfly queue set orders --status Active",
 		},
 	},
-	{"queue show", "The command prints its settings and its number of messages.", []string{"mayfly queue show orders"}},
+	{"queue show", "The command prints its settings and its number of messages.", []string{"mayfly queue " +
+		"show orders"}},
 	{
 		"queue send",
 		"TEXT is the body; if it is -, the body is read from the standard input. A topic copies the " +
@@ -175,7 +178,8 @@ var examples = []example{
 			"mayfly queue send orders 'two lamps' --ttl 90s --property priority=5",
 			"mayfly queue send orders 'a chair' --delay 10m --id chair-1"},
 	},
-	{"queue peek", "Active, scheduled and deferred messages are printed by sequence number, with their expiry.",
+	{"queue peek", "Active, scheduled and deferred messages are printed by sequence number, with their " +
+		"expiry.",
 		[]string{"mayfly queue peek orders --count 10"}},
 	{
 		"queue query",
@@ -197,7 +201,8 @@ var examples = []example{
 		"Each message has a reason and a description of why it was dead-lettered.",
 		[]string{"mayfly queue dead-letters orders"},
 	},
-	{"queue resubmit", "Messages of a subscription go to its topic. Each message is moved in one transaction.",
+	{"queue resubmit", "Messages of a subscription go to its topic. Each message is moved in one " +
+		"transaction.",
 		[]string{"mayfly queue resubmit orders"}},
 	{
 		"queue purge",
@@ -213,7 +218,8 @@ var examples = []example{
 	{"faults add", "", []string{
 		"mayfly faults add 429 --operation createItem --db shop --count 3",
 		"mayfly faults add latency --latency 200ms --share 0.1 --random-seed 7"}},
-	{"faults list", "Each line shows how many operations the fault has seen and hit.", []string{"mayfly faults list"}},
+	{"faults list", "Each line shows how many operations the fault has seen and " +
+		"hit.", []string{"mayfly faults list"}},
 	{"faults delete", "`mayfly faults list` shows the IDs.", []string{"mayfly faults delete f1"}},
 	{"requests", "", []string{
 		"mayfly requests --status 429", "mayfly requests --follow --container carts",

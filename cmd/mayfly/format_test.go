@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 )
 
-// TestOlderFormat: every command that opens a folder of an older format says what can be done with it, and
+// TestOlderFormat: every command that opens a folder of a format from which no step leads says what can be done with it, and
 // leaves it as it is.
 func TestOlderFormat(t *testing.T) {
 	dir := used(t)
@@ -22,7 +22,7 @@ func TestOlderFormat(t *testing.T) {
 		key := []byte("\x00m\x00\x00\x00\x00store\x00\x01")
 		v, err := tx.Get(key)
 		if err == nil {
-			tx.Set(key, bytes.Replace(v, []byte(`"format":3`), []byte(`"format":1`), 1))
+			tx.Set(key, bytes.Replace(v, []byte(`"format":3`), []byte(`"format":0`), 1))
 		}
 		return err
 	})

@@ -80,7 +80,8 @@ func putCommand() *cobra.Command {
 // document under an undefined value.
 func hintMissing(w io.Writer, definition cli.ContainerAnswer, document json.RawMessage) {
 	if missing := definition.MissingPaths(document); len(missing) > 0 {
-		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under an "+
+		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under "+
+			"an "+
 			"undefined value\n", strings.Join(missing, " and no "))
 	}
 }

@@ -18,7 +18,8 @@ func TestQueriesCommand(t *testing.T) {
 		code int
 		want string
 	}{
-		{"save|" + name + "|SELECT c.id FROM c\n WHERE c.id = @id|--param|id=\"1\"|--param|n=7", 0, "saved query " + name},
+		{"save|" + name + "|SELECT c.id FROM c\n WHERE c.id = " +
+			"@id|--param|id=\"1\"|--param|n=7", 0, "saved query " + name},
 		{"list", 0, name + `  @id="1" @n=7  SELECT c.id FROM c WHERE c.id = @id`},
 		{"run|" + name + "|--ndjson", 0, `{"id":"1"}` + "\n"},
 		{"run|" + name + `|--ndjson|--param|@id="2"`, 0, `{"id":"2"}` + "\n"},

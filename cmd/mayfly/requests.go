@@ -69,7 +69,8 @@ func requestsCommand() *cobra.Command {
 		"a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
 	flags.IntVar(&c.limit, "limit", 100, "maximal number; the latest ones are shown")
 	flags.BoolVar(&c.explorer, "explorer", false, "include requests of the explorer")
-	flags.StringVar(&c.har, "har", "", "write an HTTP archive to this file, or to the standard output for -; it has no AMQP operations")
+	flags.StringVar(&c.har, "har", "", "write an HTTP archive to this file, or to the standard output for "+
+		"-; it has no AMQP operations")
 	flags.BoolVar(&c.clear, "clear", false, "remove all requests from the log")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) })
 	return cmd

@@ -331,8 +331,6 @@ var rooms = map[string]room{
 			"engine/postgres",
 			"internal/host",
 			"internal/migrate",
-			"internal/host",
-			"internal/migrate",
 		},
 		tests: []string{"internal/jsondoc"},
 	},
@@ -392,7 +390,8 @@ var rooms = map[string]room{
 		own: []string{"internal/seed", "queue/...", "internal/bench", "internal/cli", "internal/transfer",
 			"internal/progress", "internal/probe", "internal/serve", "httpapi/...", "internal/inject",
 			"internal/telemetry", "internal/requests", "internal/laboratory", "internal/hook", "store",
-			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine/..."},
+			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl",
+			"internal/script", "engine/...", "internal/host", "internal/migrate"},
 		third: []string{
 			"github.com/spf13/",
 			"github.com/prometheus/client_golang/",

@@ -63,7 +63,8 @@ func TestConditions(t *testing.T) {
 		}
 		req.Headers.IfMatch, req.Headers.IfNoneMatch = c.ifMatch, c.ifNoneMatch
 		if f := w.send(req); f.answer.Status != c.status {
-			t.Errorf("operation %d, If-Match %q, If-None-Match %q: %d, want %d: %s", c.op, c.ifMatch, c.ifNoneMatch,
+			t.Errorf("operation %d, If-Match %q, If-None-Match %q: %d, want %d: "+
+				"%s", c.op, c.ifMatch, c.ifNoneMatch,
 				f.answer.Status, c.status, f.body)
 		}
 	}

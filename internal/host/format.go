@@ -17,7 +17,7 @@ import (
 //
 //	format  what is new in it                                              step to it
 //	1       the first one                                                  -
-//	2       a sequence is the LSN of its transaction and a position        none: format 1 is refused
+//	2       a sequence is the LSN of its transaction and a position        documents: store/tx_upgrade.go
 //	3       vector indexes of the kinds quantizedFlat and diskANN hold     documents: store/upgrade.go
 //	        codes of their vectors
 //
@@ -32,7 +32,7 @@ const (
 	// formatVersion is the format that this program reads and writes.
 	formatVersion = 3
 	// oldestFormat is the oldest format that can be upgraded.
-	oldestFormat = 2
+	oldestFormat = 1
 )
 
 // Upgrade is a tenant's step from one format to the next.

@@ -139,7 +139,7 @@ func TestUpgradeRefused(t *testing.T) {
 		kind   byte
 		want   error
 	}{
-		{1, 0, engine.ErrOlderFormat},
+		{0, 0, engine.ErrOlderFormat},
 		{4, 0, engine.ErrNewerFormat},
 		{2, 'z', engine.ErrOlderFormat}, // nobody knows whether these records have a step
 	} {

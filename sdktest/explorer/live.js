@@ -5,7 +5,7 @@ const partitionKey = { paths: ['/pk'], kind: 'Hash', version: 2 }
 
 export const live = ({ page, send, at, see, axe, shot }) => {
 	const rows = () => page.locator('.grid-body [role=row]')
-	const fresh = n => page.locator('main .fresh', { hasText: `${n} new` })
+	const fresh = n => page.locator('main .fresh', { hasText: new RegExp(`^${n} new$`) })
 	const write = (id, more = {}) =>
 		send('/dbs/live/colls/c/docs', { id, pk: 'a', ...more }, 'POST', {
 			headers: { 'x-ms-documentdb-partitionkey': '["a"]', 'x-ms-documentdb-is-upsert': 'True' },

@@ -80,6 +80,7 @@ const (
 	KindOffer     = 'o'
 	KindDrop      = 'x'
 	KindFormer    = 'g'
+	KindUpgrade   = 'U' // progress of an upgrade
 )
 
 // Lengths of parts of keys, in bytes.

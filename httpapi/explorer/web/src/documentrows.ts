@@ -73,11 +73,12 @@ export function useDocuments(p: {
 		(text === readFilter('').query && !from && takeDocuments(p.db, p.coll)) ||
 		runQuery(p.db, p.coll, text, [], { continuation: from, count })
 
-	// know takes how many there are. Those that have come since the reader saw them are new.
+	// know takes how many there are. Those that have come since the reader saw them, and are not loaded, are new.
 	const know = (n: number | undefined, seen: boolean) => {
 		setTotal(n)
 		if (seen) told.current = n
-		setFresh(n === undefined || told.current === undefined ? 0 : Math.max(0, n - told.current))
+		const since = n === undefined || told.current === undefined ? 0 : n - told.current
+		setFresh(Math.max(0, Math.min(since, (n ?? 0) - now.current.length)))
 	}
 	const count = async (mine: number, seen: boolean) => {
 		const query = countOf(filter)
@@ -105,6 +106,7 @@ export function useDocuments(p: {
 			setMore((next = page.continuation))
 			setWrong([])
 			setStuck(null)
+			if (!anew && !page.continuation) know(now.current.length + got.length, true)
 			if (!page.continuation && anew) know(got.length, true)
 			else if (anew) count(mine, !quiet)
 		} catch (e) {
