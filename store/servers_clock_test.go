@@ -30,7 +30,8 @@ func twoServers(t *testing.T, spec string, clock *ttl.Virtual, machines [2]ttl.C
 	watch func(engine.Engine) engine.Engine) (a, b *bench) {
 	t.Helper()
 	options := func(machine ttl.Clock) store.Options {
-		return store.Options{Clock: struct{ ttl.Clock }{machine}, Wall: machine, Ranges: 1, ManualReaper: true}
+		system := struct{ ttl.Clock }{machine} // a virtual clock would be moved by the store
+		return store.Options{Clock: system, Wall: machine, Ranges: 1, ManualReaper: true}
 	}
 	var shared *doors.Shared
 	a = newBenchOver(t, vfs.NewMem(), spec, options(machines[0]), func(p *pebble.Engine) engine.Engine {
@@ -194,4 +195,53 @@ func clockTurn() {
 	turn, stop := ttl.Real{}.After(time.Millisecond)
 	defer stop()
 	<-turn
+}
+
+// One server sends the events of a subscription. Another one does when that one stops.
+func TestDeliveryOfServers(t *testing.T) {
+	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
+	a, b := twoServers(t, "", clock, [2]ttl.Clock{clock, clock}, unwatched)
+	begun, ended := make(chan int, 2), make(chan int)
+	var ends [2]context.CancelFunc
+	for i, x := range []*bench{a, b} {
+		ctx, end := context.WithCancel(x.ctx)
+		ends[i] = end
+		go func() {
+			store.Subscription{Container: x.c, ChangesTo: "q"}.WhileDelivering(ctx, func(ctx context.Context) {
+				begun <- i
+				<-ctx.Done()
+			})
+			ended <- i
+		}()
+	}
+	next := func() int {
+		for range 1000 {
+			select {
+			case who := <-begun:
+				return who
+			default:
+				clock.Advance(time.Second / 2)
+				clockTurn()
+			}
+		}
+		t.Fatal("nobody delivers")
+		return 0
+	}
+	first := next()
+	for range 16 { // shorter than the lease, whether it is renewed or not
+		clock.Advance(time.Second / 2)
+		clockTurn()
+	}
+	if len(begun) > 0 {
+		t.Errorf("%d delivers beside %d", <-begun, first)
+	}
+	ends[first]()
+	if who := <-ended; who != first {
+		t.Errorf("%d has ended, not %d", who, first)
+	}
+	if second := next(); second == first {
+		t.Errorf("%d delivers after its end", second)
+	}
+	ends[1-first]()
+	<-ended
 }

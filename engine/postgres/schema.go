@@ -28,7 +28,8 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS mayfly_newscope (k bytea NOT NULL PRIMARY KEY)`,
 	`CREATE TABLE IF NOT EXISTS mayfly_stamp (conn bytea NOT NULL PRIMARY KEY, n bigint NOT NULL,
 		at timestamptz NOT NULL DEFAULT now())`,
-	`CREATE TABLE IF NOT EXISTS mayfly_awaited (scope bytea NOT NULL PRIMARY KEY, until timestamptz NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS mayfly_awaited (scope bytea NOT NULL PRIMARY KEY,
+		until timestamptz NOT NULL)`,
 }
 
 // hints are settings of the tables that databases other than PostgreSQL may not support.

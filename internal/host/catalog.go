@@ -255,19 +255,24 @@ func NextNumber(r engine.Reader) (uint32, error) {
 
 // load reads the first record, or creates it for fresh data. It fails like readable.
 func (c *Catalog) load(ctx context.Context) error {
-	err := c.eng.View(ctx, func(r engine.Reader) error {
-		h, version, err := readHead(r)
-		c.head = h
-		c.version.Store(version)
-		return err
-	})
-	if errors.Is(err, engine.ErrNotFound) {
-		return c.begin(ctx)
+	for {
+		err := c.eng.View(ctx, func(r engine.Reader) error {
+			h, version, err := readHead(r)
+			c.head = h
+			c.version.Store(version)
+			return err
+		})
+		if errors.Is(err, engine.ErrNotFound) {
+			err = c.begin(ctx)
+			if errors.Is(err, ErrCatalogMoved) {
+				continue // another server has begun at the same time
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return c.head.readable()
 	}
-	if err != nil {
-		return err
-	}
-	return c.head.readable()
 }
 
 // readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, with

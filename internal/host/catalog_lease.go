@@ -33,7 +33,8 @@ func (m *membership) write(t engine.Txn, wanted, given []string) (held map[strin
 			rec.Since = now
 		}
 		held[name] = true
-		if err := SetRecord(t, key, leaseRecord{Owner: m.id, Until: own.Until, Since: rec.Since}); err != nil {
+		rec.Owner, rec.Until = m.id, own.Until
+		if err := SetRecord(t, key, rec); err != nil {
 			return nil, err
 		}
 	}

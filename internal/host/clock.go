@@ -282,7 +282,8 @@ func (c *Clock) followStored(r engine.Reader) error {
 // movedBack lets the clock return earlier times than before if it has been set back since it showed the given
 // time: the server that has done so has found that nothing stored is later.
 func (c *Clock) movedBack(before time.Time) {
-	if now := c.base.Now(); before.Sub(now) >= time.Millisecond { // else the state has only been computed anew
+	// A smaller difference comes from computing the state anew.
+	if now := c.base.Now(); before.Sub(now) >= time.Millisecond {
 		c.setBack(now)
 	}
 }

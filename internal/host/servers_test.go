@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -296,4 +297,33 @@ func TestPauseOfServers(t *testing.T) {
 	d := f.server(host.Options{ManualReaper: true})
 	want(d, false)
 	f.close(b, c, d)
+}
+
+// TestServersThatStartTogether opens several hosts at once over a database without data.
+func TestServersThatStartTogether(t *testing.T) {
+	for range 20 {
+		f := newFleet(t)
+		members := make([]*member, 4)
+		var starting sync.WaitGroup
+		for i := range members {
+			starting.Go(func() {
+				m := &member{machine: ttl.NewManual(start), books: &hosttest.Reminders{}}
+				var err error
+				o := host.Options{Wall: m.machine, Clock: ttl.Real{}}
+				if m.Host, err = host.Open(t.Context(), f.shared.Server(f.clock), o, m.books); err != nil {
+					t.Error(err)
+					return
+				}
+				members[i] = m
+			})
+		}
+		starting.Wait()
+		for _, m := range members {
+			if m != nil {
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
 }

@@ -62,8 +62,8 @@ type Stored struct {
 // Begin begins the transaction in second now. st is the present state of the container.
 func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
 	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
-		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0],
-		listed: t.listed[:0], mem: t.mem, noted: s.Noted.Load()}
+		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0],
+		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, noted: s.Noted.Load()}
 	t.mem.Reset()
 	t.Written = t.one[:0]
 	t.dues = dues{view.Never, view.Never}
