@@ -23,8 +23,8 @@
 //
 // # Several servers on one engine
 //
-// If several servers share the engine (engine.Shared), locks are keys. A message leaves the index of available
-// messages while it is locked. The transaction that gives a message out writes its lock; the one that settles
+// If several servers share the engine (engine.Shared), locks are keys. A message leaves the index of
+// available messages while it is locked. The transaction that gives a message out writes its lock; the one that settles
 // it, renews the lock or ends it reads the lock first. Locks survive a server that ends, and lapse at their
 // time. A receive and a settlement are one transaction each, whatever the number of messages stored.
 //
