@@ -36,8 +36,8 @@ func refused(err error) error {
 	return badRequest(err.Error(), err)
 }
 
-// about returns the error of an operation on a document with the names of the container, the partition key and
-// the document. The code and the hint stay the same. The store's sentences are those of the protocol, whose
+// about returns the error of an operation on a document with the names of the container, the partition key
+// and the document. The code and the hint stay the same. The store's sentences are those of the protocol, whose
 // clients know what they have asked for.
 func (c *Container) about(err error, pk definition.PartitionKey, id string) error {
 	var e *fault.Error

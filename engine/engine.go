@@ -72,6 +72,9 @@ type Position struct {
 	// Mark is the scope's mark: see Control.SetMark. It is read after the data that it accompanies, so an
 	// unchanged mark proves that the data contain nothing of a transaction that changed it.
 	Mark uint64
+	// Now is the time of a Teller's database, in microseconds since 1970, not after the moment whose state
+	// the data show and not before the call began. It is 0 for other engines.
+	Now int64
 }
 
 // Reader reads one consistent state.

@@ -92,7 +92,7 @@ func TestReadersWithoutRoom(t *testing.T) {
 		clients.Wait()
 		close(ended)
 	}()
-	for over := false; !over; {
+	for over := false; !over && len(samples) < 150; {
 		select {
 		case <-ended:
 			over = true
@@ -100,6 +100,7 @@ func TestReadersWithoutRoom(t *testing.T) {
 			samples = append(samples, liveBytes()-before)
 		}
 	}
+	<-ended
 	// Most of the samples are of the time in which all wait; in the first ones each reads, and lets go of it.
 	slices.Sort(samples)
 	held := samples[len(samples)/2]

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 func pathTo(s string) Path { return PathTo(mustPath(s)) }
@@ -88,7 +89,7 @@ func TestSpatialLookup(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	inside, proposed := 0, 0
-	for range 2000 {
+	for range racetest.Campaign(2000, 500) {
 		text := fmt.Appendf(nil, `{"type":"Point","coordinates":[%f,%f]}`, 3+4*r.Float64(), 50+4*r.Float64())
 		point, err := ParseGeometry(jsondoc.Of(text), false)
 		if err != nil {

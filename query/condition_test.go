@@ -61,29 +61,6 @@ func TestComputedProperties(t *testing.T) {
 	}
 }
 
-func TestCondition(t *testing.T) {
-	d := &memoryDocument{5, []byte(`{"id":"1","n":7,"l":[1]}`)}
-	for text, want := range map[string]bool{
-		"FROM c": true, "from c where c.n = 7": true, "FROM c WHERE c.n > 7": false,
-		"FROM x WHERE x._ts = 1700000005":                                true,
-		"FROM c WHERE ARRAY_CONTAINS(c.l, 1) AND NOT IS_DEFINED(c.gone)": true, "FROM c WHERE c.n": false,
-		"FROM c WHERE false": false,
-	} {
-		c, err := exec.PrepareCondition(text, bind.Info{})
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if got, err := c.Match(t.Context(), d, eval.Env{}); got != want || err != nil {
-			t.Errorf("%s: %t, %v", text, got, err)
-		}
-	}
-	var wrong *fault.Error
-	if _, err := exec.PrepareCondition("FROM c WHERE x.a = 1", bind.Info{}); !errors.As(err, &wrong) ||
-		wrong.Code != fault.CodeUnresolved {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestPlanIsShared runs one plan in several goroutines at once: under the race detector it proves that a plan
 // holds no state.
 func TestPlanIsShared(t *testing.T) {

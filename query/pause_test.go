@@ -100,7 +100,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			[{"path":"/b"},{"path":"/s"}],[{"path":"/s","order":"descending"},{"path":"/a"}]]}`,
 	}
 	paused := 0
-	for seed := range uint64(4) {
+	for seed := range uint64(racetest.Campaign(4, 1)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		bodies := randomDocuments(r, 2500)
 		dead := map[uint64]bool{}

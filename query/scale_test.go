@@ -12,7 +12,7 @@ const (
 )
 
 // nearestVectors is how many vectors are searched.
-const nearestVectors = 10_000
+const nearestVectors = 4_000
 
 // spilledDocuments is how many documents are sorted and grouped in temporary files.
-const spilledDocuments = 50_000
+const spilledDocuments = 30_000

@@ -30,7 +30,7 @@
 //
 // Each server has the properties and rules of all entities in memory, with a version that transactions
 // compare with the mark of their scope. Callers that wait are woken by a look at the awaited scopes, once a
-// second. Some state remains per server: transactions that clients have begun, which end with their server;
+// second and when the host reports a change by another server. Some state remains per server: transactions that clients have begun, which end with their server;
 // the time of the last receive, for Options.LazyExpiry; and the sizes of a topic's subscriptions, which are a
 // few seconds old when the quota of the topic is checked.
 //

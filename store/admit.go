@@ -35,7 +35,7 @@ func (c *Container) Admit(now time.Time) error {
 	if b == nil {
 		return nil
 	}
-	wait := b.Wait(now, perSecond)
+	wait := b.Wait(now, c.ds.share(perSecond))
 	if wait == 0 {
 		return nil
 	}
@@ -48,6 +48,10 @@ func (c *Container) Admit(now time.Time) error {
 // Spend deducts the charge of a request, in RU, from the container's throughput.
 func (c *Container) Spend(now time.Time, charge float64) {
 	if b, perSecond := c.budget(); b != nil {
-		b.Spend(now, perSecond, charge)
+		b.Spend(now, c.ds.share(perSecond), charge)
 	}
 }
+
+// share returns this server's part of a throughput. Servers that share the data divide it evenly, and do not
+// tell each other what they have spent.
+func (ds *dataset) share(perSecond int) int { return max(perSecond/ds.in.ServerCount(), 1) }

@@ -96,9 +96,10 @@ func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint6
 	_, left, err := (*Container)(c).purge(ctx, s, []sweep.Candidate{{RID: rid}})
 	if err == nil && len(left) > 0 {
 		err = &fault.Error{
-			Code:    fault.CodeTooLarge,
-			Message: "A document that has expired is in the way and cannot be moved to the archive of the container '" + c.name + "'.",
-			Hint:    "clear onExpire in the container's settings: the document is purged then",
+			Code: fault.CodeTooLarge,
+			Message: "A document that has expired is in the way and cannot be moved to the archive of the " +
+				"container '" + c.name + "'.",
+			Hint: "clear onExpire in the container's settings: the document is purged then",
 		}
 	}
 	return err

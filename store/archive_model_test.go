@@ -53,7 +53,7 @@ type mortal struct {
 func TestMortals(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, reaper := range []string{"off", "each step", "random"} {
-		for seed := range uint64(racetest.Fewer(6, 6)) {
+		for seed := range uint64(racetest.Campaign(6, 2)) {
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {
 				m := newMortals(t, seed)
 				for range 250 {

@@ -57,11 +57,21 @@ func (c *Container) undoSplit(ctx context.Context, st container.State) error {
 	return err
 }
 
-// recoverSplits undoes the splits that were interrupted by a crash.
+// recoverSplits undoes the splits that were interrupted by a crash. It leaves those of servers that are
+// running.
 func (ds *dataset) recoverSplits(ctx context.Context) error {
 	for _, c := range ds.cat.containers {
 		st := *c.state.Load()
 		if st.Rec.Split == nil {
+			continue
+		}
+		runs, err := ds.in.Running(ctx, st.Rec.Split.Owner)
+		if err != nil {
+			return err
+		}
+		if runs {
+			st.Elsewhere = true
+			c.state.Store(&st)
 			continue
 		}
 		if err := c.undoSplit(ctx, st); err != nil {

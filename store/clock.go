@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/container"
@@ -30,6 +31,12 @@ func (ds *dataset) loadMark(t int64) {
 
 // moment returns the present second of the container's clock, which is its database's.
 func (c *Container) moment() int64 { return c.d.clock.Seconds() }
+
+// momentOf returns the second by which a read decides what has expired: not before now, which was taken
+// before the read began, nor before the database's time that came with the data.
+func (c *Container) momentOf(now int64, at engine.Position) int64 {
+	return max(now, c.d.clock.At(at.Now).Unix())
+}
 
 // note records that something in the container is stored with second t. The caller is inside the gate, or
 // is opening the store.

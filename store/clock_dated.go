@@ -51,8 +51,27 @@ func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), 
 			return nil, err
 		}
 		taken++
+		if err := c.loadLast(ctx); err != nil {
+			release()
+			return nil, err
+		}
 	}
 	return release, nil
+}
+
+// loadLast reads when other stores over the engine have stored something in the container.
+func (c *Container) loadLast(ctx context.Context) error {
+	if !c.ds.in.Shared() {
+		return nil
+	}
+	return c.ds.view(ctx, func(r engine.Reader) error {
+		for _, s := range c.state.Load().Ranges {
+			if _, err := c.loadMoments(r, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Latest implements host.ClockUser.

@@ -457,22 +457,27 @@ func (k *known) contradicts(s state) string {
 func TestFailingDisk(t *testing.T) {
 	// Pebble leaves this goroutine behind where it fails to open.
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
+	t.Run("side by side", storesOnFailingDisk)
+}
+
+func storesOnFailingDisk(t *testing.T) {
 	for _, f := range []struct {
 		name   string
 		err    error
 		lasts  bool
 		stride int
 	}{
-		{"once", errorfs.ErrInjected, false, 1},
-		{"for good", errorfs.ErrInjected, true, 3},
-		{"full", syscall.ENOSPC, true, 3},
+		{"once", errorfs.ErrInjected, false, racetest.Campaign(1, 4)},
+		{"for good", errorfs.ErrInjected, true, racetest.Campaign(3, 8)},
+		{"full", syscall.ENOSPC, true, racetest.Campaign(3, 8)},
 	} {
 		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
 			stride := f.stride
 			if racetest.On {
 				stride *= 5
 			}
-			for n := 0; ; n += stride {
+			for n := int(metatest.FirstSeed() % uint64(stride)); ; n += stride {
 				var calls atomic.Int64
 				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: crashdisk.New(), allowed: map[string][]string{}}
 				s.run(errorfs.Wrap(s.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +40,7 @@ type dataset struct {
 	cat catalog
 
 	incarnation uint32
+	timed       bool   // the engine tells the time (engine.Teller)
 	server      uint32 // identifies this store in the marks of slots; unique among the stores over an engine
 	purged      atomic.Uint64
 }
@@ -71,13 +74,14 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	db, err := t.db.moveIn(ctx, in)
 	return host.OpenTenant{Life: db, Reread: db.reread, Sweep: sweeper{db}, ClockUser: dated{db},
-		Note: db.snapshotNote}, err
+		Awaited: db.awaited, Changed: db.changedElsewhere, Note: db.snapshotNote}, err
 }
 
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
+	_, db.timed = db.eng.(engine.Teller)
 	db.rids.Seed()
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -105,8 +109,9 @@ func (ds *dataset) Start() {
 	}
 	ds.reindexer.open(ds)
 	ds.splitter.open(ds)
-	ds.reindexer.Start() // its passes may wake the splitter
-	ds.splitter.Start()
+	// Of several servers, one does each kind of work. A pass of the reindexer may wake the splitter.
+	ds.reindexer.Start(ds.leader("indexing"))
+	ds.splitter.Start(ds.leader("splitting"))
 	ds.door.dataset.Store(ds)
 	ds.door.catalogWatch.Notify()
 }
@@ -179,3 +184,99 @@ func (ds *dataset) snapshotNote() (member string, value any) {
 }
 
 const noteDatabases = "databases"
+
+// leader returns a function that runs background work while it is this server's task.
+func (ds *dataset) leader(work string) func(context.Context, func(context.Context)) {
+	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
+}
+
+// Server is a running server of those that share the data.
+type Server = host.Server
+
+// Servers returns the running servers that share the data, the oldest first; none if the engine cannot be
+// shared.
+func (db *DB) Servers(ctx context.Context) ([]Server, error) {
+	list, err := db.live().in.Servers(ctx)
+	return list, classify.ToFault(err)
+}
+
+// await returns a channel that the next change closes, also one by another server.
+func (c *Container) await(n *host.Notifier) <-chan struct{} {
+	change := n.Changed()
+	if c.ds.in.Shared() {
+		c.ds.in.Awaiting(c.state.Load().Scopes())
+	}
+	return change
+}
+
+// awaited implements host.OpenTenant.Awaited.
+func (ds *dataset) awaited() (scopes [][]byte) {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	for _, c := range ds.cat.containers {
+		if c.watch.Awaited() || c.expirySubscribers.Awaited() {
+			scopes = append(scopes, c.state.Load().Scopes()...)
+		}
+	}
+	return scopes
+}
+
+// changedElsewhere implements host.OpenTenant.Changed. It also lets the splitter look after the splits of
+// servers that may have ended.
+func (ds *dataset) changedElsewhere(scope []byte) {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	for _, c := range ds.cat.containers {
+		st := c.state.Load()
+		if scope != nil && !hasScope(st, scope) {
+			continue
+		}
+		c.watch.Notify()
+		c.expirySubscribers.Notify()
+		if scope == nil && st.Elsewhere {
+			ds.splitter.Wake()
+		}
+	}
+}
+
+// hasScope reports whether a scope is that of one of the container's slots.
+func hasScope(st *container.State, scope []byte) bool {
+	return slices.ContainsFunc(st.Scopes(), func(own []byte) bool { return bytes.Equal(own, scope) })
+}
+
+// followStates reads the states of the containers again that another store has changed, so that background
+// work finds what those changes have left to do.
+func (ds *dataset) followStates(ctx context.Context) error {
+	if !ds.in.Shared() {
+		return nil
+	}
+	ds.mu.RLock()
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
+	var scopes [][]byte
+	states := make([]*container.State, len(containers))
+	for i, c := range containers {
+		states[i] = c.state.Load()
+		scopes = append(scopes, states[i].Ranges[0].Scope)
+	}
+	if len(scopes) == 0 {
+		return nil
+	}
+	var at []engine.Position
+	err := ds.view(ctx, func(r engine.Reader) (err error) {
+		at, err = r.Positions(scopes)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, c := range containers {
+		if states[i].Dropped || states[i].Current(at[i].Mark) == nil {
+			continue
+		}
+		if err := c.refresh(ctx, states[i]); ctx.Err() != nil {
+			return err // any other: it was dropped, or the next look tries again
+		}
+	}
+	return nil
+}

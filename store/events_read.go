@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -74,7 +75,7 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 // ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container
 // has changed or been dropped. To follow the log, take the channel, call Expirations, and wait for the
 // channel if there are no entries.
-func (c *Container) ExpirationsChanged() <-chan struct{} { return c.expirySubscribers.Changed() }
+func (c *Container) ExpirationsChanged() <-chan struct{} { return c.await(&c.expirySubscribers) }
 
 // Subscription is either a webhook of a container, which receives its log of expiries, or a queue or topic,
 // which receives its change feed.
@@ -91,6 +92,14 @@ func (s Subscription) Name() string {
 		return container.ChangesPrefix + s.ChangesTo
 	}
 	return s.URL
+}
+
+// WhileDelivering runs deliver while this server is the one that sends the subscription's events, until ctx
+// ends. Of several servers that share the data one does; if it stops, another one continues behind the
+// confirmed position. The context of deliver ends when the server must stop.
+func (s Subscription) WhileDelivering(ctx context.Context, deliver func(ctx context.Context)) {
+	c := s.Container
+	c.ds.in.WhileLeased(ctx, fmt.Sprintf("delivery/%x/%s", c.cid, s.Name()), deliver)
 }
 
 // Subscriptions returns the webhooks of all containers, and the queues and topics that receive their

@@ -51,7 +51,8 @@ func TestExplainItem(t *testing.T) {
 		"-1": {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 0) },
 			"live container -1 never", "the container's default is -1."},
 		"-1, own ttl": {`"defaultTtl":-1`, func(b *bench) { b.mortal("a", 7) }, "live item 7 7 7",
-			"It expires in 7s, at 2023-11-14T22:13:27Z: its own ttl is 7s from its last write at 2023-11-14T22:13:20Z."},
+			"It expires in 7s, at 2023-11-14T22:13:27Z: its own ttl is 7s from its last write at " +
+				"2023-11-14T22:13:20Z."},
 		"n": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", 0); b.pass(4) },
 			"live container 9 9 5", "It expires in 5s, at"},
 		"n, own -1": {`"defaultTtl":9`, func(b *bench) { b.mortal("a", -1) }, "live item -1 never",
@@ -75,7 +76,8 @@ func TestExplainItem(t *testing.T) {
 				b.leaseFor("a",
 					30)
 				b.pass(10)
-			}, "live lease 9 30 20", "It expires in 20s, at 2023-11-14T22:13:50Z: a lease suspends its expiry until 2023-11-14T22:13:50Z."},
+			}, "live lease 9 30 20", "It expires in 20s, at 2023-11-14T22:13:50Z: a lease suspends its " +
+				"expiry until 2023-11-14T22:13:50Z."},
 		"lease too short": {`"defaultTtl":90`, func(b *bench) { b.mortal("a", 0); b.leaseFor("a", 30) },
 			"live container 90 90 90", ""},
 		"lease over": {`"defaultTtl":9`,

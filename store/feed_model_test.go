@@ -31,7 +31,7 @@ import (
 func TestFeedHistories(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, ranges := range []int{1, 4} {
-		for seed := range uint64(racetest.Fewer(5, 5)) {
+		for seed := range uint64(racetest.Campaign(5, 2)) {
 			t.Run(fmt.Sprintf("ranges=%d/seed=%d", ranges, seed), func(t *testing.T) {
 				w := newFeedWorld(t, ranges, seed)
 				defer w.close()

@@ -108,7 +108,7 @@ type ReaperState struct {
 // purged.
 func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
 	s := ReaperState{
-		Paused: c.reaping.paused.Load(), AllPaused: c.ds.in.ReaperPaused(), Purged: c.purged.Load(),
+		Paused: c.paused(), AllPaused: c.ds.in.ReaperPaused(), Purged: c.purged.Load(),
 	}
 	if r := c.Settings().Reaper; r != nil {
 		s.Settings = *r

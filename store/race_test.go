@@ -186,7 +186,7 @@ func TestNobodySeesTheDead(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 2)
 	defer b.close()
 	const items = 8
-	rounds := racetest.Fewer(300, 3)
+	rounds := racetest.Campaign(300, 120)
 	// Each item is alive from its creation, and again from each time that its writer creates it anew.
 	var deadline [items]atomic.Int64 // the second in which what was written last expires
 	var done atomic.Bool

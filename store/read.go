@@ -160,6 +160,7 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 	if err != nil {
 		return Item{}, 0, err
 	}
+	now = c.momentOf(now, f.at)
 	if st.Expired(&h, body, now) || st.Tombstoned(h, func() []byte { return p.PK }) {
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
@@ -288,7 +289,7 @@ func (c *Container) resolve(ctx context.Context, st *container.State, now int64,
 		if err != nil {
 			return Key{}, classify.ToFault(err)
 		}
-		t := transaction.Tx{State: st, Now: now}
+		t := transaction.Tx{State: st, Now: c.momentOf(now, at)}
 		if !t.Live(item) {
 			break
 		}

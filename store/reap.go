@@ -38,6 +38,12 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 		fault.ErrorCode(err) != fault.CodeUnavailable {
 		w.ds.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
 	}
+	if !w.ds.in.Sweeps(ctx) {
+		return nil, nil
+	}
+	if err := w.ds.followStates(ctx); err != nil {
+		return nil, classify.ToFault(err)
+	}
 	w.ds.mu.RLock()
 	containers := w.ds.cat.containers
 	w.ds.mu.RUnlock()

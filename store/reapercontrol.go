@@ -28,9 +28,15 @@ type reaping struct {
 // PauseReaper stops purges of the container, or resumes them. When it returns with true, no purge is
 // running. A pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
-	c.reaping.paused.Store(paused)
+	if err := c.ds.in.SharePause(ctx, c.cid, paused); err != nil {
+		return classify.ToFault(err)
+	}
+	c.reaping.paused.Store(paused && !c.ds.in.Shared())
 	return classify.ToFault(c.ds.in.SettleReaper(ctx))
 }
+
+// paused reports whether purges of the container are stopped.
+func (c *Container) paused() bool { return c.reaping.paused.Load() || c.ds.in.Paused(c.cid) }
 
 // PauseReaper stops purges of all containers, or resumes them in containers that are not paused themselves.
 func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
@@ -138,7 +144,7 @@ func (c *Container) purgeBlockFor(st *container.State, now int64, limit int, for
 		return h
 	}
 	r := st.Rec.Settings.Reaper
-	paused := c.reaping.paused.Load() || c.ds.in.ReaperPaused()
+	paused := c.paused() || c.ds.in.ReaperPaused()
 	h.any = paused || r != nil
 	if r != nil {
 		h.delay = r.Delay

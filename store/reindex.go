@@ -169,7 +169,7 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 	err error) {
 	if st.Terms.Policy().Mode == index.None && st.Lives.Settled() {
 		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *transaction.Tx) error {
-			t.WipeTerms()
+			c.wipeTerms(t)
 			return nil
 		})
 	}
@@ -198,7 +198,7 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 			}
 		}
 		if next == layout.AllReindexed && st.Terms.Policy().Mode == index.None {
-			t.WipeTerms() // the records of shapes
+			c.wipeTerms(t) // the records of shapes
 		}
 		return nil
 	})

@@ -29,7 +29,7 @@ import (
 // had always been so.
 func TestReindexUnderWrites(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	for seed := range uint64(longSeeds) {
+	for seed := range uint64(racetest.Campaign(3, 1)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			policies := indexPolicies()
 			g := newIndexRig(t, seed, 2, false, policies[0])

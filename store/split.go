@@ -30,7 +30,9 @@ import (
 //  3. The container's record gets the new ranges, and the old slot is emptied: the moment of the split.
 //
 // After a crash before step 3, Open deletes the copies. A split that fails deletes them itself; if it
-// cannot, the next split, the next pass of the splitter or Open does.
+// cannot, the next split, the next pass of the splitter or Open does. Of several servers, one whose splitter
+// finds that the server which made the split has ended does so; until then writes to the range are refused
+// on the servers that do not make the split.
 //
 // The copy holds neither the catalog's lock nor the gate, so that requests to the range continue. Meanwhile
 // each writer records which items it has written or removed, after its commit and before it leaves the
@@ -153,7 +155,8 @@ func (c *Container) beginSplit(ctx context.Context, s *container.Partition, boun
 		if number+1 >= layout.MaxSlots {
 			return unsplittable(s.ID)
 		}
-		begun := record.Split{From: s.Number, Lower: uint16(number), To: uint16(number + 1)}
+		begun := record.Split{From: s.Number, Lower: uint16(number), To: uint16(number + 1),
+			Owner: c.ds.in.ServerID()}
 		next := st
 		next.Rec.Slots, next.Rec.Split = number+2, &begun
 		if m, err = c.newSplitting(&next, s, bound); err != nil {
@@ -331,8 +334,14 @@ func (c *Container) halves(st container.State, m *splitting) (next container.Sta
 // tidySplit deletes what a failed split has left. The caller holds splitting.
 func (c *Container) tidySplit(ctx context.Context) error {
 	err := c.alone(ctx, func(st container.State) error {
-		if st.Rec.Split == nil || st.Elsewhere {
+		if st.Rec.Split == nil {
 			return nil
+		}
+		if st.Elsewhere {
+			if runs, err := c.ds.in.Running(ctx, st.Rec.Split.Owner); runs || err != nil {
+				return err
+			}
+			st.Elsewhere = false
 		}
 		return c.undoSplit(context.WithoutCancel(ctx), st)
 	})

@@ -154,7 +154,7 @@ func TestPagesAcrossSplits(t *testing.T) {
 // that it has.
 func TestPagesGoOnInTheHalves(t *testing.T) {
 	racetest.Sequential(t)
-	for seed := range uint64(8) {
+	for seed := range uint64(racetest.Campaign(8, 4)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for _, q := range pagedQueries {
 			if strings.Contains(q.text, "TOP") || strings.Contains(q.text, "OFFSET") ||

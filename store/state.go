@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -34,10 +35,14 @@ import (
 // before a stored one, whatever the clocks of the servers say (takeOver). A store that is alone does so
 // once for each slot.
 //
-//	+-------+---------+
-//	| store | version |   a slot's mark
-//	+-------+---------+
-//	 32 bits  32 bits
+// If the engine tells the time, all stores date their writes by it, behind the slot's lock, so no write is
+// dated before a stored one and nobody takes over. Then the upper half identifies the last wipe of the
+// slot's index, since what stores have cached about the index ends with it.
+//
+//	+---------------+---------+
+//	| store or wipe | version |   a slot's mark
+//	+---------------+---------+
+//	     32 bits      32 bits
 
 // ownMark returns a mark that identifies this store.
 func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
@@ -80,6 +85,10 @@ func (c *Container) commitTombstones(ctx context.Context, st, next *container.St
 // takeOver records in the mark of a slot that this store writes to it now. If another store has written
 // before, it raises the clock, so that new writes are not dated before the stored ones.
 func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) error {
+	if c.ds.timed {
+		s.Shapes.Follow(uint32(mark >> 32))
+		return nil
+	}
 	own := c.ds.ownMark(container.VersionOf(mark))
 	if mark == own {
 		return nil
@@ -90,6 +99,16 @@ func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) 
 	s.Shapes.Forget() // records may have been deleted
 	t.SetMark(s.Scope, own)
 	return nil
+}
+
+// wipeTerms deletes all index entries of a slot, and tells other stores of it.
+func (c *Container) wipeTerms(t *transaction.Tx) {
+	t.WipeTerms()
+	if c.ds.timed {
+		scope := t.Range.Scope
+		mark := t.Mark(scope)
+		t.SetMark(scope, uint64(uint32(mark>>32)+1)<<32|uint64(container.VersionOf(mark)))
+	}
 }
 
 // refreshed reports whether an operation has failed because another store has changed the container. If so,

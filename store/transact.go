@@ -159,7 +159,7 @@ func (x *Transaction) halted() error {
 // Changed returns a channel that is closed when something in the container has changed, or the store is
 // closed. To follow a feed, take the channel, read the feed, and wait for the channel if there is nothing
 // new.
-func (c *Container) Changed() <-chan struct{} { return c.watch.Changed() }
+func (c *Container) Changed() <-chan struct{} { return c.await(&c.watch) }
 
 // PartitionKeyOf returns the partition key of a document of this container. The document must be valid
 // JSON.

@@ -46,7 +46,7 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 					return err
 				}
 			}
-			return fn(st, now, r, positions)
+			return fn(st, c.momentOf(now, positions[0]), r, positions)
 		})
 		again := false
 		if same {

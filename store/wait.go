@@ -56,7 +56,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 		}
 	}
 	for {
-		change := c.watch.Changed()
+		change := c.Changed()
 		done, wake, err := w.check(context.WithoutCancel(ctx))
 		if done || err != nil {
 			return w.out, classify.ToFault(err)

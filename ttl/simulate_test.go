@@ -136,7 +136,7 @@ var (
 // writes and leases on both, and compares every answer of Policy after every event.
 func TestPolicyIsTheSimulation(t *testing.T) {
 	racetest.Sequential(t)
-	const timelines = 100_000
+	timelines := racetest.Campaign(100_000, 30_000)
 	setChecks(t, timelines)
 	var met simStats
 	rapid.Check(t, func(t *rapid.T) {

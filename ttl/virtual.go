@@ -175,6 +175,22 @@ func (v *Virtual) Base() Clock {
 	return v.base
 }
 
+// When returns the clock's time at the moment at which its base shows t. If the base is a Virtual clock, t is
+// a time of that clock's base, and so on.
+func (v *Virtual) When(t time.Time) time.Time {
+	v.lock()
+	defer v.unlock()
+	return v.when(t)
+}
+
+// when is When for a caller that holds the lock.
+func (v *Virtual) when(t time.Time) time.Time {
+	if base, ok := v.base.(*Virtual); ok {
+		t = base.when(t)
+	}
+	return v.state.at(t)
+}
+
 // Rebase gives the clock another base and sets it to the state s over that base, as Restore does over the
 // present one. With the state In(base) it has the time of base. Its timers are kept. A clock must not
 // become its own base.

@@ -25,7 +25,8 @@ func benchCommand() *cobra.Command {
 	}
 	var help strings.Builder
 	help.WriteString("Measure this build on this machine. Each figure stands beside what the bare engine, or an empty server, takes for\n" +
-		"the same bytes in the same run, in slices that take turns, so that what disturbs one disturbs the other. The ratio\n" +
+		"the same bytes in the same run, in slices that take turns, so that what disturbs one disturbs " +
+		"the other. The ratio\n" +
 		"is what counts. A figure that is over its budget is marked; the exit code is 0 all the same.\n\nSections:\n")
 	for _, s := range bench.Sections() {
 		fmt.Fprintf(&help, "  %-8s %s\n", s.Name, s.What)

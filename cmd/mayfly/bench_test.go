@@ -16,7 +16,7 @@ func TestBench(t *testing.T) {
 	t.Setenv(asMain, "1")
 	dir := filepath.Join(t.TempDir(), "work")
 	var out, errs strings.Builder
-	args := []string{"bench", "--docs", "1000,2000", "--seconds", "0.02", "--dir", dir,
+	args := []string{"bench", "--docs", "200,400", "--seconds", "0.02", "--dir", dir,
 		"--json"}
 	if racetest.On { // writers side by side, and the HTTP server and its clients
 		args = append(args, "--only", "create,http")
@@ -29,7 +29,7 @@ func TestBench(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &written); err != nil {
 		t.Fatal(err)
 	}
-	if written.About.Documents != 2000 || written.About.SyncSeconds <= 0 {
+	if written.About.Documents != 400 || written.About.SyncSeconds <= 0 {
 		t.Errorf("about %+v", written.About)
 	}
 	var sections []string

@@ -73,7 +73,8 @@ func certExportCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	c.RegisterURL(cmd.Flags())
-	cmd.Flags().StringVar(&to, "to", "", "file to write instead of the standard output; an existing file is replaced")
+	cmd.Flags().StringVar(&to, "to", "", "file to write instead of the standard output; an existing file "+
+		"is replaced")
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		text, _, err := fetchCertificate(cmd.Context(), &c)

@@ -27,9 +27,11 @@ func checkCommand() *cobra.Command {
 		Use:   "check [DIR]",
 		Short: "Check the consistency of the data folder of a stopped server, or of a database",
 		Long: "Check the consistency of the data folder of a stopped server: each item must be reachable\n" +
-			"through all keys that lead to it, and each such key must lead to an item. The command prints all\n" +
+			"through all keys that lead to it, and each such key must lead to an item. The command " +
+			"prints all\n" +
 			"violations; its exit code is 1 if there are any.\n\n" +
-			"A folder is only read and never changed. In a database, --engine, the command finishes what a\n" +
+			"A folder is only read and never changed. In a database, --engine, the command finishes what " +
+			"a\n" +
 			"killed server has left half-done, like the start of a server.",
 		Args: cobra.MaximumNArgs(1),
 	}

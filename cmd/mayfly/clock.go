@@ -36,9 +36,11 @@ func clockCommand() *cobra.Command {
 		Use:   "clock",
 		Short: "Show or move the clock of a server or of one database",
 		Args:  cobra.NoArgs,
-		Long: "Show or move the clock of a server or, with --db, of one database. A database whose clock is\n" +
+		Long: "Show or move the clock of a server or, with --db, of one database. A database whose " +
+			"clock is\n" +
 			"moved has a clock of its own from then on.\n\n" +
-			"Clocks can be moved if the server was started with --virtual-clock. A clock can be set back, but\n" +
+			"Clocks can be moved if the server was started with --virtual-clock. A clock can be set " +
+			"back, but\n" +
 			"not behind stored data or an expiry. Flags are applied in the order of this list.",
 	}
 	c.register(cmd.Flags())

@@ -89,9 +89,10 @@ func flagValues() map[string]cobra.CompletionFunc {
 // argumentValues returns completions of the commands' arguments, by the commands' paths.
 func argumentValues() map[string]cobra.CompletionFunc {
 	var (
-		items     = firstArgument(completeItems)
-		snapshots = firstArgument(completeNames("_mayfly/snapshots", "snapshots"))
-		folder    = firstArgument(
+		items        = firstArgument(completeItems)
+		snapshots    = firstArgument(completeNames("_mayfly/snapshots", "snapshots"))
+		savedQueries = firstArgument(completeNames(queriesPath, "queries"))
+		folder       = firstArgument(
 			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			},
@@ -107,6 +108,9 @@ func argumentValues() map[string]cobra.CompletionFunc {
 			completeNames("dbs/{db}/colls/{coll}/pkranges", "PartitionKeyRanges"),
 		),
 		"reaper":            firstArgument(choices("pause", "resume", "run", "step", "set")),
+		"queries run":       savedQueries,
+		"queries save":      savedQueries,
+		"queries delete":    savedQueries,
 		"faults add":        firstArgument(choices(inject.FaultNames()...)),
 		"faults delete":     firstArgument(completeNames(faultsPath, "faults")),
 		"databases delete":  firstArgument(completeNames(cli.DatabasesPath, "Databases")),

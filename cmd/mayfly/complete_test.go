@@ -21,6 +21,7 @@ func TestCompletion(t *testing.T) {
 	b.must(t, 201, "POST", "/_mayfly/entities", `{"path":"news","topic":true}`)
 	b.must(t, 201, "POST", "/_mayfly/entities/orders/send", `{"text":"x"}`)
 	b.must(t, 201, "POST", "/_mayfly/faults", `{"fault":"429","database":"other"}`)
+	b.must(t, 200, "PUT", "/_mayfly/dbs/db/colls/c/queries/by-id", `{"query":"SELECT 1"}`)
 	for _, id := range []string{"cart 1", `cart"2`, "user"} {
 		b.must(
 			t,
@@ -48,6 +49,7 @@ func TestCompletion(t *testing.T) {
 		{"snapshot|restore|", "clean"},
 		{"snapshot|restore|clean|", ""},
 		{"snapshot|create|", ""},
+		{"queries|run|--db|db|--container|c|", "by-id"},
 		{"databases|delete|", "db other"},
 		{"containers|delete|--db|db|", "c"},
 		{"get|--db|db|--container|c|", "cart 1;cart\"2;user"},
@@ -144,7 +146,8 @@ var freeFlags = map[string]string{
 	"texts": "as at content-type correlation-id id if-match key param partition-key property session to reply-to " +
 		"reply-to-session " +
 		"shapes subject text ttl-path",
-	"addresses": "engine advertise compute-port health-port cors-origin otlp san servicebus-key webhook-allow",
+	"addresses": "engine migrate-to advertise compute-port health-port cors-origin otlp san servicebus-key " +
+		"webhook-allow",
 }
 
 // TestEveryFlagIsCompleted: a flag that takes a value has some to offer, or is known to have none.

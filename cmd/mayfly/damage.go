@@ -19,6 +19,7 @@ func withRemedy(err error, dir string) error {
 		return err
 	}
 	return fmt.Errorf("%w. Nothing was changed. Bring the folder back from a backup, or go on without the acknowledged writes that lie behind "+
-		"the damage: `mayfly check --%s %s` tells what is left, `mayfly serve --%[2]s` gives up the rest, and keeps the damaged files beside",
+		"the damage: `mayfly check --%s %s` tells what is left, `mayfly serve --%[2]s` gives up the "+
+		"rest, and keeps the damaged files beside",
 		err, acceptDamagedLog, dir)
 }

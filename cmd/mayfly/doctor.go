@@ -52,7 +52,8 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
 		Args:  cobra.NoArgs,
-		Long: "Find out why a client cannot connect to the server at --url. Each check prints a line, with a remedy\n" +
+		Long: "Find out why a client cannot connect to the server at --url. Each check prints a line, " +
+			"with a remedy\n" +
 			"if it fails. The exit code is 1 if no client can connect.\n\n" +
 			"With --engine, the command examines a database for a server, and changes nothing in it.",
 	}

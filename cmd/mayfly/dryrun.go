@@ -22,7 +22,8 @@ func dryRunCommand() *cobra.Command {
 		Use:   "dry-run TTL",
 		Short: "Predict the effects of a change of a default time to live",
 		Args:  cobra.ExactArgs(1),
-		Long: "Predict which items would expire, or live longer, if the default time to live of a container were\n" +
+		Long: "Predict which items would expire, or live longer, if the default time to live of a " +
+			"container were\n" +
 			"TTL. Nothing is changed.\n\n" +
 			"TTL is a number of seconds or a duration (90s, 12h, 30d), never (-1: only items with a ttl\n" +
 			"of their own expire) or off (nothing expires).",

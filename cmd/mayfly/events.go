@@ -32,8 +32,10 @@ func eventsCommand() *cobra.Command {
 		Use:   "events",
 		Short: "Print the expired items of a container, one JSON object per line",
 		Args:  cobra.NoArgs,
-		Long: "Print the expired items of a container, one JSON object per line. The container must have the\n" +
-			"setting expiryEvents, which makes it log expiries. At the end, the position for --after is printed\n" +
+		Long: "Print the expired items of a container, one JSON object per line. The container must " +
+			"have the\n" +
+			"setting expiryEvents, which makes it log expiries. At the end, the position for --after is " +
+			"printed\n" +
 			"to the standard error output.",
 	}
 	flags := cmd.Flags()

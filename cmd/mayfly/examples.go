@@ -21,13 +21,15 @@ var examples = []example{
 		"mayfly serve",
 		"mayfly serve --memory --virtual-clock --seed shop.yaml",
 		"mayfly serve --data ./data --host 0.0.0.0 --key-file key.txt"}},
-	{"health", "The command requests /_mayfly/readyz, which needs no key.", []string{"mayfly health --port 8081"}},
+	{"health", "The command requests /_mayfly/readyz, which needs no key.", []string{"mayfly health --port " +
+		"8081"}},
 	{"version", "The command prints the version, the Go version, the system and the revision.",
 		[]string{"mayfly version", "mayfly version --json"}},
 	{"doctor", "", []string{"mayfly doctor", "mayfly doctor --url https://localhost:8081"}},
 	{
 		"cert show",
-		"The certificate is made at the first start and kept in the data folder. Its names are those of the\n" +
+		"The certificate is made at the first start and kept in the data folder. Its names are those of " +
+			"the\n" +
 			"machine, and those of `mayfly serve --san`.",
 		[]string{"mayfly cert show"},
 	},
@@ -53,7 +55,8 @@ var examples = []example{
 	{"seed schema", "Editors use it to complete and check seeds.", []string{"mayfly seed schema"}},
 	{"seed check", "", []string{"mayfly seed check shop.yaml"}},
 
-	{"databases create", "With --throughput its containers share that throughput; otherwise each has its own.",
+	{"databases create", "With --throughput its containers share that throughput; otherwise each has its " +
+		"own.",
 		[]string{"mayfly databases create shop", "mayfly databases create shared --throughput 1000"}},
 	{"databases list", "", []string{"mayfly databases list"}},
 	{
@@ -61,7 +64,8 @@ var examples = []example{
 		"",
 		[]string{
 			"mayfly containers create carts --db shop --partition-key /user --ttl 3600",
-			"mayfly containers create visits --db shop --partition-key /tenant --partition-key /user --ttl never",
+			"mayfly containers create visits --db shop --partition-key /tenant --partition-key /user " +
+				"--ttl never",
 		},
 	},
 	{"containers list", "Each line has the partition key and the default time to live.",
@@ -79,6 +83,11 @@ var examples = []example{
 			`mayfly query --db shop --container carts "SELECT c.user, COUNT(1) AS n FROM c GROUP BY c.user" --ndjson`,
 		},
 	},
+	{"queries save", "", []string{
+		`mayfly queries save by-user "SELECT * FROM c WHERE c.user = @user" --param user=ada --db shop --container carts`}},
+	{"queries list", "", []string{"mayfly queries list --db shop --container carts"}},
+	{"queries run", "", []string{"mayfly queries run by-user --param user=bob --db shop --container carts"}},
+	{"queries delete", "", []string{"mayfly queries delete by-user --db shop --container carts"}},
 	{
 		"explain",
 		"",
@@ -107,7 +116,8 @@ var examples = []example{
 		`mayfly settings --db shop --container carts '{"expiryEvents": {"retention": 3600}}'`}},
 	{
 		"snapshot create",
-		"A snapshot copies no data, since it shares files with the store. It includes messages. Names consist\n" +
+		"A snapshot copies no data, since it shares files with the store. It includes messages. Names " +
+			"consist\n" +
 			"of lower-case letters, digits, '-', '_' and '.'.",
 		[]string{"mayfly snapshot create clean"},
 	},
@@ -157,20 +167,24 @@ var examples = []example{
 			"mayfly queue set orders --status Active",
 		},
 	},
-	{"queue show", "The command prints its settings and its number of messages.", []string{"mayfly queue show orders"}},
+	{"queue show", "The command prints its settings and its number of messages.", []string{"mayfly queue " +
+		"show orders"}},
 	{
 		"queue send",
-		"TEXT is the body; if it is -, the body is read from the standard input. A topic copies the message\n" +
+		"TEXT is the body; if it is -, the body is read from the standard input. A topic copies the " +
+			"message\n" +
 			"to all subscriptions whose rules match.",
 		[]string{
 			"mayfly queue send orders 'two lamps' --ttl 90s --property priority=5",
 			"mayfly queue send orders 'a chair' --delay 10m --id chair-1"},
 	},
-	{"queue peek", "Active, scheduled and deferred messages are printed by sequence number, with their expiry.",
+	{"queue peek", "Active, scheduled and deferred messages are printed by sequence number, with their " +
+		"expiry.",
 		[]string{"mayfly queue peek orders --count 10"}},
 	{
 		"queue query",
-		"Messages are documents with the members id, body, properties, _state and others. They are not changed.",
+		"Messages are documents with the members id, body, properties, _state and others. They are not " +
+			"changed.",
 		[]string{
 			`mayfly queue query orders "SELECT c.id, c.properties.priority FROM c WHERE c._state = 'active'"`,
 		},
@@ -187,7 +201,8 @@ var examples = []example{
 		"Each message has a reason and a description of why it was dead-lettered.",
 		[]string{"mayfly queue dead-letters orders"},
 	},
-	{"queue resubmit", "Messages of a subscription go to its topic. Each message is moved in one transaction.",
+	{"queue resubmit", "Messages of a subscription go to its topic. Each message is moved in one " +
+		"transaction.",
 		[]string{"mayfly queue resubmit orders"}},
 	{
 		"queue purge",
@@ -203,7 +218,8 @@ var examples = []example{
 	{"faults add", "", []string{
 		"mayfly faults add 429 --operation createItem --db shop --count 3",
 		"mayfly faults add latency --latency 200ms --share 0.1 --random-seed 7"}},
-	{"faults list", "Each line shows how many operations the fault has seen and hit.", []string{"mayfly faults list"}},
+	{"faults list", "Each line shows how many operations the fault has seen and " +
+		"hit.", []string{"mayfly faults list"}},
 	{"faults delete", "`mayfly faults list` shows the IDs.", []string{"mayfly faults delete f1"}},
 	{"requests", "", []string{
 		"mayfly requests --status 429", "mayfly requests --follow --container carts",

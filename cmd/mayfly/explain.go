@@ -27,7 +27,8 @@ func explainCommand() *cobra.Command {
 		Short: "Show the plan of a query, and what its first page costs",
 		Args:  cobra.ExactArgs(1),
 		Long: "Show how the server executes a query: its plan, and what one page of it read and cost.\n\n" +
-			"Without --partition-key the query covers the whole container. If QUERY is -, it is read from the\n" +
+			"Without --partition-key the query covers the whole container. If QUERY is -, it is read " +
+			"from the\n" +
 			"standard input.",
 	}
 	flags := cmd.Flags()

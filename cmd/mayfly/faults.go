@@ -22,7 +22,8 @@ func faultsCommand() *cobra.Command {
 	return cli.Family(&cobra.Command{
 		Use:   "faults",
 		Short: "Make operations fail on demand",
-		Long: "Make operations of a server fail on demand, to test how a program handles it. With the same\n" +
+		Long: "Make operations of a server fail on demand, to test how a program handles it. With the " +
+			"same\n" +
 			"--random-seed, the same operations in the same order meet the same faults.",
 	}, faultsListCommand(), faultsAddCommand(), faultsDeleteCommand(), faultsClearCommand())
 }

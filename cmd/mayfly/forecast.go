@@ -19,7 +19,8 @@ func forecastCommand() *cobra.Command {
 		Use:   "forecast",
 		Short: "Show what is going to expire",
 		Args:  cobra.NoArgs,
-		Long:  "Show what is going to expire: in one container or, without --db and --container, in all of them.",
+		Long: "Show what is going to expire: in one container or, without --db and --container, in all " +
+			"of them.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

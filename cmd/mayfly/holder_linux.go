@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// lockHolder returns the id of the process that has locked a file, or 0. It does not open the file: closing it
-// would release a lock of this process.
+// lockHolder returns the id of the process that has locked a file, or 0. It does not open the file, because
+// closing it would release a lock of this process.
 func lockHolder(path string) int {
 	info, err := os.Stat(path)
 	if err != nil {

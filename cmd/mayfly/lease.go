@@ -20,8 +20,10 @@ func leaseCommand() *cobra.Command {
 		Use:   "lease ID",
 		Short: "Keep an item from expiring for some time",
 		Args:  cobra.ExactArgs(1),
-		Long: "Keep an item from expiring for at most a week. The item is not written: its _ts and its etag\n" +
-			"stay the same. If its time to live is over when the lease ends, by its time or by --release, the\n" +
+		Long: "Keep an item from expiring for at most a week. The item is not written: its _ts and its " +
+			"etag\n" +
+			"stay the same. If its time to live is over when the lease ends, by its time or by " +
+			"--release, the\n" +
 			"item expires at once.",
 	}
 	flags := cmd.Flags()

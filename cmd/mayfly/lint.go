@@ -17,7 +17,8 @@ func lintCommand() *cobra.Command {
 		Use:   "lint",
 		Short: "Find times to live that are probably mistakes",
 		Args:  cobra.NoArgs,
-		Long: "Find times to live in a container that are probably mistakes: the default of the container, and\n" +
+		Long: "Find times to live in a container that are probably mistakes: the default of the " +
+			"container, and\n" +
 			"those of items that were written since the server was started.",
 	}
 	flags := cmd.Flags()

@@ -53,7 +53,8 @@ func rootCommand() *cobra.Command {
 		Use:   "mayfly",
 		Short: "A document store with the protocol and expiry rules of Azure Cosmos DB",
 		Long: "A document store with the protocol and expiry rules of Azure Cosmos DB.\n\n" +
-			"Start a server with `mayfly serve`. Most other commands need a server at http://localhost:8081,\n" +
+			"Start a server with `mayfly serve`. Most other commands need a server at " +
+			"http://localhost:8081,\n" +
 			"or at the address in --url or MAYFLY_URL.",
 		Example: "  mayfly serve\n" +
 			"  mayfly databases create shop\n" +
@@ -68,7 +69,7 @@ func rootCommand() *cobra.Command {
 			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(),
 				migrateCommand(), certCommand(), benchCommand(), manCommand(),
 				versionCommand()),
-			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
+			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), queriesCommand(), getCommand(), putCommand(),
 				transfer.ImportCommand(), transfer.ExportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
 				resetCommand(), seedCommand(), queueCommand(), faultsCommand(), requestsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),

@@ -18,7 +18,8 @@ func manCommand() *cobra.Command {
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands into a folder",
 		Args:  cobra.ExactArgs(1),
-		Long: "Write the manual pages of all commands into a folder, for man(1): mayfly.1, mayfly-serve.1, ...\n" +
+		Long: "Write the manual pages of all commands into a folder, for man(1): mayfly.1, " +
+			"mayfly-serve.1, ...\n" +
 			"Packages install them; `man -l DIR/mayfly-serve.1` shows a page in any folder.",
 	}
 	cli.RegisterResultJSON(cmd.Flags(), &asJSON)

@@ -41,8 +41,10 @@ func migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Move a store from a data folder to a database, or back",
 		Args:  cobra.NoArgs,
-		Long: "Move a store from a data folder to a database, or back: documents, messages, definitions and\n" +
-			"clocks. No server may use the source. To move a folder while a server uses it, start the server\n" +
+		Long: "Move a store from a data folder to a database, or back: documents, messages, definitions " +
+			"and\n" +
+			"clocks. No server may use the source. To move a folder while a server uses it, start the " +
+			"server\n" +
 			"with `mayfly serve --migrate-to postgres://...` instead.\n\n" +
 			"The copy is compared with the source before the store changes over. After that the source is\n" +
 			"not opened any more; --reopen permits it again. An interrupted migration continues when the\n" +
@@ -143,7 +145,8 @@ func (m *migration) move(ctx context.Context, o migrate.Options) error {
 		return noStore(err, o.SourceName)
 	}
 	r.Written = x.Written()
-	text := fmt.Sprintf("%d keys (%d MB) are in %s now; %s is not opened any more", r.Keys, r.Bytes>>20, r.To, r.From)
+	text := fmt.Sprintf("%d keys (%d MB) are in %s now; %s is not opened any "+
+		"more", r.Keys, r.Bytes>>20, r.To, r.From)
 	return cli.PrintResult(m.out, m.json, text, r)
 }
 

@@ -27,7 +27,8 @@ func putCommand() *cobra.Command {
 		Use:   "put [DOCUMENT]",
 		Short: "Create or replace an item",
 		Args:  cobra.MaximumNArgs(1),
-		Long: "Create or replace an item, and print it as stored. DOCUMENT is JSON; if it is -, the document is\n" +
+		Long: "Create or replace an item, and print it as stored. DOCUMENT is JSON; if it is -, the " +
+			"document is\n" +
 			"read from the standard input.\n\n" +
 			"Use import for many documents.",
 	}
@@ -79,7 +80,8 @@ func putCommand() *cobra.Command {
 // document under an undefined value.
 func hintMissing(w io.Writer, definition cli.ContainerAnswer, document json.RawMessage) {
 	if missing := definition.MissingPaths(document); len(missing) > 0 {
-		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under an "+
+		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under "+
+			"an "+
 			"undefined value\n", strings.Join(missing, " and no "))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/internal/cli"
 )
@@ -30,29 +31,20 @@ func queryCommand() *cobra.Command {
 		Use:   "query QUERY",
 		Short: "Run a query and print its rows",
 		Args:  cobra.ExactArgs(1),
-		Long: "Run a query and print all its rows: as a table, with --json as a JSON array, or with --ndjson as one\n" +
-			"JSON value per line. The table omits the system properties (_rid, _self, _etag, _attachments) and\n" +
+		Long: "Run a query and print all its rows: as a table, with --json as a JSON array, or with " +
+			"--ndjson as one\n" +
+			"JSON value per line. The table omits the system properties (_rid, _self, _etag, " +
+			"_attachments) and\n" +
 			"shortens long values.\n\n" +
 			"If QUERY is -, it is read from the standard input.\n\n" +
-			"Without --partition-key the query covers the whole container, and the server merges the results of\n" +
+			"Without --partition-key the query covers the whole container, and the server merges the " +
+			"results of\n" +
 			"the partition ranges.",
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	c.Register(flags)
-	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
-	flags.StringArrayVar(&c.params, "param", nil,
-		"a parameter of the query, NAME=VALUE; the value is JSON, or else text; repeat as needed")
-	flags.BoolVar(&c.JSON, "json", false, "print a JSON array")
-	flags.BoolVar(&c.lines, "ndjson", false, "print one JSON value per line")
+	c.registerQuery(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
-		if c.JSON && c.lines {
-			return cli.Misuse("--json and --ndjson exclude each other")
-		}
-		for _, p := range c.params {
-			if name, _, given := strings.Cut(p, "="); !given || strings.TrimPrefix(name, "@") == "" {
-				return cli.Misuse("--param must be NAME=VALUE, not " + p)
-			}
+		if err := c.checkQuery(); err != nil {
+			return err
 		}
 		text, err := argumentOrInput(args[0], cmd.InOrStdin())
 		if err != nil {
@@ -61,6 +53,35 @@ func queryCommand() *cobra.Command {
 		return c.run(cmd.Context(), text, cmd.OutOrStdout())
 	})
 	return cmd
+}
+
+// registerQuery adds the flags of a query: its container, its parameters and the format of its rows.
+func (c *queryCall) registerQuery(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	c.Register(flags)
+	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
+	c.registerParams(flags)
+	flags.BoolVar(&c.JSON, "json", false, "print a JSON array")
+	flags.BoolVar(&c.lines, "ndjson", false, "print one JSON value per line")
+}
+
+// registerParams adds the flag of a query's parameters.
+func (c *queryCall) registerParams(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.params, "param", nil,
+		"parameter of the query, NAME=VALUE; the value is JSON, or else text; may be repeated")
+}
+
+// checkQuery checks the flags of registerQuery.
+func (c *queryCall) checkQuery() error {
+	if c.JSON && c.lines {
+		return cli.Misuse("--json and --ndjson exclude each other")
+	}
+	for _, p := range c.params {
+		if name, _, given := strings.Cut(p, "="); !given || strings.TrimPrefix(name, "@") == "" {
+			return cli.Misuse("--param must be NAME=VALUE, not " + p)
+		}
+	}
+	return nil
 }
 
 // argumentOrInput returns the argument, or the standard input for "-".

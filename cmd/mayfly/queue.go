@@ -24,7 +24,8 @@ func queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Manage queues, topics and subscriptions, and send and receive messages",
-		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription is called " +
+		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription " +
+			"is called " +
 			"topic/Subscriptions/name.",
 	}
 	return cli.Family(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(), queueShowCommand(),

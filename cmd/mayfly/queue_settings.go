@@ -96,7 +96,8 @@ func queueCreateCommand() *cobra.Command {
 	flags.BoolVar(&topic, "topic", false, "create a topic instead of a queue")
 	settings = newEntitySettings(flags)
 	flags.BoolVar(&sessions, "sessions", false, "require sessions")
-	flags.BoolVar(&duplicates, "duplicates", false, "detect duplicates: drop a message whose id was used already")
+	flags.BoolVar(&duplicates, "duplicates", false, "detect duplicates: drop a message whose id was used "+
+		"already")
 	return cmd
 }
 

@@ -22,15 +22,22 @@ func reaperCommand() *cobra.Command {
 		Use:   "reaper [pause|resume|run|step [ITEMS]|set JSON]",
 		Short: "Show or control the purge of expired items",
 		Args:  cobra.MaximumNArgs(2),
-		Long: "Show or control how a server purges the expired items of a container. Expired items are invisible\n" +
-			"to readers whether or not they are purged, so this only serves to test what depends on purges.\n\n" +
+		Long: "Show or control how a server purges the expired items of a container. Expired items are " +
+			"invisible\n" +
+			"to readers whether or not they are purged, so this only serves to test what depends on " +
+			"purges.\n\n" +
 			"  pause, resume   stop and resume purges; without --db and --container in all containers\n" +
-			"  run             purge all expired items, even if paused; without --db and --container in all containers\n" +
+			"  run             purge all expired items, even if paused; without --db and --container in " +
+			"all containers\n" +
 			"  step [ITEMS]    purge one item, or the given number\n" +
-			"  set JSON        \"delay\": {\"seconds\": 30}                  purge items that long after they expire\n" +
-			"                  \"delay\": {\"min\": 5, \"max\": 60, \"seed\": 1}  a random delay, the same for the same seed\n" +
-			"                  \"starved\": {\"perSecond\": 5}               purge at most that many items per second\n" +
-			"                  \"starved\": {\"perSecond\": 0}               purge only while the server serves no request\n" +
+			"  set JSON        \"delay\": {\"seconds\": 30}                  purge items that long " +
+			"after they expire\n" +
+			"                  \"delay\": {\"min\": 5, \"max\": 60, \"seed\": 1}  a random delay, the " +
+			"same for the same seed\n" +
+			"                  \"starved\": {\"perSecond\": 5}               purge at most that many " +
+			"items per second\n" +
+			"                  \"starved\": {\"perSecond\": 0}               purge only while the " +
+			"server serves no request\n" +
 			"                  null removes either",
 	}
 	flags := cmd.Flags()

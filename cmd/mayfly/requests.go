@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/requests"
 )
 
 const requestsPath = "_mayfly/requests"
@@ -40,9 +41,12 @@ func requestsCommand() *cobra.Command {
 		Use:   "requests [ID]",
 		Short: "Show the latest requests and responses",
 		Args:  cobra.MaximumNArgs(1),
-		Long: "Show the latest requests to a server, over HTTP, in direct mode and over AMQP, with their status,\n" +
-			"duration and charge. A line is an operation: ×3 means three attempts. With an ID, the command shows\n" +
-			"the headers and bodies of that request. The server keeps requests in memory only, and masks keys,\n" +
+		Long: "Show the latest requests to a server, over HTTP, in direct mode and over AMQP, with " +
+			"their status,\n" +
+			"duration and charge. A line is an operation: ×3 means three attempts. With an ID, the " +
+			"command shows\n" +
+			"the headers and bodies of that request. The server keeps requests in memory only, and " +
+			"masks keys,\n" +
 			"tokens and signatures.",
 	}
 	flags := cmd.Flags()
@@ -65,7 +69,8 @@ func requestsCommand() *cobra.Command {
 		"a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
 	flags.IntVar(&c.limit, "limit", 100, "maximal number; the latest ones are shown")
 	flags.BoolVar(&c.explorer, "explorer", false, "include requests of the explorer")
-	flags.StringVar(&c.har, "har", "", "file to write them to as an HTTP archive; - is the standard output")
+	flags.StringVar(&c.har, "har", "", "write an HTTP archive to this file, or to the standard output for "+
+		"-; it has no AMQP operations")
 	flags.BoolVar(&c.clear, "clear", false, "remove all requests from the log")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) })
 	return cmd
@@ -81,12 +86,14 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case modes > 1:
 		return cli.Misuse("an ID, --follow, --har and --clear exclude each other")
+	case c.har != "" && c.protocol == requests.AMQP.String():
+		return cli.Misuse("--har with --protocol amqp: an HTTP archive cannot contain AMQP operations")
 	case len(args) > 0:
 		return c.show(cmd, args[0])
 	case c.clear:
 		return tell(cmd, &c.ServerCall, http.MethodDelete, requestsPath, nil,
 			func(out io.Writer, _ struct{}) error {
-				_, err := fmt.Fprintln(out, "the server has forgotten the requests")
+				_, err := fmt.Fprintln(out, "the log of requests is empty now")
 				return err
 			})
 	case c.har != "":

@@ -23,7 +23,7 @@ func TestRequestsCommand(t *testing.T) {
 		}
 		return out
 	}
-	if got := ask("--clear"); got != "the server has forgotten the requests\n" {
+	if got := ask("--clear"); got != "the log of requests is empty now\n" {
 		t.Errorf("%q", got)
 	}
 	b.must(t, 201, "POST", "/_mayfly/faults", `{"fault":"429","operations":["createItem"],"count":2}`)

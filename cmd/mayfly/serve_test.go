@@ -20,7 +20,8 @@ func TestServe(t *testing.T) {
 	b := boot(t, "--data", dir)
 	for _, want := range []string{"https://" + b.host + "/\n", "http://" + b.host + "/\n", dir,
 		"AccountEndpoint=https://" + b.host + "/;AccountKey=" + httpapi.EmulatorKey + ";DisableServerCertificateValidation=true;\n",
-		".NET         new CosmosClient(connection)\n", "new CosmosClientBuilder().endpoint(endpoint).key(key)\n",
+		".NET         new CosmosClient(connection)\n", "new " +
+			"CosmosClientBuilder().endpoint(endpoint).key(key)\n",
 		setVariable(runtime.GOOS, "MAYFLY_URL", "http://"+b.host) + "\n",
 		"key          " + httpapi.EmulatorKey + "\n", filepath.Join(dir, "tls", "cert.pem")} {
 		if !strings.Contains(b.greet, want) {
@@ -272,7 +273,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"port in use", "port in use", exitPort, []string{"serve", "--data", fresh, "--port", fmt.Sprint(portOf(busy))}},
 		{"no such address", "cannot listen", exitPort, []string{"serve", "--data", fresh, "--host", "192.0.2.1", "--key", "c2VjcmV0IGtleQ==", "--port", "0"}},
-		{"port of a Mayfly", "a Mayfly server is running on " + running.host + " already (choose another", exitPort,
+		{"port of a Mayfly", "a Mayfly server is running on " + running.host + " already (choose " +
+			"another", exitPort,
 			[]string{"serve", "--data", fresh, "--port", port}},
 		{"folder in use", "in use by another process", exitLocked, []string{"serve", "--port", "0", "--data", open}},
 		{"remedy for a folder in use", "stop that process, or choose another folder", exitLocked,

@@ -59,7 +59,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"postgres://user:password@host1,host2/database keeps the data in PostgreSQL, by one server at a time;\n"+
 			"the data folder keeps the certificate and temporary files")
 	flags.StringVar(&f.migrateTo, "migrate-to", "",
-		"postgres:// address of an empty database, or empty folder, to which the data folder is copied while\n"+
+		"postgres:// address of an empty database, or empty folder, to which the data folder is copied "+
+			"while\n"+
 			"the server runs; when the server is stopped, the store changes over")
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
 		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
@@ -71,7 +72,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"file with the master key, such as a secret that is mounted into a container")
 	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false,
 		"take the emulators' key, which everybody knows, on a --host that other machines can reach")
-	flags.BoolVar(&f.noAuth, "no-auth", false, "accept requests without a key; only allowed on a loopback --host")
+	flags.BoolVar(&f.noAuth, "no-auth", false, "accept requests without a key; only allowed on a loopback "+
+		"--host")
 	flags.BoolVar(&f.noClockCheck, "no-clock-check", false,
 		"take signed requests whose date is off by more than 15 minutes")
 	flags.StringSliceVar(&f.san, "san", nil,

@@ -45,10 +45,14 @@ func shellCommand() *cobra.Command {
 		Use:   "shell",
 		Short: "Run queries and commands interactively, with history and completion",
 		Args:  cobra.NoArgs,
-		Long: "Run queries and commands interactively. A query ends with a semicolon or an empty line; its rows\n" +
-			"are printed page by page. A line that begins with a backslash is a command: \\? lists them. All\n" +
-			"commands of mayfly are available; they use the server, database and container of the shell.\n\n" +
-			"Ctrl-C discards a line or stops a running query; Ctrl-D ends the shell. Without a terminal, statements\n" +
+		Long: "Run queries and commands interactively. A query ends with a semicolon or an empty line; " +
+			"its rows\n" +
+			"are printed page by page. A line that begins with a backslash is a command: \\? lists " +
+			"them. All\n" +
+			"commands of mayfly are available; they use the server, database and container of the " +
+			"shell.\n\n" +
+			"Ctrl-C discards a line or stops a running query; Ctrl-D ends the shell. Without a " +
+			"terminal, statements\n" +
 			"are read from the standard input, and the first failure ends the shell with its exit code.",
 	}
 	s.Register(cmd.Flags())

@@ -36,7 +36,8 @@ func snapshotCommand() *cobra.Command {
 		Use:   "snapshot",
 		Short: "Take and restore snapshots",
 		Long: "Take and restore snapshots.\n\n" +
-			"A snapshot of the whole store and its restore copy no data, since files are shared. To restore or fork\n" +
+			"A snapshot of the whole store and its restore copy no data, since files are shared. To " +
+			"restore or fork\n" +
 			"a single database, its data are copied.",
 	}
 	return cli.Family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(),
@@ -162,7 +163,8 @@ func snapshotForkCommand() *cobra.Command {
 		Use:   "fork NAME",
 		Short: "Create a database or a data folder from a snapshot",
 		Args:  cobra.ExactArgs(1),
-		Long: "Create a database from a snapshot: --db X --as Y copies the database X to Y in the running server.\n\n" +
+		Long: "Create a database from a snapshot: --db X --as Y copies the database X to Y in the " +
+			"running server.\n\n" +
 			"Or create a data folder: --data DIR --to NEW. This works whether or not a server has DIR open.",
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		switch {

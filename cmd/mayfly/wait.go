@@ -20,7 +20,8 @@ func waitCommand() *cobra.Command {
 		Use:   "wait expired|purged|feed ID | wait quiet",
 		Short: "Wait until an item is expired, purged or in the change feed, or a container is quiet",
 		Args:  cobra.RangeArgs(1, 2),
-		Long: "Wait until an item is expired, purged or in the change feed. A container is quiet when no background\n" +
+		Long: "Wait until an item is expired, purged or in the change feed. A container is quiet when " +
+			"no background\n" +
 			"work is left: expired items are purged, and documents are indexed by the current policy.\n\n" +
 			"The exit code is 1 if the time limit ends first.",
 	}

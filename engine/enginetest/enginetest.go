@@ -75,6 +75,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 		{"Marks", testMarks},
 		{"MarksAreNotBehind", testMarksAreNotBehind},
 		{"Relax", testRelax},
+		{"Time", testTime},
 		{"Metrics", testMetrics},
 		{"Crash", testCrash},
 		{"CrashAfterEachWrite", testCrashAfterEachWrite},

@@ -113,14 +113,14 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 		skip++
 	}
 	batch.Queue(lockScopes, ceilings)
-	batch.Queue(getRows, stored)
+	batch.Queue(getLockedRows, stored)
 	unmade, err := a.take(ctx, batch, keys, func(results pgx.BatchResults) error { return began(results, skip) })
 	for err == nil && len(unmade) > 0 {
 		batch = &pgx.Batch{}
 		batch.Queue(makeScopes, unmade)
 		batch.Queue(lockUnmade, unmade)
 		batch.Queue(lockScopes, ceilings)
-		batch.Queue(getRows, stored)
+		batch.Queue(getLockedRows, stored)
 		unmade, err = a.take(ctx, batch, keys, a.lockedUnmade)
 	}
 	return err
@@ -158,7 +158,7 @@ func (a *attempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err
 	}
-	locked, err := collect(results.Query())
+	locked, _, err := a.e.collect(results.Query())
 	if err != nil {
 		return err
 	}
@@ -170,11 +170,11 @@ func (a *attempt) lockedUnmade(results pgx.BatchResults) error {
 
 // read reads the ceilings and the keys. It returns the ceilings of the scopes that are not locked yet.
 func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]byte, err error) {
-	ceilings, err := collect(results.Query())
+	ceilings, _, err := a.e.collect(results.Query())
 	if err != nil {
 		return nil, err
 	}
-	rows, err := collect(results.Query())
+	rows, now, err := a.e.collect(results.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +199,7 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 		keys = append(keys, s.ceilingKey)
 	}
 	a.s.remember(keys, append(ceilings, rows...))
+	a.s.now = now
 	return unlocked, nil
 }
 
@@ -285,6 +286,13 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	if len(made) > 0 {
 		batch.Queue("DELETE FROM mayfly_newscope WHERE k = ANY($1::bytea[])", made)
 	}
+	if a.e.Shared() && !a.e.silent.Load() {
+		var scopes [][]byte
+		for _, s := range a.scopes {
+			scopes = append(scopes, s.key)
+		}
+		batch.Queue(notifyAwaited, a.e.channel, scopes)
+	}
 	batch.Queue("COMMIT")
 	return batch, size
 }
@@ -369,7 +377,7 @@ func (a *attempt) positions(scopes [][]byte) []engine.Position {
 	list := make([]engine.Position, len(scopes))
 	for i, key := range scopes {
 		s := a.named(key)
-		list[i] = engine.Position{Settled: true}
+		list[i] = engine.Position{Settled: true, Now: a.s.now}
 		if s.bad == nil {
 			list[i].LSN = s.next - 1
 		}

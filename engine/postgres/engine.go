@@ -21,11 +21,16 @@ type Engine struct {
 	log              *slog.Logger
 	rerun            func() bool
 
+	channel  string          // of the notifications
+	listener *pgx.ConnConfig // of the connection that waits for notifications
+	silent   atomic.Bool     // the database sends no notifications
+
 	lease   *lease // nil if other Engines may write, too
 	lanes   lanes
 	commits atomic.Uint64 // number of committed functions
 	groups  atomic.Uint64 // number of committed database transactions
 	trips   atomic.Uint64
+	told    atomic.Int64 // the latest time of the database's clock, in microseconds since 1970; 0: none yet
 
 	mu     sync.Mutex
 	shut   bool
@@ -40,6 +45,9 @@ var (
 	_ engine.Ahead    = (*reader)(nil)
 	_ engine.Ahead    = (*iterator)(nil)
 	_ engine.Expecter = (*iterator)(nil)
+	_ engine.Shared   = (*Engine)(nil)
+	_ engine.Teller   = (*Engine)(nil)
+	_ engine.Notifier = (*Engine)(nil)
 )
 
 // trip counts an exchange with the database.
@@ -47,6 +55,23 @@ func (e *Engine) trip() { e.trips.Add(1) }
 
 // Trips returns the number of exchanges with the database so far.
 func (e *Engine) Trips() uint64 { return e.trips.Load() }
+
+// Shared implements engine.Shared.
+func (e *Engine) Shared() bool { return e.lease == nil }
+
+// Told implements engine.Teller.
+func (e *Engine) Told() time.Time {
+	if told := e.told.Load(); told != 0 {
+		return time.UnixMicro(told).UTC()
+	}
+	return time.Time{}
+}
+
+// tell notes a time of the database's clock.
+func (e *Engine) tell(now int64) {
+	for told := e.told.Load(); now > told && !e.told.CompareAndSwap(told, now); told = e.told.Load() {
+	}
+}
 
 func (e *Engine) enter() error {
 	e.mu.Lock()
@@ -199,7 +224,7 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 	if err := ctx.Err(); err != nil {
 		return nil, engine.Position{}, err
 	}
-	found, err := e.read(ctx, key, engine.CeilingKey(scope), engine.MarkKey(scope))
+	found, now, err := e.read(ctx, key, engine.CeilingKey(scope), engine.MarkKey(scope))
 	if err != nil {
 		return nil, engine.Position{}, err
 	}
@@ -207,30 +232,31 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 	if err != nil {
 		return nil, engine.Position{}, err
 	}
+	at.Now = now
 	if found[0] == nil {
 		return nil, at, engine.ErrNotFound
 	}
 	return found[0], at, nil
 }
 
-// read reads keys by one statement; the value of an absent key is nil.
-func (e *Engine) read(ctx context.Context, keys ...[]byte) ([][]byte, error) {
+// read reads keys by one statement, and the time before it; the value of an absent key is nil.
+func (e *Engine) read(ctx context.Context, keys ...[]byte) (out [][]byte, now int64, err error) {
 	stored := make([][]byte, len(keys))
 	for i, key := range keys {
 		stored[i] = storedKey(key)
 	}
 	var rows []row
-	err := e.try(ctx, func() error {
+	err = e.try(ctx, func() error {
 		e.trip()
 		return under(ctx, readLimit, func(own context.Context) (err error) {
-			rows, err = collect(e.readers.Query(own, getRows, stored))
+			rows, now, err = e.collect(e.readers.Query(own, getRows, stored))
 			return err
 		})
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	out := make([][]byte, len(keys))
+	out = make([][]byte, len(keys))
 	for i, key := range keys {
 		for _, r := range rows {
 			if string(r.key) == string(key) {
@@ -238,7 +264,7 @@ func (e *Engine) read(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 			}
 		}
 	}
-	return out, nil
+	return out, now, nil
 }
 
 // try runs a function that only reads, again if the connection is lost.
@@ -265,7 +291,7 @@ func (e *Engine) Horizon(scope []byte) uint64 {
 		return 0
 	}
 	defer e.leave()
-	found, err := e.read(context.Background(), engine.CeilingKey(scope))
+	found, _, err := e.read(context.Background(), engine.CeilingKey(scope))
 	if err != nil {
 		return 0
 	}

@@ -49,7 +49,8 @@ func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
 	})
 	if err != nil {
 		return []Finding{{"connect", Failure, opening(err).Error(),
-			"is the server running, is a host of the address the one that accepts writes, is the password right?"}}
+			"is the server running, is a host of the address the one that accepts writes, is the password " +
+				"right?"}}
 	}
 	x := &examination{ctx: ctx, c: c, o: o}
 	defer x.close()
@@ -110,7 +111,8 @@ const oldest = 150000
 func (x *examination) version() Finding {
 	var text string
 	var number int
-	if err := x.ask("SELECT version(), current_setting('server_version_num')::int", &text, &number); err != nil {
+	if err := x.ask("SELECT version(), "+
+		"current_setting('server_version_num')::int", &text, &number); err != nil {
 		return unknown("version", err)
 	}
 	if number < oldest {
@@ -126,7 +128,8 @@ func (x *examination) settings() (list []Finding) {
 		if err := x.ask("SHOW "+name, &value); err != nil {
 			list = append(list, unknown(name, err))
 		} else if unsafe(value) {
-			list = append(list, Finding{name, Failure, value, "set it to on: the database may lose what it has acknowledged"})
+			list = append(list, Finding{name, Failure, value, "set it to on: the database may lose what it " +
+				"has acknowledged"})
 		} else {
 			list = append(list, Finding{name, Fine, value, ""})
 		}
@@ -145,10 +148,12 @@ func (x *examination) standbys() Finding {
 	case err != nil:
 		return unknown(check, err)
 	case wanted != "" && synchronous == 0:
-		return Finding{check, Failure, "a synchronous standby is demanded (" + wanted + "), and none is connected: a commit waits",
+		return Finding{check, Failure, "a synchronous standby is demanded (" + wanted + "), and none is " +
+			"connected: a commit waits",
 			"start the standby"}
 	case wanted == "" && all == 0:
-		return Finding{check, Warning, "no standby is connected", "the loss of the database's machine loses the data"}
+		return Finding{check, Warning, "no standby is connected", "the loss of the database's machine " +
+			"loses the data"}
 	case wanted == "":
 		return Finding{check, Warning, fmt.Sprintf("%d, none of them synchronous", all),
 			"a failover may lose the last commits: set synchronous_standby_names"}
@@ -159,14 +164,16 @@ func (x *examination) standbys() Finding {
 func (x *examination) connections() Finding {
 	const check = "connections"
 	var most, used int
-	err := x.ask("SELECT current_setting('max_connections')::int, count(*) FROM pg_stat_activity", &most, &used)
+	err := x.ask("SELECT current_setting('max_connections')::int, count(*) FROM "+
+		"pg_stat_activity", &most, &used)
 	if err != nil {
 		return unknown(check, err)
 	}
 	own := x.o.Writers + x.o.Readers
 	found := fmt.Sprintf("%d of %d are used; a server uses up to %d", used, most, own)
 	if most < serversExpected*own {
-		return Finding{check, Warning, found, fmt.Sprintf("raise max_connections to %d", serversExpected*own+20)}
+		return Finding{check, Warning, found, fmt.Sprintf("raise max_connections to "+
+			"%d", serversExpected*own+20)}
 	}
 	return Finding{check, Fine, found, ""}
 }
@@ -181,7 +188,8 @@ func (x *examination) timeouts() Finding {
 		return unknown(check, err)
 	}
 	if lock != "0" || transaction != "0" {
-		return Finding{check, Warning, fmt.Sprintf("lock_timeout %s ms, transaction_timeout %s ms", lock, transaction),
+		return Finding{check, Warning, fmt.Sprintf("lock_timeout %s ms, transaction_timeout %s "+
+			"ms", lock, transaction),
 			"Mayfly has limits of its own; set these to 0 for its user"}
 	}
 	return Finding{check, Fine, "none that disturbs", ""}
@@ -209,7 +217,8 @@ func (x *examination) tables() Finding {
 	}
 	if !known {
 		var may bool
-		if err := x.ask("SELECT has_database_privilege(current_database(), 'CREATE')", &may); err == nil && !may {
+		if err := x.ask("SELECT has_database_privilege(current_database(), "+
+			"'CREATE')", &may); err == nil && !may {
 			return Finding{check, Failure, x.o.Schema + " does not exist, and the user may not create it",
 				"GRANT CREATE ON DATABASE, or create the schema for the user"}
 		}

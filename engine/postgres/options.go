@@ -105,11 +105,16 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	e := &Engine{log: o.Logger, rerun: o.rerun, lanes: lanes{m: map[string]*lane{}}}
+	e := &Engine{log: o.Logger, rerun: o.rerun, lanes: lanes{m: map[string]*lane{}},
+		channel: channelOf(o.Schema)}
 	if err := prepare(ctx, o); err != nil {
 		return nil, err
 	}
-	var err error
+	config, err := o.config(1)
+	if err != nil {
+		return nil, err
+	}
+	e.listener = config.ConnConfig
 	if e.writers, err = e.pool(o, o.Writers); err != nil {
 		return nil, err
 	}

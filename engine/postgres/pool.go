@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -78,25 +79,31 @@ func abandon(c *pgxpool.Conn) {
 }
 
 // collect reads all rows of a statement.
-func collect(rows pgx.Rows, err error) ([]row, error) {
+func (e *Engine) collect(rows pgx.Rows, err error) (out []row, now int64, _ error) {
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer rows.Close()
-	var out []row
 	for rows.Next() {
 		var k, v []byte
 		if err := rows.Scan(&k, &v); err != nil {
-			return nil, err
+			return nil, 0, err
+		}
+		if k == nil {
+			if now, err = strconv.ParseInt(string(v), 10, 64); err != nil {
+				return nil, 0, fmt.Errorf("%w: the time: %w", errRow, err)
+			}
+			e.tell(now)
+			continue
 		}
 		r, ok := load(k, v)
 		if !ok {
-			return nil, fmt.Errorf("%w: the value of a long key", errRow)
+			return nil, 0, fmt.Errorf("%w: the value of a long key", errRow)
 		}
 		if r.value == nil {
 			r.value = []byte{}
 		}
 		out = append(out, r)
 	}
-	return out, rows.Err()
+	return out, now, rows.Err()
 }

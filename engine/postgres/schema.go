@@ -30,6 +30,7 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS mayfly_lease (one boolean PRIMARY KEY DEFAULT true CHECK (one),
 		owner bytea NOT NULL,
 		until timestamptz NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS mayfly_awaited (scope bytea NOT NULL PRIMARY KEY, until timestamptz NOT NULL)`,
 }
 
 // hints are settings of the tables that databases other than PostgreSQL may not support.
@@ -67,7 +68,7 @@ func prepare(ctx context.Context, o Options) error {
 		if err := safe(own, c, o); err != nil {
 			return err
 		}
-		if known, err := version(own, c); known || err != nil {
+		if complete, err := version(own, c); complete || err != nil {
 			return err
 		}
 		for _, statement := range append([]string{"CREATE SCHEMA IF NOT EXISTS " + quote(o.Schema)}, tables...) {
@@ -106,11 +107,11 @@ func makeTable(ctx context.Context, c *pgx.Conn, statement string) error {
 	}
 }
 
-// version checks the schema's version. It returns false if there is no schema yet.
-func version(ctx context.Context, c *pgx.Conn) (known bool, err error) {
+// version checks the schema's version. It returns false if the schema lacks tables.
+func version(ctx context.Context, c *pgx.Conn) (complete bool, err error) {
 	var there bool
-	if err := c.QueryRow(ctx, `SELECT to_regclass('mayfly_meta') IS NOT NULL`).Scan(&there); err != nil ||
-		!there {
+	if err := c.QueryRow(ctx, `SELECT to_regclass('mayfly_meta') IS NOT NULL,
+		to_regclass('mayfly_awaited') IS NOT NULL`).Scan(&there, &complete); err != nil || !there {
 		return false, err
 	}
 	var v int
@@ -130,7 +131,7 @@ func version(ctx context.Context, c *pgx.Conn) (known bool, err error) {
 	case v < schemaVersion:
 		return true, fmt.Errorf("%w: the tables have version %d", engine.ErrOlderFormat, v)
 	}
-	return true, nil
+	return complete, nil
 }
 
 // durable are the settings on which durability depends.

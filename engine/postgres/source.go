@@ -14,8 +14,16 @@ import (
 // errRow is the error for an invalid row.
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
-// getRows reads the rows of keys.
-const getRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
+const (
+	// getRows reads the rows of keys, and the time in a row without a key. The time is that of the beginning
+	// of the transaction: it is not after the snapshot.
+	getRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
+		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
+	// getLockedRows is getRows in a transaction that has locked the scopes of the keys. The time is the
+	// present one, since nothing in the scopes can change any more.
+	getLockedRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
+		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
+)
 
 // someKeys is how many keys one statement reads, since their values may be large.
 const someKeys = 64
@@ -35,6 +43,7 @@ type source struct {
 	begin  func() (querier, error) // acquires the connection at the first statement, which takes the snapshot
 	q      querier                 // nil before the first statement
 	known  map[string][]byte       // cache; the value of an absent key is nil
+	now    int64                   // the latest time that the answers have told: see engine.Position
 	failed error                   // error of the connection: nothing can be read any more
 	closed bool
 	open   map[*iterator]bool
@@ -108,7 +117,7 @@ func (s *source) rowsLocked(sql string, args ...any) ([]row, error) {
 	s.e.trip()
 	own, cancel := context.WithTimeout(context.Background(), readLimit)
 	defer cancel()
-	rows, err := collect(s.q.Query(own, sql, args...))
+	rows, now, err := s.e.collect(s.q.Query(own, sql, args...))
 	if err != nil {
 		if !errors.Is(err, errRow) {
 			err = toEngine(err)
@@ -116,6 +125,7 @@ func (s *source) rowsLocked(sql string, args ...any) ([]row, error) {
 		s.failed = err
 		return nil, err
 	}
+	s.now = max(s.now, now)
 	return rows, nil
 }
 
@@ -159,7 +169,7 @@ func (s *source) remember(keys [][]byte, rows []row) {
 // share returns a source over the same state for one function of a group. It has its own context and
 // iterators and shares the cache.
 func (s *source) share(ctx context.Context) *source {
-	return &source{ctx: ctx, e: s.e, q: s.q, known: s.known, failed: s.failed}
+	return &source{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
 }
 
 // adopt copies the error of a source made by share.
@@ -211,6 +221,7 @@ func (s *source) positions(scopes [][]byte) ([]engine.Position, error) {
 		if list[i], err = position(s.known[string(keys[2*i])], s.known[string(keys[2*i+1])]); err != nil {
 			return nil, fmt.Errorf("scope %x: %w", scope, err)
 		}
+		list[i].Now = s.now
 	}
 	return list, nil
 }

@@ -34,7 +34,9 @@ func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string
 			continue
 		}
 		var names []string
-		flags.VisitAll(func(f *pflag.Flag) { names = append(names, strings.TrimPrefix(Variable(f.Name), Variable(""))) })
+		flags.VisitAll(func(f *pflag.Flag) {
+			names = append(names, strings.TrimPrefix(Variable(f.Name), Variable("")))
+		})
 		if nearest := Nearest(meant, names); nearest != "" {
 			log.Warn("a variable is not known", "variable", name, "meant", Variable(nearest))
 		}

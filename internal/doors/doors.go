@@ -13,8 +13,10 @@ type Shared struct {
 	engine engine.Engine
 	getter engine.Getter
 
-	mu   sync.Mutex
-	open int // guarded by mu
+	mu      sync.Mutex
+	open    int             // guarded by mu
+	awaited map[string]bool // scopes that servers wait for; guarded by mu
+	listen  map[*server]func(scope []byte)
 }
 
 // Share makes an engine shareable. It must implement engine.Getter.

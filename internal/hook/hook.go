@@ -150,11 +150,11 @@ func (d *Deliverer) start(ctx context.Context, sub store.Subscription) *worker {
 	ctx, w.end = context.WithCancel(ctx)
 	d.done.Go(func() {
 		defer close(w.ended)
+		deliver := w.run
 		if sub.ChangesTo != "" {
-			w.runChanges(ctx)
-		} else {
-			w.run(ctx)
+			deliver = w.runChanges
 		}
+		sub.WhileDelivering(ctx, deliver)
 	})
 	return w
 }

@@ -160,6 +160,9 @@ func (c *Catalog) Follow(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := errors.Join(c.in.followClocks(r), c.in.followPauses(r)); err != nil {
+			return err
+		}
 		c.head = h
 		c.version.Store(version)
 		return nil
@@ -343,8 +346,13 @@ func DecodeRecord(raw []byte, rec any) error {
 }
 
 // ScanRecords decodes all records of a kind in the order of their keys.
-func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) (err error) {
-	it := r.Scan(CatalogKind(kind), false)
+func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) error {
+	return scanRecords(r, CatalogKind(kind), fn)
+}
+
+// scanRecords is ScanRecords for a range of keys.
+func scanRecords[T any](r engine.Reader, rg engine.Range, fn func(key []byte, rec T) error) (err error) {
+	it := r.Scan(rg, false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
 			err = cerr

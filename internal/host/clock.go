@@ -76,6 +76,20 @@ func (c *Clock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
+// At returns the clock's time at the moment at which the database's clock told now (engine.Position.Now), or
+// the zero time if now is 0. A read decides by it what has expired, since another server may have answered by
+// a later time than this one knew when the read began.
+func (c *Clock) At(now int64) time.Time {
+	if now == 0 {
+		return time.Time{}
+	}
+	t := time.UnixMicro(now)
+	if v := c.virtual(); v != nil {
+		return v.When(t)
+	}
+	return t
+}
+
 // Raise prevents the clock from returning a second before t, because stored data have that time.
 func (c *Clock) Raise(t int64) { raise(&c.floor, t) }
 
@@ -221,6 +235,56 @@ func (c *Clock) restore(r engine.Reader) error {
 		return err
 	}
 	return v.Restore(s)
+}
+
+// followClocks sets the clocks to their stored states, which another server may have changed.
+func (in *Instance) followClocks(r engine.Reader) error {
+	if !in.Shared() || !in.Virtual() {
+		return nil
+	}
+	before := in.clock.base.Now()
+	if err := in.clock.restore(r); err != nil {
+		return err
+	}
+	in.clock.movedBack(before)
+	for _, resident := range in.residents {
+		if resident.ClockUser == nil {
+			continue
+		}
+		for _, c := range resident.ClockUser.Clocks() {
+			if err := c.followStored(r); err != nil {
+				return err
+			}
+		}
+		resident.ClockUser.Moved(resident.ClockUser.Clocks())
+	}
+	in.WakeReaper()
+	return nil
+}
+
+// followStored sets the clock of a group to its stored state, or makes it follow the server's clock.
+func (c *Clock) followStored(r engine.Reader) error {
+	s, found, err := readClock(r, c.number)
+	if err != nil {
+		return err
+	}
+	before := c.base.Now()
+	switch server := c.in.clock.virtual(); {
+	case found:
+		err = c.take(s)
+	case c.own.Swap(false):
+		err = c.virtual().Rebase(server, ttl.In(server))
+	}
+	c.movedBack(before)
+	return err
+}
+
+// movedBack lets the clock return earlier times than before if it has been set back since it showed the given
+// time: the server that has done so has found that nothing stored is later.
+func (c *Clock) movedBack(before time.Time) {
+	if now := c.base.Now(); before.Sub(now) >= time.Millisecond { // else the state has only been computed anew
+		c.setBack(now)
+	}
 }
 
 func readClock(r engine.Reader, number uint32) (s ttl.State, found bool, err error) {

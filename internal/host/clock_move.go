@@ -7,8 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/ttl"
 )
+
+// ErrSeveralServers refuses to move a clock while several servers share the data: one of them could still
+// answer by the old time. Nothing has changed.
+var ErrSeveralServers = errors.New("host: several servers are running: their clock cannot be moved")
 
 // ErrSystemClock is returned by an attempt to move the system's clock.
 var ErrSystemClock = errors.New("host: the clock is the system's")
@@ -45,7 +50,12 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 		if err := v.Rebase(v.Base(), next); err != nil {
 			return err
 		}
-		err := in.catalog.Change(ctx, func(t *Change) error { return setClock(t, 0, next) })
+		err := in.catalog.Change(ctx, func(t *Change) error {
+			if err := in.onlyServer(t); err != nil {
+				return err
+			}
+			return setClock(t, 0, next)
+		}, in.serverScopes()...)
 		if err != nil {
 			_ = v.Rebase(v.Base(), before) // restoring an earlier state is never refused
 		}
@@ -115,12 +125,15 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exis
 		return err
 	}
 	err := c.in.catalog.Change(ctx, func(t *Change) error {
+		if err := c.in.onlyServer(t); err != nil {
+			return err
+		}
 		if own == nil {
 			c.Forget(t)
 			return nil
 		}
 		return setClock(t, c.number, *own)
-	})
+	}, c.in.serverScopes()...)
 	if err != nil {
 		return err
 	}
@@ -129,6 +142,27 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exis
 		return c.virtual().Rebase(base, ttl.In(base))
 	}
 	return c.virtual().Rebase(base, *own)
+}
+
+// serverScopes returns the scope that a transaction must lock to see all servers; none if there is only one.
+func (in *Instance) serverScopes() [][]byte {
+	if !in.Shared() {
+		return nil
+	}
+	return [][]byte{leaseScope()}
+}
+
+// onlyServer fails with ErrSeveralServers if another server shares the data. A server that starts later reads
+// the state of the clocks after it has registered.
+func (in *Instance) onlyServer(t engine.Txn) error {
+	if !in.Shared() {
+		return nil
+	}
+	list, err := in.membership.read(t)
+	if err == nil && slices.ContainsFunc(list, func(s Server) bool { return !s.Self }) {
+		err = ErrSeveralServers
+	}
+	return err
 }
 
 // saveClock stores the state of the server's virtual clock. Clocks of groups are stored when they are

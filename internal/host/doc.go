@@ -35,6 +35,16 @@
 // lock is held, a Change fails with ErrCatalogMoved. For other data that a tenant caches, the tenant uses the
 // marks of its own scopes.
 //
+// If the engine says that other processes may have its data open (engine.Shared), the hosts are servers of
+// one set of data:
+//
+//   - Each has a record, which it renews (membership.go). The background work is divided by leases, which are
+//     renewed with it: the reaper's, and those that tenants ask for (lease.go).
+//   - The time is the database's, if the engine tells it (database_clock.go). The state of a virtual clock is
+//     part of the catalog; it changes only while one server runs.
+//   - A host follows the catalog, and wakes its tenants' waiting callers when another server has committed
+//     something (follow.go).
+//
 // # Locks, in the order in which they are taken
 //
 //  1. the host's work lock: one snapshot, restore, copy out of a snapshot, or Close at a time

@@ -110,7 +110,7 @@ func (h *head) upgradable() error {
 // claimed returns engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants, since
 // that tenant's steps would be skipped.
 func claimed(r engine.Reader, tenants []Tenant) (err error) {
-	kinds := string([]byte{kindHost, kindCeiling, kindMark})
+	kinds := string([]byte{kindHost, kindLease, kindCeiling, kindMark})
 	for _, t := range tenants {
 		kinds += t.KeySpace().Kinds
 	}

@@ -14,7 +14,8 @@ import (
 // Options configure a Host. The zero value is usable.
 type Options struct {
 	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
-	// clock. A *ttl.Virtual can be moved, and its state is stored with the data.
+	// clock. A *ttl.Virtual can be moved, and its state is stored with the data. If the engine tells the time
+	// of its database (engine.Teller), that replaces the system's clock, also as the base of a *ttl.Virtual.
 	Clock ttl.Clock
 	// Wall is the clock for real time. Nil is the system's clock.
 	Wall ttl.Clock

@@ -25,11 +25,15 @@ type Instance struct {
 	catalog Catalog
 	clock   Clock // the server's clock
 
+	membership  *membership  // this server among those that share the data; nil: there cannot be others
+	follower    *follower    // nil if there is no membership
 	residents   []OpenTenant // in the order of the tenants
 	incarnation uint32       // fixed once open
 	found       int          // the format of the data before they were brought up to date
 	reaper      *ttl.Reaper
-	working     atomic.Int64 // running foreground operations, to which the reaper yields
+	purging     *Lease                   // of the reaper's rounds
+	pauses      atomic.Pointer[[]uint32] // numbers of paused objects: see catalog_pause.go
+	working     atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
 	places      map[string]int // positions of the tenants, by name
 	sinks       sinks
@@ -52,7 +56,7 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 	}
 	in.places, in.sinks = make(map[string]int), make(sinks)
 	in.catalog.in, in.catalog.eng, in.catalog.turn = in, e, NewMutex()
-	in.clock.in, in.clock.base = in, o.Clock
+	in.clock.in = in
 	in.get = in.viewGet
 	if g, ok := e.(engine.Getter); ok {
 		in.get = g.Get
@@ -61,8 +65,26 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 		return nil, err
 	}
 	in.incarnation = in.catalog.head.Incarnation
-	if err := e.View(ctx, in.clock.restore); err != nil {
+	var err error
+	if in.clock.base, err = dataClock(e, o); err != nil {
 		return nil, err
+	}
+	if err := in.join(ctx); err != nil {
+		return nil, err
+	}
+	if err := in.open(ctx, ts); err != nil {
+		return nil, errors.Join(err, in.membership.leave(context.Background()))
+	}
+	return in, nil
+}
+
+// open opens the tenants.
+func (in *Instance) open(ctx context.Context, ts []Tenant) error {
+	if err := in.eng.View(ctx, in.clock.restore); err != nil {
+		return err
+	}
+	if err := in.openPauses(ctx); err != nil {
+		return err
 	}
 	for i, t := range ts {
 		r, err := t.Open(ctx, in)
@@ -70,12 +92,12 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 			err = in.sinks.add(i, r.Sinks)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		in.places[t.KeySpace().Name] = i
 		in.residents = append(in.residents, r)
 	}
-	return in, in.recover(ctx)
+	return in.recover(ctx)
 }
 
 // recover checks the clocks, and lets the tenants finish what a crash interrupted.
@@ -106,6 +128,8 @@ func (in *Instance) recover(ctx context.Context) error {
 
 // start starts the reaper and the tenants' background work.
 func (in *Instance) start() {
+	in.membership.start()
+	in.startFollowing()
 	in.openReaper()
 	for _, r := range in.residents {
 		if r.Life != nil {
@@ -127,7 +151,8 @@ func (in *Instance) end() error {
 	in.Closing("the reaper")
 	in.reaper.Close()
 	in.Closing("the engine: a transaction that does not end, or the disk")
-	err := errors.Join(in.leave(context.Background()), in.eng.Close())
+	ctx := context.Background()
+	err := errors.Join(in.leave(ctx), in.membership.leave(ctx), in.eng.Close())
 	for _, r := range in.residents {
 		if r.Life != nil {
 			r.Life.Gone()
@@ -147,6 +172,9 @@ func (in *Instance) leave(ctx context.Context) error {
 		if r.Life != nil {
 			errs = append(errs, r.Life.Leave(ctx))
 		}
+	}
+	if in.Shared() {
+		errs = append(errs, in.endPauses(ctx, func(owner string) bool { return owner == in.ServerID() }))
 	}
 	return errors.Join(errs...)
 }
@@ -221,7 +249,7 @@ func keySpaceError(tenants []Tenant) error {
 	for _, t := range tenants {
 		c := t.KeySpace()
 		for _, kind := range []byte(c.Kinds) {
-			if kind == kindHost || kind == kindCeiling || kind == kindMark {
+			if kind == kindHost || kind == kindLease || kind == kindCeiling || kind == kindMark {
 				return fmt.Errorf("host: %s claims the records of kind %c: the host's", c.Name, kind)
 			}
 		}

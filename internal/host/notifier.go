@@ -28,6 +28,9 @@ func (n *Notifier) Changed() <-chan struct{} {
 	return n.change
 }
 
+// Awaited reports whether somebody waits.
+func (n *Notifier) Awaited() bool { return n.awaited.Load() }
+
 // Notify wakes all waiters.
 func (n *Notifier) Notify() {
 	if !n.awaited.Load() {

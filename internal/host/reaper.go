@@ -8,11 +8,12 @@ import (
 )
 
 // One reaper purges expired items of all tenants, a batch from each range in turn. So a tenant with many
-// ranges gets its share of the pace, and no tenant waits for another's backlog.
+// ranges gets its share of the pace, and no tenant waits for another's backlog. Of several servers that share
+// the data, the one that has the lease purges in the background.
 
 func (in *Instance) openReaper() {
 	o := ttl.ReaperOptions{
-		Clock:  in.opts.Clock,
+		Clock:  in.clock.base,
 		Batch:  in.opts.Batch,
 		Load:   in.Working,
 		Paused: in.opts.ManualReaper,
@@ -22,6 +23,7 @@ func (in *Instance) openReaper() {
 			}
 		},
 	}
+	in.purging = in.Lease("reaper")
 	in.reaper = ttl.OpenReaper(o, &sweepers{in: in})
 }
 
@@ -47,6 +49,9 @@ func (s *sweepers) Ranges(ctx context.Context) (all []ttl.Range, err error) {
 		}
 		tenant := uint8(i)
 		list, err := r.Sweep.Ranges(ctx)
+		if !s.in.Sweeps(ctx) {
+			list = nil
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -82,12 +87,21 @@ func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
 // back for it. It returns the number of purged items. After it, all effects of a clock's move have happened.
 // The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the tenants' errors, joined.
 func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
-	return in.reaper.SweepNow(ctx)
+	return in.reaper.SweepNow(context.WithValue(ctx, sweepsOnDemand{}, true))
 }
 
 // SweepAll is SweepNow that also purges what the reaper is held back from: see Held.
 func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
-	return in.reaper.SweepNow(context.WithValue(ctx, sweepsAll{}, true))
+	return in.SweepNow(context.WithValue(ctx, sweepsAll{}, true))
+}
+
+// sweepsOnDemand marks the context of the sweeps of SweepNow.
+type sweepsOnDemand struct{}
+
+// Sweeps reports, for the context in which the reaper lists ranges, whether this server sweeps: on demand, or
+// because it has the reaper's lease.
+func (in *Instance) Sweeps(ctx context.Context) bool {
+	return ctx.Value(sweepsOnDemand{}) != nil || in.purging.Held()
 }
 
 // sweepsAll marks the context of the sweeps of SweepAll.
@@ -115,14 +129,18 @@ func (in *Instance) ReaperMetrics() ttl.ReaperMetrics { return in.reaper.Metrics
 
 // PauseReaper stops or resumes purging in all tenants. Sweeps continue during a pause, so that a tenant can
 // still report expired items; tenants call ReaperPaused. When PauseReaper(true) returns, no purge is running.
-// A pause outlasts a restore and ends with Close.
+// A pause outlasts a restore and ends with Close. If servers share the data, it holds for all of them, the
+// others follow within a second, and it ends with the server that has ordered it.
 func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
-	in.state.reaperHeld.Store(paused)
+	if err := in.SharePause(ctx, 0, paused); err != nil {
+		return err
+	}
+	in.state.reaperHeld.Store(paused && !in.Shared())
 	return in.SettleReaper(ctx)
 }
 
 // ReaperPaused reports whether purging is stopped.
-func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() }
+func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() || in.Paused(0) }
 
 // SettleReaper waits for the running sweep and makes the reaper check all ranges again.
 func (in *Instance) SettleReaper(ctx context.Context) error {

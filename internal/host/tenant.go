@@ -28,7 +28,7 @@ type Tenant interface {
 // KeySpace is the keys that belong to one tenant. Open refuses two tenants whose key spaces overlap.
 type KeySpace struct {
 	Name  string // for logs and errors: "documents"
-	Kinds string // the letters of its records in the catalog; not those of the host, which are m, s and M
+	Kinds string // the letters of its records in the catalog; not those of the host, which are l, m, s and M
 	// First and Last are the first bytes of its keys outside the catalog, from 01 to FF. The objects that own
 	// the keys, and the parts that may be dropped in one deletion, are numbered by the catalog. So a tenant
 	// whose keys begin with such a number and a bit of its own has that key range for itself.
@@ -43,6 +43,12 @@ type OpenTenant struct {
 	// Reread loads the records of the catalog that r shows, after another host over the same engine has
 	// changed some, of this tenant or of another. The caller holds the catalog's lock.
 	Reread func(ctx context.Context, r engine.Reader) error
+	// Awaited returns the scopes of the data whose changes somebody waits for at the moment. A caller that
+	// begins to wait calls Instance.Awaiting.
+	Awaited func() [][]byte
+	// Changed is called when another server may have changed data of a scope, nil for any scope. It wakes
+	// those who wait for such a change, and must not block.
+	Changed func(scope []byte)
 	// Note returns the tenant's member of a snapshot's note, a JSON object. It is called while the catalog is
 	// locked.
 	Note func() (member string, value any)

@@ -2,11 +2,11 @@
 
 package metatest
 
-// The amount of work of Check: enough histories for each mode to meet several, and always the same ones, so
+// The amount of work of Check: always the same histories, so
 // that a change which passed once passes again. CI draws other histories in each run, so that over time more
 // cases are covered.
 const (
-	histories = 32
+	histories = 12
 	stepsEach = 60
 	modesEach = 3
 )
@@ -14,7 +14,7 @@ const (
 // The amount of work of the test of queries alone: sets of documents for each number of ranges, and queries
 // for each set.
 const (
-	QueryDatasets = 32
+	QueryDatasets = 12
 	QueriesEach   = 50
 )
 
@@ -25,7 +25,7 @@ const Crashes = 1
 // QueueHistories is how many random histories run on a queue, with and without sessions each. QueueMessages
 // is how many messages pass through a queue whose memory must not grow with them.
 const (
-	QueueHistories = 3
+	QueueHistories = 2
 	QueueMessages  = 20_000
 )
 

@@ -4,6 +4,6 @@ package metatest
 
 // How many random timelines a test runs, and how many answers a boundary test checks.
 const (
-	Timelines = 2_000
-	Judgments = 80_000
+	Timelines = 600
+	Judgments = 30_000
 )

@@ -92,7 +92,8 @@ func (l *Live) step(ctx context.Context) error {
 		return err
 	}
 	l.following.Store(true)
-	l.log.Info("everything is copied, and what is written is copied each second; stop the server to change over",
+	l.log.Info("everything is copied, and what is written is copied each second; stop the server to change "+
+		"over",
 		"to", l.name)
 	return nil
 }
@@ -113,7 +114,8 @@ func (l *Live) Close() error {
 		}
 	}
 	if err == nil {
-		l.log.Info("migrated: the folder is not opened any more; start the server with --engine", "to", l.name)
+		l.log.Info("migrated: the folder is not opened any more; start the server with "+
+			"--engine", "to", l.name)
 	} else {
 		l.log.Warn("not migrated: the data are still in the folder; the next start continues", "error", err)
 	}

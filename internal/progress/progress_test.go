@@ -41,8 +41,10 @@ func TestLines(t *testing.T) {
 				"importing: 30.0 KB, 60 documents, 2/s|importing: 40.0 KB, 80 documents, 2/s|"},
 		// what an earlier run has done counts for the percentage and not for the rate
 		{Task{Name: "exporting", Total: 1000, Done: 600, Unit: "items"}, 10, 0,
-			"exporting: 700 of 1000 items (70 %), 10/s, 30s left|exporting: 800 of 1000 items (80 %), 10/s, 20s left|" +
-				"exporting: 900 of 1000 items (90 %), 10/s, 10s left|exporting: 1000 of 1000 items (100 %), 10/s|"},
+			"exporting: 700 of 1000 items (70 %), 10/s, 30s left|exporting: 800 of 1000 items (80 %), " +
+				"10/s, 20s left|" +
+				"exporting: 900 of 1000 items (90 %), 10/s, 10s left|exporting: 1000 of 1000 items (100 " +
+				"%), 10/s|"},
 		// there is more than was counted at the start
 		{Task{Name: "exporting", Total: 10, Unit: "items"}, 10, 0,
 			strings.Repeat("exporting: 10 of 10 items (100 %), 10/s|", 4)},
@@ -77,7 +79,8 @@ func TestTerminal(t *testing.T) {
 	p.Stop()
 	lines := strings.Split(out.String(), "\r")
 	want := []string{"", "importing: 998 B of 2.0 KB (49 %)", "importing: 999 B of 2.0 KB (49 %)",
-		"importing: 2.0 KB of 2.0 KB (99 %)", strings.Repeat(" ", 34), "", strings.Repeat("long ", 16)[:maxColumns],
+		"importing: 2.0 KB of 2.0 KB (99 " +
+			"%)", strings.Repeat(" ", 34), "", strings.Repeat("long ", 16)[:maxColumns],
 		strings.Repeat(" ", maxColumns), ""}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines: %q", len(lines), lines)

@@ -17,3 +17,12 @@ func Fewer(n, divisor int) int {
 	}
 	return max(n/divisor, 1)
 }
+
+// Campaign returns how often a test repeats itself: few times, or many times with -tags long. The few
+// repetitions must meet every kind of step.
+func Campaign(many, few int) int {
+	if Long {
+		return many
+	}
+	return few
+}

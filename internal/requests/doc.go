@@ -19,11 +19,12 @@
 //
 // # Writers
 //
-// An entry is encoded in a writer's buffer and then copied into the ring as a whole, because the memory of the
-// ring is not in the processor's caches. The blocks are divided among shards, one per processor, and each
-// writer belongs to a shard. A shard has a lock, which is held while an entry is copied. The numbers of entries ascend within a shard, because a number is
-// drawn while the lock is held. A reader first reads the highest number and then each shard once. It has
-// then seen all entries up to that number that are still kept.
+// An entry is encoded in a writer's buffer and then copied into the ring as a whole, because the memory of
+// the ring is not in the processor's caches. The blocks are divided among shards, one per processor, and each
+// writer belongs to a shard. A shard has a lock, which is held while an entry is copied. The numbers of
+// entries ascend within a shard, because a number is drawn while the lock is held. A reader first reads the
+// highest number and then each shard once. It has then seen all entries up to that number that are still
+// kept.
 //
 // # Secrets
 //

@@ -46,7 +46,8 @@ type exported struct {
 	Items     int    `json:"items"`
 }
 
-const exportLong = "Write the items of a container to the standard output, or to the file --to: as JSON lines, as one\n" +
+const exportLong = "Write the items of a container to the standard output, or to the file --to: as JSON " +
+	"lines, as one\n" +
 	"JSON array, or as CSV, according to --format or the extension of the file (.json, .csv). Without\n" +
 	"--container, each container of the database is written to a file CONTAINER.ndjson in the folder\n" +
 	"--to. Files whose names end with .gz or .zst are compressed.\n\n" +

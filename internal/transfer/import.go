@@ -61,7 +61,8 @@ func (e *importFailure) Error() string {
 	return fmt.Sprintf("%s, %d imported", cli.HowMany(e.refused, "document was refused", "documents were refused"), e.imported)
 }
 
-const importLong = "Read the documents of a file, or of the standard input for -, into a container; or, without --db and\n" +
+const importLong = "Read the documents of a file, or of the standard input for -, into a container; or, " +
+	"without --db and\n" +
 	"--container, a whole seed: a folder that an export of everything has written, or any other seed.\n\n" +
 	"A file has one JSON value per line, or is one JSON array or CSV; it may be compressed by gzip or\n" +
 	"zstd. The format is detected from the file name and the first bytes. The first row of CSV names the\n" +

@@ -56,6 +56,10 @@ func hostError(err error) *fault.Error {
 		return &fault.Error{Code: fault.CodeForbidden, Err: err,
 			Message: "The clock of this server is the system's: it cannot be moved. " +
 				"A server that is started with --virtual-clock has one that can."}
+	case errors.Is(err, host.ErrSeveralServers):
+		return &fault.Error{Code: fault.CodeForbidden, Err: err,
+			Message: "Several servers are running on this database: their clock cannot be moved.",
+			Hint:    "stop all servers but one"}
 	case errors.Is(err, host.ErrCatalogMoved):
 		return &fault.Error{Code: fault.CodeUnavailable, Err: err,
 			Message: "Another server has changed the databases and containers meanwhile.", Hint: "try again"}
@@ -119,7 +123,8 @@ var classErrors = map[host.Class]struct {
 	host.Incomplete: {fault.CodeInternal, "A migration into this store has not finished.",
 		"repeat mayfly migrate, or start the server of the source again with --migrate-to"},
 	host.Moved: {fault.CodeInternal, "The store was migrated to another place.",
-		"start the server with --engine, or permit the old place again: mayfly migrate --reopen --from PLACE"},
+		"start the server with --engine, or permit the old place again: mayfly migrate --reopen --from " +
+			"PLACE"},
 	host.Corrupt: {fault.CodeInternal, "The data folder is corrupt.",
 		"run mayfly check on the folder and restore it from a copy"},
 }

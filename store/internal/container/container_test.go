@@ -136,16 +136,30 @@ func TestMarks(t *testing.T) {
 func TestShapes(t *testing.T) {
 	var b container.ShapeBook
 	name := container.ShapeName{1}
-	b.Learn(nil, false)
+	b.Learn(nil, false, 0)
 	if known, full := b.LookUp(name); known || full {
 		t.Error("an empty cache knows a shape")
 	}
-	b.Learn([]container.ShapeName{name}, true)
+	b.Learn([]container.ShapeName{name}, true, 0)
 	if known, full := b.LookUp(name); !known || !full {
 		t.Error("a learned shape is unknown")
 	}
 	b.Forget()
 	if known, full := b.LookUp(name); known || full {
 		t.Error("a forgotten shape is known")
+	}
+	b.Learn([]container.ShapeName{name}, false, 0)
+	b.Follow(7)
+	if known, _ := b.LookUp(name); known || b.Wipe() != 7 {
+		t.Error("a shape is known behind a wipe of the index")
+	}
+	b.Learn([]container.ShapeName{name}, false, 0) // by a transaction before the wipe
+	if known, _ := b.LookUp(name); known {
+		t.Error("a shape of before the wipe was learned")
+	}
+	b.Learn([]container.ShapeName{name}, false, 7)
+	b.Follow(7)
+	if known, _ := b.LookUp(name); !known {
+		t.Error("a learned shape is unknown behind a wipe")
 	}
 }

@@ -31,7 +31,8 @@ const (
 )
 
 var markTexts = [markCount]string{
-	"an item was written", "the settings of a container were changed", "expired items were purged", "a lease was taken",
+	"an item was written", "the settings of a container were changed", "expired items were " +
+		"purged", "a lease was taken",
 	"a database, a user, a permission, a script or a throughput was changed",
 }
 

@@ -11,7 +11,8 @@ import (
 type ShapeBook struct {
 	mu    sync.RWMutex
 	Known map[ShapeName]struct{}
-	full  bool // there are view.MaxShapes records; no more will be added
+	full  bool   // there are view.MaxShapes records; no more will be added
+	wipe  uint32 // the last wipe of the index that the cache knows: see Follow
 }
 
 // ShapeName is the name of a shape in the index.
@@ -25,13 +26,35 @@ func (b *ShapeBook) LookUp(name ShapeName) (known, full bool) {
 	return known, b.full
 }
 
-// Learn adds the shapes that a transaction has found, after its commit.
-func (b *ShapeBook) Learn(names []ShapeName, full bool) {
+// Follow empties the cache if the last wipe of the index is another one than the cache knows. It is called
+// under the lock of the slot's scope, if several stores tell each other of wipes.
+func (b *ShapeBook) Follow(wipe uint32) {
+	if b.Wipe() == wipe {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.Known, b.full, b.wipe = nil, false, wipe
+}
+
+// Wipe returns the last wipe of the index that the cache knows.
+func (b *ShapeBook) Wipe() uint32 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.wipe
+}
+
+// Learn adds the shapes that a transaction has found, after its commit. wipe is the last wipe of the index
+// before the transaction: if the cache knows another one since, the shapes are out of date.
+func (b *ShapeBook) Learn(names []ShapeName, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.wipe != wipe {
+		return
+	}
 	if b.Known == nil {
 		b.Known = make(map[ShapeName]struct{})
 	}

@@ -167,6 +167,9 @@ type Split struct {
 	To    uint16 `json:"to"`    // the slot of the upper half
 	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same slots.
 	LSN uint64 `json:"lsn,omitempty"`
+	// Owner is the server that makes the split; empty if no other server can have the data open. Another
+	// server undoes the split when the owner has ended.
+	Owner string `json:"owner,omitempty"`
 }
 
 // ExpiryLog is the part of a container's record that exists while the container keeps a log of expiries.

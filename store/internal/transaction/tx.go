@@ -36,6 +36,7 @@ type Tx struct {
 	listed   []container.ShapeName // shapes known in this transaction to have a record
 	full     bool                  // there is no room for records of more shapes
 	wiped    bool                  // all index entries of the slot have been deleted
+	wipe     uint32                // the last wipe before the transaction: see container.ShapeBook
 	feed     []feedWrite           // Finish writes it, when the last sequence is known
 	history  []versionWrite        // the same
 	changed  []view.Entry          // reused by put and del
@@ -61,8 +62,8 @@ type Stored struct {
 // Begin begins the transaction in second now. st is the present state of the container.
 func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
 	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
-		feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0], listed: t.listed[:0],
-		mem: t.mem, noted: s.Noted.Load()}
+		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0],
+		listed: t.listed[:0], mem: t.mem, noted: s.Noted.Load()}
 	t.mem.Reset()
 	t.Written = t.one[:0]
 	t.dues = dues{view.Never, view.Never}
@@ -84,7 +85,7 @@ func (t *Tx) Learn() (rescan bool) {
 	if t.wiped {
 		t.Range.Shapes.Forget()
 	}
-	t.Range.Shapes.Learn(t.shapes, t.full)
+	t.Range.Shapes.Learn(t.shapes, t.full, t.wipe)
 	t.tellSplit()
 	return t.rescanBehind()
 }

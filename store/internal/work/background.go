@@ -36,11 +36,10 @@ func (x *Background) Prepare(log *slog.Logger, what string, work func(context.Co
 	x.Life, x.end = context.WithCancel(context.Background())
 }
 
-// Start starts the goroutine with a first pass. Close must be called before anything that work needs is
-// closed.
-func (x *Background) Start() {
-	x.running.Go(x.loop)
-	x.Wake()
+// Start starts the goroutine. lead calls its function while the passes are this process's task, until the
+// context ends; each call begins with a pass. Close must be called before anything that work needs is closed.
+func (x *Background) Start(lead func(context.Context, func(context.Context))) {
+	x.running.Go(func() { lead(x.Life, x.loop) })
 }
 
 // Close stops the loop and all passes that callers have started, and waits for them.
@@ -59,22 +58,23 @@ func (x *Background) Wake() {
 	}
 }
 
-func (x *Background) loop() {
+func (x *Background) loop(ctx context.Context) {
+	x.Wake()
 	for {
 		select {
 		case <-x.nudge:
-		case <-x.Life.Done():
+		case <-ctx.Done():
 			return
 		}
 		for retry := minRetry; ; retry = min(2*retry, maxRetry) {
-			err := x.work(x.Life)
-			if err == nil || x.Life.Err() != nil {
+			err := x.work(ctx)
+			if err == nil || ctx.Err() != nil {
 				break
 			}
 			if fault.ErrorCode(classify.ToFault(err)) != fault.CodeUnavailable {
 				x.log.Error(x.what+" failed; it will be tried again", "error", err)
 			}
-			Wait(x.Life, retry)
+			Wait(ctx, retry)
 		}
 	}
 }

@@ -1,11 +1,12 @@
-package query
+package exec_test
 
 import (
-	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/source"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/mayflydb/mayfly/query/internal/exec"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // TestPostingsAgree compares the iterators with sets, by steps and seeks in turn.

@@ -1,14 +1,15 @@
-package query
+package exec_test
 
 import (
-	"context"
 	"fmt"
-	"github.com/mayflydb/mayfly/query/internal/bind"
-	"github.com/mayflydb/mayfly/query/internal/eval"
-	"github.com/mayflydb/mayfly/query/internal/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
+	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
 // valueList makes a list whose positions have gaps.
@@ -22,13 +23,13 @@ func valueList(texts ...string) (list []exec.Value) {
 // runValues makes all pages of a query over a list and joins the rows of each.
 func runValues(t *testing.T, text string, size int, list []exec.Value) (pages []string) {
 	t.Helper()
-	p, err := Prepare(text, nil, bind.Info{Lenient: true})
+	p, err := plan.Prepare(text, nil, bind.Info{Lenient: true})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	o := exec.RunOptions{MaxItems: size}
 	for {
-		page, err := p.RunValues(context.Background(), list, eval.Env{Now: time.Unix(0, 0)}, o)
+		page, err := exec.RunValues(t.Context(), p, list, eval.Env{Now: time.Unix(0, 0)}, o)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -87,17 +88,17 @@ func TestValuePages(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"SELECT VALUE c.n FROM c", "SELECT VALUE c.n FROM c ORDER BY c.n"} {
-		p, err := Prepare(text, nil, bind.Info{Lenient: true})
+		p, err := plan.Prepare(text, nil, bind.Info{Lenient: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := p.RunValues(context.Background(), list, eval.Env{}, exec.RunOptions{MaxItems: 3})
+		first, err := exec.RunValues(t.Context(), p, list, eval.Env{}, exec.RunOptions{MaxItems: 3})
 		if err != nil || first.Cursor == "" {
 			t.Fatal(first, err)
 		}
 		// without the last one given and the next one
 		fewer := append(append([]exec.Value{}, list[:2]...), list[4:]...)
-		rest, err := p.RunValues(context.Background(), fewer, eval.Env{},
+		rest, err := exec.RunValues(t.Context(), p, fewer, eval.Env{},
 			exec.RunOptions{Cursor: first.Cursor})
 		if err != nil || fmt.Sprintf("%s", rest.Rows) != "[4 5]" || rest.Cursor != "" {
 			t.Errorf("%s: %s %v", text, rest.Rows, err)

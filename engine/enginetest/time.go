@@ -1,0 +1,69 @@
+package enginetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// timeless returns a position without its time.
+func timeless(at engine.Position) engine.Position {
+	at.Now = 0
+	return at
+}
+
+// testTime checks that an engine.Teller tells the time with each answer, that no answer tells a time after
+// what Told returns, and that within an Update the time is that behind the locks.
+func testTime(t *testing.T, s *subject) {
+	teller, ok := s.Engine.(engine.Teller)
+	s.set("a", "a/1", "one")
+	at := s.update([]string{"a"}, func(engine.Txn) error { return nil })
+	if !ok {
+		if at[0].Now != 0 {
+			t.Errorf("the engine tells the time %d and is no Teller", at[0].Now)
+		}
+		return
+	}
+	last := int64(0)
+	later := func(what string, now int64) {
+		t.Helper()
+		if told := teller.Told().UnixMicro(); now < last || now == 0 || told < now {
+			t.Errorf("%s: %d behind %d, told is %d", what, now, last, told)
+		}
+		last = max(last, now)
+	}
+	later("update", at[0].Now)
+	for range 3 {
+		if err := s.View(ctx, func(r engine.Reader) error {
+			at, err := r.Positions(keys("a"))
+			if err == nil {
+				later("view", at[0].Now)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if g, ok := s.Engine.(engine.Getter); ok {
+			_, at, err := g.Get(ctx, []byte("a"), []byte("a/2"))
+			if !errors.Is(err, engine.ErrNotFound) {
+				t.Error(err)
+			}
+			later("get", at.Now)
+		}
+		var inside time.Time
+		at := s.update([]string{"a"}, func(tx engine.Txn) error {
+			inside = teller.Told()
+			at, err := tx.Positions(keys("a"))
+			if err == nil {
+				later("in an update", at[0].Now)
+			}
+			return err
+		})
+		if inside.UnixMicro() < at[0].Now {
+			t.Errorf("told in the update is %d, its position's is %d", inside.UnixMicro(), at[0].Now)
+		}
+		later("update", at[0].Now)
+	}
+}

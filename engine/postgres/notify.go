@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A commit notifies the servers that wait for a change of one of its scopes (LISTEN and NOTIFY). A commit
+// with a notification takes a lock of the whole database server, so a commit notifies only if somebody waits:
+// the scopes that are awaited have a row in a table of their own, which each commit reads in its last
+// exchange.
+
+const (
+	awaitScopes = `INSERT INTO mayfly_awaited(scope, until)
+		SELECT s, now() + make_interval(secs => $2) FROM unnest($1::bytea[]) AS s ORDER BY s
+		ON CONFLICT (scope) DO UPDATE SET until = excluded.until`
+	forgetScopes = `DELETE FROM mayfly_awaited WHERE scope IN (SELECT scope FROM mayfly_awaited
+		WHERE until < now() - make_interval(secs => $1) FOR UPDATE SKIP LOCKED)`
+	notifyAwaited = `SELECT pg_notify($1, encode(scope, 'hex')) FROM mayfly_awaited
+		WHERE scope = ANY($2::bytea[]) AND until > now()`
+
+	// listenCheck is how long a connection that listens may be silent before it is checked.
+	listenCheck = 20 * time.Second
+	// listenPause is the pause before a new connection.
+	listenPause = time.Second
+)
+
+// channelOf returns the name of the channel for a schema. Names of channels are shorter than those of
+// schemas.
+func channelOf(schema string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(schema)) // never fails
+	return "mayfly_" + strconv.FormatUint(h.Sum64(), 16)
+}
+
+// Await implements engine.Notifier.
+func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	if len(scopes) == 0 || e.silent.Load() {
+		return ctx.Err()
+	}
+	batch := &pgx.Batch{}
+	// A database without notifications refuses the first statement, so no commit finds an awaited scope
+	// there.
+	batch.Queue("SELECT pg_notify($1, '')", e.channel)
+	batch.Queue(awaitScopes, scopes, engine.AwaitTime.Seconds())
+	batch.Queue(forgetScopes, engine.AwaitTime.Seconds())
+	err := under(ctx, beginLimit, func(own context.Context) error {
+		e.trip()
+		return e.writers.SendBatch(own, batch).Close()
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case isServer(err) && judge(err) == fails:
+		e.silent.Store(true)
+		e.log.Warn("the database sends no notifications: waiting requests look each second", "error", err)
+		return nil
+	}
+	return toEngine(err)
+}
+
+// Listen implements engine.Notifier.
+func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
+	for ctx.Err() == nil {
+		err := e.listen(ctx, fn)
+		if ctx.Err() != nil {
+			return
+		}
+		e.log.Debug("the connection for notifications broke", "error", err)
+		pause(ctx, listenPause)
+	}
+}
+
+// listen is Listen on one connection.
+func (e *Engine) listen(ctx context.Context, fn func(scope []byte)) error {
+	var c *pgx.Conn
+	err := under(ctx, connectLimit, func(own context.Context) (err error) {
+		if c, err = pgx.ConnectConfig(own, e.listener.Copy()); err != nil {
+			return err
+		}
+		_, err = c.Exec(own, "LISTEN "+quote(e.channel))
+		return err
+	})
+	if c != nil {
+		defer func() {
+			own, cancel := context.WithTimeout(context.Background(), connectLimit)
+			defer cancel()
+			_ = c.Close(own) // nothing is lost with it
+		}()
+	}
+	if err != nil {
+		return err
+	}
+	fn(nil)
+	for {
+		var scope []byte
+		own, cancel := context.WithTimeout(ctx, listenCheck)
+		n, err := c.WaitForNotification(own)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded):
+			if err := under(ctx, readLimit, c.Ping); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		if scope, err = hex.DecodeString(n.Payload); err == nil && len(scope) > 0 {
+			fn(scope)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// The writes of the records of servers and leases.
+
+// write is renew in its transaction. It returns the leases that the server has.
+func (m *membership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
+	now := m.now()
+	if m.since == 0 {
+		m.since = now
+	}
+	own := leaseRecord{Owner: m.id, Until: now + leaseTime.Microseconds(), Since: m.since}
+	if err := SetRecord(t, leaseKey(leaseServer, m.id), own); err != nil {
+		return nil, err
+	}
+	held = make(map[string]bool)
+	for _, name := range wanted {
+		key := leaseKey(leaseWork, name)
+		rec, found, err := readLease(t, key)
+		if err != nil {
+			return nil, err
+		}
+		if found && rec.Owner != m.id && rec.Until > now {
+			continue
+		}
+		if rec.Owner != m.id {
+			rec.Since = now
+		}
+		held[name] = true
+		if err := SetRecord(t, key, leaseRecord{Owner: m.id, Until: own.Until, Since: rec.Since}); err != nil {
+			return nil, err
+		}
+	}
+	return held, m.giveBack(t, given)
+}
+
+// giveBack deletes leases of this server.
+func (m *membership) giveBack(t engine.Txn, names []string) error {
+	for _, name := range names {
+		key := leaseKey(leaseWork, name)
+		rec, found, err := readLease(t, key)
+		if err != nil {
+			return err
+		}
+		if found && rec.Owner == m.id {
+			t.Delete(key)
+		}
+	}
+	return nil
+}
+
+// remove deletes the record of this server, and its leases.
+func (m *membership) remove(ctx context.Context, leases []string) error {
+	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) error {
+		t.Delete(leaseKey(leaseServer, m.id))
+		return m.giveBack(t, leases)
+	})
+	return err
+}
+
+// forget deletes the records that servers which have ended long ago have left.
+func (m *membership) forget(ctx context.Context) error {
+	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) error {
+		before := m.now() - leaseKept.Microseconds()
+		var old [][]byte
+		for _, parent := range []uint32{leaseServer, leaseWork} {
+			err := scanRecords(t, leaseRecords(parent), func(key []byte, rec leaseRecord) error {
+				if rec.Until < before {
+					old = append(old, slices.Clone(key))
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, key := range old {
+			t.Delete(key)
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,131 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A pause of the reaper ends with the server that has ordered it. A server that has the data for itself keeps
+// it in memory. Servers that share the data keep it as a record of the catalog, so that it holds for all of
+// them.
+//
+//	00 · m · number · reaper   the pause of all data (0), or of a tenant's object with this number
+
+const pauseName = "reaper"
+
+// pauseRecord is a stored pause.
+type pauseRecord struct {
+	Owner string `json:"owner"` // the server that has ordered it
+}
+
+// Paused reports whether one of the servers that share the data has paused purging for the object with a
+// number of the catalog; 0 stands for all data.
+func (in *Instance) Paused(number uint32) bool {
+	list := in.pauses.Load()
+	return list != nil && slices.Contains(*list, number)
+}
+
+// SharePause stores a pause of the object with a number, or its end, for all servers that share the data. The
+// others follow within a second. It does nothing if there cannot be others.
+func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) error {
+	if !in.Shared() {
+		return nil
+	}
+	if err := in.catalog.Lock(ctx); err != nil {
+		return err
+	}
+	defer in.catalog.Unlock()
+	key := ownKey(number, pauseName)
+	var list []uint32
+	err := in.catalog.Change(ctx, func(t *Change) error {
+		t.Delete(key)
+		if paused {
+			if err := SetRecord(t, key, pauseRecord{in.ServerID()}); err != nil {
+				return err
+			}
+		}
+		return eachPause(t, func(number uint32, _ pauseRecord) { list = append(list, number) })
+	})
+	if err == nil {
+		in.pauses.Store(&list)
+	}
+	return err
+}
+
+// openPauses loads the pauses, and ends those of servers that have ended without doing so.
+func (in *Instance) openPauses(ctx context.Context) error {
+	list, err := in.Servers(ctx)
+	if err != nil || !in.Shared() {
+		return err
+	}
+	return in.endPauses(ctx, func(owner string) bool {
+		return !slices.ContainsFunc(list, func(s Server) bool { return s.ID == owner })
+	})
+}
+
+// followPauses loads the pauses that r shows.
+func (in *Instance) followPauses(r engine.Reader) error {
+	if !in.Shared() {
+		return nil
+	}
+	var list []uint32
+	err := eachPause(r, func(number uint32, _ pauseRecord) { list = append(list, number) })
+	if err == nil {
+		in.pauses.Store(&list)
+	}
+	return err
+}
+
+// endPauses deletes the pauses of servers for which ended returns true. The caller holds the catalog's lock,
+// or is the only user of the instance.
+func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool) error {
+	var found, left []uint32
+	read := func(r engine.Reader) error {
+		found, left = nil, nil
+		return eachPause(r, func(number uint32, rec pauseRecord) {
+			if ended(rec.Owner) {
+				found = append(found, number)
+			} else {
+				left = append(left, number)
+			}
+		})
+	}
+	if err := in.eng.View(ctx, read); err != nil || len(found) == 0 {
+		in.pauses.Store(&left)
+		return err
+	}
+	err := in.catalog.Change(ctx, func(t *Change) error {
+		err := read(t)
+		for _, number := range found {
+			t.Delete(ownKey(number, pauseName))
+		}
+		return err
+	})
+	in.pauses.Store(&left)
+	return err
+}
+
+// eachPause calls fn for each stored pause.
+func eachPause(r engine.Reader, fn func(number uint32, rec pauseRecord)) (err error) {
+	it := r.Scan(CatalogKind(kindHost), false)
+	defer func() {
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for it.Next() {
+		if !bytes.Equal(it.Key()[min(CatalogHead, len(it.Key())):], append([]byte(pauseName), 0, 1)) {
+			continue
+		}
+		var rec pauseRecord
+		if err := DecodeRecord(it.Value(), &rec); err != nil {
+			return err
+		}
+		fn(binary.BigEndian.Uint32(it.Key()[2:CatalogHead]), rec)
+	}
+	return nil
+}

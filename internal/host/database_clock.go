@@ -1,0 +1,62 @@
+package host
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Servers that share a database take the time from it. What one of them has answered to be expired must not
+// be live for another whose own clock is behind, so no answer depends on a server's own clock.
+
+// databaseClock is the clock of a shared engine's database, as far as this process knows it: the time that an
+// answer has told, and the real time that has passed since the answer. It is never ahead of the database.
+type databaseClock struct {
+	teller engine.Teller
+	wall   ttl.Clock
+
+	mu   sync.Mutex
+	told time.Time // the time that was told; zero before the first answer
+	at   time.Time // by wall, at the answer or after it
+}
+
+// drift is the part of the passed time that the clock leaves out: a machine's clock may be faster than the
+// database's.
+const drift = 1000
+
+// Now implements ttl.Clock. Before the first answer it is the time of this machine.
+func (c *databaseClock) Now() time.Time {
+	told := c.teller.Told()
+	wall := c.wall.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := wall
+	if !c.told.IsZero() {
+		passed := max(wall.Sub(c.at), 0)
+		now = c.told.Add(passed - passed/drift)
+	}
+	if told.IsZero() || !c.told.IsZero() && !told.After(now) {
+		return now
+	}
+	c.told, c.at = told, wall
+	return told
+}
+
+// After implements ttl.Clock.
+func (c *databaseClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
+
+// dataClock returns the clock that dates the data of an engine: the given one, over the database's time if
+// the engine tells it.
+func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
+	teller, ok := e.(engine.Teller)
+	if !ok {
+		return o.Clock, nil
+	}
+	base := &databaseClock{teller: teller, wall: o.Wall}
+	if v, ok := o.Clock.(*ttl.Virtual); ok {
+		return v, v.Rebase(base, v.State())
+	}
+	return base, nil
+}

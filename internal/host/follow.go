@@ -1,0 +1,145 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A server that shares its data follows the changes of the others: it reads a changed catalog again, and
+// wakes the requests that wait for a change. Both happen when the engine reports a commit (engine.Notifier),
+// and once a second in any case, since a report may be lost and not every engine sends them.
+
+const (
+	// followEvery is the time between two looks at the data of other servers.
+	followEvery = time.Second
+	// awaitAgain is after how long an engine.Notifier is asked again for the same scope.
+	awaitAgain = engine.AwaitTime / 3
+)
+
+// follower is the work of one goroutine. It exists only if the engine is shared.
+type follower struct {
+	in    *Instance
+	nudge chan struct{} // somebody begins to wait, or the catalog may have changed; capacity 1
+
+	mu sync.Mutex // guards awaited
+	// awaited is the scopes that the notifier was asked for, and when by the wall's clock
+	awaited map[string]time.Time
+}
+
+// Awaiting says that a caller is going to wait for a change in one of the scopes, which its tenant lists
+// (OpenTenant.Awaited). It does not block.
+func (in *Instance) Awaiting(scopes [][]byte) {
+	f := in.follower
+	if f == nil {
+		return
+	}
+	now := in.opts.Wall.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, scope := range scopes {
+		if asked, known := f.awaited[string(scope)]; !known || now.Sub(asked) >= awaitAgain {
+			f.wake()
+			return
+		}
+	}
+}
+
+func (f *follower) wake() {
+	select {
+	case f.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// startFollowing starts to follow other servers until the membership ends.
+func (in *Instance) startFollowing() {
+	m := in.membership
+	if m == nil {
+		return
+	}
+	m.running.Go(func() { in.follower.run(m.life) })
+	if n, ok := in.eng.(engine.Notifier); ok {
+		m.running.Go(func() { n.Listen(m.life, in.follower.report) })
+	}
+}
+
+// report is called with the scope of another server's commit, nil if reports may have been lost.
+func (f *follower) report(scope []byte) {
+	if scope == nil || string(scope) == string(CatalogScope()) {
+		f.wake()
+	}
+	f.in.wakeWaiting(scope)
+}
+
+// wakeWaiting wakes those who wait for a change in a scope; nil stands for all scopes.
+func (in *Instance) wakeWaiting(scope []byte) {
+	for _, r := range in.residents {
+		if r.Changed != nil {
+			r.Changed(scope)
+		}
+	}
+}
+
+func (f *follower) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		f.look(ctx)
+		alarm, stop := f.in.opts.Wall.After(followEvery)
+		select {
+		case <-alarm:
+			f.in.wakeWaiting(nil)
+		case <-f.nudge:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// look reads the catalog again if it has changed, and asks for reports of what is awaited.
+func (f *follower) look(ctx context.Context) {
+	if _, err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
+		f.in.opts.Logger.Error("the catalog could not be read again", "error", err)
+	}
+	n, ok := f.in.eng.(engine.Notifier)
+	if !ok {
+		return
+	}
+	now := f.in.opts.Wall.Now()
+	fresh := f.fresh(now)
+	if len(fresh) == 0 {
+		return
+	}
+	if err := n.Await(ctx, fresh); err != nil {
+		return // the next look asks again; until then the data are looked at each second
+	}
+	f.mu.Lock()
+	for _, scope := range fresh {
+		f.awaited[string(scope)] = now
+	}
+	f.mu.Unlock()
+	for _, scope := range fresh { // something may have changed meanwhile
+		f.in.wakeWaiting(scope)
+	}
+}
+
+// fresh returns the awaited scopes for which the notifier must be asked.
+func (f *follower) fresh(now time.Time) (list [][]byte) {
+	scopes := [][]byte{CatalogScope()}
+	for _, r := range f.in.residents {
+		if r.Awaited != nil {
+			scopes = append(scopes, r.Awaited()...)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.awaited, func(_ string, asked time.Time) bool { return now.Sub(asked) >= awaitAgain })
+	for _, scope := range scopes {
+		if _, known := f.awaited[string(scope)]; !known {
+			list = append(list, scope)
+		}
+	}
+	return list
+}

@@ -1,0 +1,210 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Servers that share their data divide the background work by leases. A lease is a record with its owner and
+// the moment until which it is valid, by the database's time. One transaction renews all leases of a server,
+// together with the record that says that the server is running. A server stops the work of a lease before
+// the lease ends, also if the database does not answer.
+//
+// A lease saves double work. It is no fence: a server may be stopped in the middle of a transaction until its
+// lease has ended. So all work under a lease must be correct if two servers do it.
+//
+//	00 · l · 1 · server   a running server
+//	00 · l · 2 · name     a lease
+//
+// The records have a scope of their own, 00 l, so that renewals do not wait for changes of the catalog.
+
+const (
+	// leaseTime is how long a lease is valid after its last renewal.
+	leaseTime = 10 * time.Second
+	// leaseRenew is the time between two renewals.
+	leaseRenew = 3 * time.Second
+	// leaseSafety is how long before the end of its lease a server stops working under it.
+	leaseSafety = time.Second
+	// leaseKept is how long the record of a server that has ended without removing it is kept.
+	leaseKept = time.Hour
+
+	kindLease   = 'l'
+	leaseServer = 1 // the parent of the records of servers
+	leaseWork   = 2 // the parent of the records of leases
+)
+
+func leaseScope() []byte { return []byte{0, kindLease} }
+
+// leaseKey returns the key of a record.
+func leaseKey(parent uint32, name string) []byte {
+	return append(append(AppendCatalogHead(nil, kindLease, parent), name...), 0, 1)
+}
+
+// leaseRecords returns the range of the records of servers or of leases.
+func leaseRecords(parent uint32) engine.Range {
+	return engine.Prefix(AppendCatalogHead(nil, kindLease, parent))
+}
+
+// leaseRecord is a stored lease, or a running server. Times are in microseconds since 1970.
+type leaseRecord struct {
+	Owner string `json:"owner"`
+	Until int64  `json:"until"`
+	Since int64  `json:"since"`
+}
+
+// readLease reads a record; found is false if there is none.
+func readLease(r engine.Reader, key []byte) (rec leaseRecord, found bool, err error) {
+	v, err := r.Get(key)
+	if errors.Is(err, engine.ErrNotFound) {
+		return rec, false, nil
+	}
+	if err == nil {
+		err = DecodeRecord(v, &rec)
+	}
+	return rec, err == nil, err
+}
+
+// Lease is the right to do a kind of background work alone. Its zero value is a lease that is always held: it
+// is that of an engine whose data no other process has open.
+type Lease struct {
+	of      *membership
+	name    string
+	users   int  // guarded by membership.mu
+	held    bool // by the last renewal; guarded by membership.mu
+	changed Notifier
+}
+
+// Held reports whether this server has the lease.
+func (l *Lease) Held() bool {
+	if l.of == nil {
+		return true
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	return l.held && l.of.wall.Now().Before(l.of.until)
+}
+
+// Release gives the lease back. The Lease must not be used after it.
+func (l *Lease) Release() {
+	if l.of == nil {
+		return
+	}
+	l.of.mu.Lock()
+	l.users--
+	l.of.mu.Unlock()
+	l.of.wake()
+}
+
+// Lease asks for a lease. It does not wait: the server gets the lease soon, or when its owner has gone.
+// Several callers of one server may have the same lease.
+func (in *Instance) Lease(name string) *Lease {
+	m := in.membership
+	if m == nil {
+		return &Lease{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.leases[name]
+	if l == nil {
+		l = &Lease{of: m, name: name}
+		m.leases[name] = l
+	}
+	l.users++
+	m.wake()
+	return l
+}
+
+// WhileLeased runs fn each time this server gets the lease, until ctx ends. The context of fn ends with the
+// lease. If no other process has the data open, it runs fn once. It returns when ctx has ended and fn has
+// returned.
+func (in *Instance) WhileLeased(ctx context.Context, name string, fn func(context.Context)) {
+	if in.membership == nil {
+		fn(ctx)
+		return
+	}
+	l := in.Lease(name)
+	defer l.Release()
+	for ctx.Err() == nil {
+		changed := l.changed.Changed()
+		if l.Held() {
+			l.run(ctx, fn)
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// run calls fn with a context that ends with the lease, and waits until the lease or ctx has ended.
+func (l *Lease) run(ctx context.Context, fn func(context.Context)) {
+	own, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer cancel()
+		for own.Err() == nil {
+			changed := l.changed.Changed()
+			if !l.Held() {
+				return
+			}
+			select {
+			case <-changed:
+			case <-own.Done():
+			}
+		}
+	}()
+	fn(own)
+	<-ended
+	cancel()
+}
+
+// names returns the wanted leases and those to be given back, sorted. The caller holds mu.
+func (m *membership) names() (wanted, given []string) {
+	for name, l := range m.leases {
+		if l.users > 0 {
+			wanted = append(wanted, name)
+		} else {
+			given = append(given, name)
+		}
+	}
+	slices.Sort(wanted)
+	slices.Sort(given)
+	return wanted, given
+}
+
+// renew renews the record of this server and its leases, takes the wanted ones that are free, and gives back
+// those that nobody wants any more.
+func (m *membership) renew(ctx context.Context) error {
+	if err := m.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer m.turn.Unlock()
+	m.mu.Lock()
+	wanted, given := m.names()
+	m.mu.Unlock()
+	ahead := [][]byte{leaseKey(leaseServer, m.id)}
+	for _, name := range append(slices.Clone(wanted), given...) {
+		ahead = append(ahead, leaseKey(leaseWork, name))
+	}
+	sent := m.wall.Now()
+	var held map[string]bool
+	var running []Server
+	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) (err error) {
+		t.NextLSN(leaseScope())
+		if held, err = m.write(t, wanted, given); err == nil {
+			running, err = m.read(t)
+		}
+		return err
+	}, ahead...)
+	if err != nil {
+		return err
+	}
+	m.renewed(sent.Add(leaseTime-leaseSafety), held, len(running))
+	return nil
+}

@@ -1,0 +1,217 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// membership is this server among those that share its data. It renews its record and its leases until the
+// instance is closed. It exists only if the engine is shared.
+type membership struct {
+	in    *Instance
+	id    string // random
+	wall  ttl.Clock
+	since int64 // when the server was started, by the database's time; written by the first renewal
+
+	life    context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+	nudge   chan struct{} // capacity 1
+	turn    Mutex         // one renewal at a time
+
+	mu     sync.Mutex
+	leases map[string]*Lease
+	count  int       // running servers, by the last renewal
+	until  time.Time // by wall: until then the leases are held
+	disarm func()    // stops the timer for until
+}
+
+// Server is a running server of those that share their data.
+type Server struct {
+	ID    string    `json:"id"`
+	Since time.Time `json:"since"`
+	// Until is when the server counts as gone if it does not renew its record.
+	Until time.Time `json:"until"`
+	Self  bool      `json:"self"` // it is the one that answers
+}
+
+// Shared reports whether other servers may have the data open at the same time.
+func (in *Instance) Shared() bool { return in.membership != nil }
+
+// ServerCount returns how many servers share the data, as of the last renewal of this server's record; at
+// least 1.
+func (in *Instance) ServerCount() int {
+	if in.membership == nil {
+		return 1
+	}
+	in.membership.mu.Lock()
+	defer in.membership.mu.Unlock()
+	return max(in.membership.count, 1)
+}
+
+// ServerID identifies this server among those that share its data; it is empty if there cannot be others.
+func (in *Instance) ServerID() string {
+	if in.membership == nil {
+		return ""
+	}
+	return in.membership.id
+}
+
+// join registers this server if the engine is shared.
+func (in *Instance) join(ctx context.Context) error {
+	if !engine.IsShared(in.eng) {
+		return nil
+	}
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	m := &membership{in: in, id: hex.EncodeToString(id[:]), wall: in.opts.Wall, nudge: make(chan struct{}, 1),
+		turn: NewMutex(), leases: make(map[string]*Lease)}
+	m.life, m.end = context.WithCancel(context.Background())
+	if err := m.renew(ctx); err != nil {
+		return err
+	}
+	in.membership = m
+	in.follower = &follower{in: in, nudge: make(chan struct{}, 1), awaited: make(map[string]time.Time)}
+	return m.forget(ctx)
+}
+
+// now returns the database's time, in microseconds since 1970.
+func (m *membership) now() int64 {
+	if t, ok := m.in.eng.(engine.Teller); ok {
+		return t.Told().UnixMicro()
+	}
+	return m.wall.Now().UnixMicro()
+}
+
+func (m *membership) wake() {
+	select {
+	case m.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// start starts the renewals.
+func (m *membership) start() {
+	if m != nil {
+		m.running.Go(m.loop)
+	}
+}
+
+func (m *membership) loop() {
+	for pause := leaseRenew; ; {
+		alarm, stop := m.wall.After(pause)
+		select {
+		case <-alarm:
+		case <-m.nudge:
+		case <-m.life.Done():
+		}
+		stop()
+		if m.life.Err() != nil {
+			return
+		}
+		pause = leaseRenew
+		if err := m.renew(m.life); err != nil && m.life.Err() == nil {
+			pause = time.Second
+			if !Classify(err).Gone() {
+				m.in.opts.Logger.Error("the leases of this server could not be renewed", "error", err)
+			}
+		}
+	}
+}
+
+// renewed notes the leases that the server has until a moment.
+func (m *membership) renewed(until time.Time, held map[string]bool, count int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.until, m.count = until, count
+	for name, l := range m.leases {
+		if l.held != held[name] {
+			l.held = held[name]
+			l.changed.Notify()
+		}
+		if l.users == 0 && !l.held {
+			delete(m.leases, name)
+		}
+	}
+	if m.disarm != nil {
+		m.disarm()
+	}
+	m.disarm = ttl.AfterFunc(m.wall, until.Sub(m.wall.Now()), m.lapsed)
+}
+
+// lapsed wakes the holders of leases when these may have ended.
+func (m *membership) lapsed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.wall.Now().Before(m.until) {
+		return
+	}
+	for _, l := range m.leases {
+		if l.held {
+			l.held = false
+			l.changed.Notify()
+		}
+	}
+}
+
+// leave ends the renewals and removes the records of this server.
+func (m *membership) leave(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	m.end()
+	m.running.Wait()
+	m.mu.Lock()
+	if m.disarm != nil {
+		m.disarm()
+	}
+	wanted, given := m.names()
+	m.mu.Unlock()
+	return m.remove(ctx, append(wanted, given...))
+}
+
+// Servers returns the running servers that share the data, the oldest first. If there cannot be others it
+// returns none.
+func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
+	if in.membership == nil {
+		return nil, nil
+	}
+	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
+		list, err = in.membership.read(r)
+		return err
+	})
+	return list, err
+}
+
+// read returns the running servers that r shows.
+func (m *membership) read(r engine.Reader) (list []Server, err error) {
+	if _, err := r.Positions([][]byte{leaseScope()}); err != nil { // it tells the time
+		return nil, err
+	}
+	now := m.now()
+	err = scanRecords(r, leaseRecords(leaseServer), func(_ []byte, rec leaseRecord) error {
+		if rec.Until > now {
+			list = append(list, Server{ID: rec.Owner, Since: time.UnixMicro(rec.Since).UTC(),
+				Until: time.UnixMicro(rec.Until).UTC(), Self: rec.Owner == m.id})
+		}
+		return nil
+	})
+	slices.SortFunc(list, func(a, b Server) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+	})
+	return list, err
+}
+
+// Running reports whether the server with an id is running. It may have stopped since its last renewal.
+func (in *Instance) Running(ctx context.Context, id string) (bool, error) {
+	list, err := in.Servers(ctx)
+	return slices.ContainsFunc(list, func(s Server) bool { return s.ID == id }), err
+}

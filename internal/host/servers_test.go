@@ -1,0 +1,299 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// fleet is the database of several servers.
+type fleet struct {
+	t      *testing.T
+	shared *doors.Shared
+	clock  *ttl.Virtual // of the database
+}
+
+// member is a host of a fleet, with the clock of its machine.
+type member struct {
+	*host.Host
+	machine *ttl.Virtual
+	books   *hosttest.Reminders
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: crashdisk.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{t: t, clock: ttl.NewManual(start)}
+	if f.shared, err = doors.Share(e); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// server starts one more server. Its machine's clock stands still: pass moves it.
+func (f *fleet) server(o host.Options) *member {
+	f.t.Helper()
+	m := &member{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.Reminders{}}
+	o.Wall = m.machine
+	if o.Clock == nil {
+		o.Clock = ttl.Real{}
+	}
+	var err error
+	if m.Host, err = host.Open(f.t.Context(), f.shared.Server(f.clock), o, m.books); err != nil {
+		f.t.Fatal(err)
+	}
+	return m
+}
+
+func (f *fleet) close(members ...*member) {
+	f.t.Helper()
+	for _, m := range members {
+		if err := m.Close(); err != nil {
+			f.t.Error(err)
+		}
+	}
+}
+
+// pass lets time pass for the database and for some of the servers.
+func (f *fleet) pass(d time.Duration, members ...*member) {
+	f.clock.Advance(d)
+	for _, m := range members {
+		m.machine.Advance(d)
+	}
+}
+
+// until lets time pass for some of the servers, until one of them reports.
+func (f *fleet) until(report <-chan string, members ...*member) string {
+	f.t.Helper()
+	for range 1000 {
+		select {
+		case who := <-report:
+			return who
+		default:
+			f.turn()
+			f.pass(time.Second/2, members...)
+		}
+	}
+	f.t.Fatal("nothing has happened")
+	return ""
+}
+
+// turn lets the goroutines of the servers run.
+func (f *fleet) turn() {
+	turn, stop := ttl.Real{}.After(time.Millisecond)
+	defer stop()
+	<-turn
+}
+
+// A lease has one owner. It goes to another server when its owner gives it back, and when its owner has been
+// stopped for longer than it is valid. The stopped one does not take itself for the owner any more.
+func TestLease(t *testing.T) {
+	f := newFleet(t)
+	names := []string{"a", "b", "c"}
+	servers := make(map[string]*member)
+	got, lost := make(chan string), make(chan string)
+	ends := make(map[string]context.CancelFunc)
+	ended := make(chan struct{})
+	for _, name := range names {
+		m := f.server(host.Options{ManualReaper: true})
+		servers[name] = m
+		ctx, end := context.WithCancel(t.Context())
+		ends[name] = end
+		go func() {
+			m.Instance().WhileLeased(ctx, "work", func(ctx context.Context) {
+				got <- name
+				<-ctx.Done()
+				lost <- name
+			})
+			ended <- struct{}{}
+		}()
+	}
+	awake := func(not string) (list []*member) {
+		for _, name := range names {
+			if name != not {
+				list = append(list, servers[name])
+			}
+		}
+		return list
+	}
+	first := f.until(got, awake("")...)
+	f.pass(8*time.Second, servers[first]) // renewed, or not yet: nobody else may get it
+	select {
+	case who := <-got:
+		t.Errorf("%s has the lease of %s", who, first)
+	default:
+	}
+	second := f.until(got, awake(first)...) // the first one is stopped
+	lease := servers[first].Instance().Lease("work")
+	servers[first].machine.Advance(10 * time.Second)
+	if who := <-lost; who != first {
+		t.Errorf("%s has lost the lease, not %s", who, first)
+	}
+	if lease.Held() {
+		t.Error("a server that was stopped still has its lease")
+	}
+	lease.Release()
+	ends[first]()
+	<-ended
+	ends[second]()
+	if who := <-lost; who != second {
+		t.Errorf("%s has lost the lease, not %s", who, second)
+	}
+	<-ended
+	third := f.until(got, awake("")...)
+	if third == first || third == second {
+		t.Errorf("%s does not want the lease any more and has it", third)
+	}
+	ends[third]()
+	<-lost
+	<-ended
+	f.close(awake("")...)
+}
+
+// The servers that run are those that have renewed their records.
+func TestServers(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
+	ids := func(of *member) (ids []string) {
+		list, err := of.Instance().Servers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			ids = append(ids, s.ID)
+			if s.Self != (s.ID == of.Instance().ServerID()) {
+				t.Errorf("%+v is asked by %s", s, of.Instance().ServerID())
+			}
+		}
+		return ids
+	}
+	both := []string{a.Instance().ServerID(), b.Instance().ServerID()}
+	slices.Sort(both)
+	if got := slices.Sorted(slices.Values(ids(a))); !slices.Equal(got, both) {
+		t.Errorf("%v run, not %v", got, both)
+	}
+	running := make(chan string, 1)
+	go func() {
+		for {
+			if list, err := b.Instance().Servers(t.Context()); err != nil || len(list) == 1 {
+				running <- list[0].ID
+				return
+			}
+		}
+	}()
+	if id := f.until(running, b); id != b.Instance().ServerID() { // a is stopped
+		t.Errorf("%s runs", id)
+	}
+	f.close(b)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	f.close(a)
+}
+
+// A virtual clock is one for all servers. It is not moved while several of them run, since one of them could
+// answer by the old time, and a server that starts later has it.
+func TestVirtualClockOfServers(t *testing.T) {
+	f := newFleet(t)
+	virtual := func() host.Options {
+		return host.Options{ManualReaper: true, Clock: ttl.NewVirtual(ttl.Real{})}
+	}
+	a, b := f.server(virtual()), f.server(virtual())
+	day := 24 * time.Hour
+	_, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day})
+	if !errors.Is(err, host.ErrSeveralServers) {
+		t.Errorf("moved beside another server: %v", err)
+	}
+	if now := a.Instance().Clock().Seconds(); now != start.Unix() {
+		t.Errorf("a refused move moved the clock to %d", now)
+	}
+	f.close(b)
+	if _, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day}); err != nil {
+		t.Fatal(err)
+	}
+	f.pass(time.Second)
+	b = f.server(virtual())
+	if err := a.Instance().Ping(t.Context()); err != nil { // it brings the time
+		t.Fatal(err)
+	}
+	want := start.Add(day + time.Second).Unix()
+	for _, m := range []*member{a, b} {
+		if got := m.Instance().Clock().Seconds(); got != want {
+			t.Errorf("a server's clock shows %d, not %d", got, want)
+		}
+	}
+	f.close(a, b)
+}
+
+// A pause of the reaper holds for all servers, and ends with the one that has ordered it, also if that one
+// has ended without doing so.
+func TestPauseOfServers(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
+	pause := func(m *member, paused bool) {
+		t.Helper()
+		if err := m.Instance().PauseReaper(t.Context(), paused); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Instance().ReaperPaused(); got != paused {
+			t.Errorf("paused is %v, not %v", got, paused)
+		}
+	}
+	want := func(m *member, paused bool) {
+		t.Helper()
+		if _, err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m.Instance().ReaperPaused() != paused {
+			t.Errorf("paused is %v for another server", !paused)
+		}
+	}
+	pause(a, true)
+	want(b, true)
+	pause(b, false)
+	want(a, false)
+	if err := a.Instance().SharePause(t.Context(), 7, true); err != nil {
+		t.Fatal(err)
+	}
+	if want(b, false); !b.Instance().Paused(7) || b.Instance().Paused(8) {
+		t.Error("the pause of one object does not hold, or that of another does")
+	}
+	pause(a, true)
+	f.close(a)
+	want(b, false)
+	if b.Instance().Paused(7) {
+		t.Error("a pause outlasts its server")
+	}
+	c := f.server(host.Options{ManualReaper: true})
+	pause(c, true)
+	for gone := 0; gone < 10; gone++ { // c is stopped; its last renewal may be under way
+		f.clock.Advance(11 * time.Second)
+		f.turn()
+		runs, err := b.Instance().Running(t.Context(), c.Instance().ServerID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs {
+			gone = 0
+		}
+	}
+	d := f.server(host.Options{ManualReaper: true})
+	want(d, false)
+	f.close(b, c, d)
+}

@@ -1,0 +1,60 @@
+package exec_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+)
+
+// stored is the text of a document written in second 1700000005.
+type stored string
+
+func (stored) RID() uint64            { return 5 }
+func (d stored) Body() []byte         { return []byte(d) }
+func (stored) System() jsondoc.System { return jsondoc.System{TS: 1700000005} }
+
+func TestCondition(t *testing.T) {
+	d := stored(`{"id":"1","n":7,"l":[1]}`)
+	for text, want := range map[string]bool{
+		"FROM c": true, "from c where c.n = 7": true, "FROM c WHERE c.n > 7": false,
+		"FROM x WHERE x._ts = 1700000005":                                true,
+		"FROM c WHERE ARRAY_CONTAINS(c.l, 1) AND NOT IS_DEFINED(c.gone)": true, "FROM c WHERE c.n": false,
+		"FROM c WHERE false": false,
+	} {
+		c, err := exec.PrepareCondition(text, bind.Info{})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got, err := c.Match(t.Context(), d, eval.Env{}); got != want || err != nil {
+			t.Errorf("%s: %t, %v", text, got, err)
+		}
+	}
+	var wrong *fault.Error
+	if _, err := exec.PrepareCondition("FROM c WHERE x.a = 1", bind.Info{}); !errors.As(err, &wrong) ||
+		wrong.Code != fault.CodeUnresolved {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestConditionStops: the rows of a condition's subquery end with their context.
+func TestConditionStops(t *testing.T) {
+	c, err := exec.PrepareCondition("FROM c WHERE (SELECT VALUE COUNT(1) FROM a IN c.l JOIN b IN c.l JOIN " +
+		"d IN c.l "+
+		"JOIN e IN c.l) < 0", bind.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	long := stored(`{"l":[` + strings.Repeat("1,", 99) + `1]}`)
+	if holds, err := c.Match(ctx, long, eval.Env{}); holds || !errors.Is(err, context.Canceled) {
+		t.Errorf("%t, %v", holds, err)
+	}
+}

@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Two stores over one database: a wait ends by the other's write, without a look of its own, since its clock
+// stands still. What one has made is known to the other.
+func TestStoresOfOneDatabase(t *testing.T) {
+	url := os.Getenv("MAYFLY_POSTGRES")
+	if url == "" {
+		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")
+	}
+	ctx, schema := t.Context(), fmt.Sprintf("mayfly_test_store_%d", os.Getpid())
+	open := func() *store.DB {
+		t.Helper()
+		e, err := postgres.Open(ctx, postgres.Options{URL: url, Schema: schema, AllowUnsafe: true,
+			Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := store.Open(ctx, e, store.Options{Wall: ttl.NewManual(time.Unix(1_700_000_000, 0))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	a, b := open(), open()
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	da, err := a.CreateDatabase(ctx, "db", definition.Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := da.CreateContainer(ctx, specOf(t, `"defaultTtl":-1`), definition.Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.CatchUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	db, err := b.Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cb, err := db.Container("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := store.Key{Partition: pk("p"), ID: "a"}
+	done := make(chan error)
+	wait := func(what store.WaitFor, after uint64) {
+		go func() {
+			_, err := cb.Wait(ctx, store.WaitRequest{For: what, Key: key, After: after})
+			done <- err
+		}()
+	}
+	last := uint64(0)
+	for range 3 {
+		wait(store.WaitFeed, last)
+		it, _, err := ca.Upsert(ctx, key.Partition, []byte(`{"id":"a","pk":"p"}`), store.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = it.LSN()
+		began := ttl.Real{}.Now()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("the wait ended %v behind the write", ttl.Real{}.Now().Sub(began))
+	}
+	servers, err := b.Servers(ctx)
+	if err != nil || len(servers) != 2 {
+		t.Errorf("servers %+v, %v", servers, err)
+	}
+}
