@@ -42,6 +42,7 @@ func (q *Queues) awaitChange(ctx context.Context, path string,
 	}
 	e.awaiting.Add(1)
 	defer e.awaiting.Add(-1)
+	m.in.Awaiting([][]byte{e.scope})
 	changed := e.changes.Changed() // before Get, so that no change between the two is missed
 	if ended := e.stores[entity.Main].hasEnded(); ended != nil {
 		return is, false, ended

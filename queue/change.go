@@ -100,7 +100,8 @@ func (m *dataset) unlockEntity(t engine.Txn, e *entityState) (*work, error) {
 }
 
 // changedProperties returns the properties of e after fn, completed and validated.
-func (m *dataset) changedProperties(e *entityState, fn func(p *entity.Properties) error) (entity.Properties, error) {
+func (m *dataset) changedProperties(e *entityState,
+	fn func(p *entity.Properties) error) (entity.Properties, error) {
 	p := *e.properties.Load()
 	err := fn(&p)
 	if err == nil {

@@ -77,7 +77,8 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 	}
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
-	return host.OpenTenant{Life: m, Reread: m.reread, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
+	return host.OpenTenant{Life: m, Reread: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
+		Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
 		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
 }
 

@@ -46,7 +46,8 @@ type sweeper struct{ m *dataset }
 func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
-			if s != nil && (s.sub == entity.Main || s.nextWakeup() < host.Never) {
+			if s != nil && (s.sub == entity.Main || s.nextWakeup() < host.Never ||
+				w.m.shared && s.forwardsTo() != "") {
 				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.sub)})
 			}
 		}
@@ -73,6 +74,9 @@ func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept,
 
 func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, err error) {
 	swept.Next = host.Never
+	if s.forwardsTo() != "" && s.active.Load() > 0 {
+		s.forwardAt(s.now()) // another server may have ended before it has forwarded them
+	}
 	if swept.More, err = s.tick(ctx); err != nil {
 		return swept, err
 	}

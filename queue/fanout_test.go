@@ -149,6 +149,7 @@ func TestTopicFull(t *testing.T) {
 // between the transactions.
 func TestPublishLarge(t *testing.T) {
 	racetest.Sequential(t)
+	clockMovedAfterCrash(t)
 	const subscriptions = 60
 	w := newWorld(t, Options{})
 	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))

@@ -43,6 +43,7 @@ type messageStore struct {
 	latest       atomic.Int64 // the latest time stored, in ms
 	size         atomic.Int64 // bytes of all messages
 	scheduled    atomic.Int64 // number of scheduled messages
+	active       atomic.Int64 // number of active messages; only in a shared engine
 	lastReceived atomic.Int64 // the time of the last receive, in ms
 	expiry       expiry       // used only by the reaper's sweep
 }

@@ -150,7 +150,8 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 			return err
 		}
 		return s.eachHeader(ctx, r, 0, func(seq int64, h layout.Header) (bool, error) {
-			if locked[seq] || h.State == layout.Scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
+			if locked[seq] || h.State == layout.Scheduled || s.expired(&h, now) ||
+				!moment(h.Enqueued).Before(before) ||
 				session != nil && h.Session != *session {
 				return true, nil
 			}

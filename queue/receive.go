@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// How a receive reads messages if locks are in memory. It scans for candidates in one view and claims each in memory. It then
-// reads them again in a second view, which begins after the claims. A message that another operation has
+// How a receive reads messages if locks are in memory. It scans for candidates in one view and claims each
+// in memory. It then reads them again in a second view, which begins after the claims. A message that another operation has
 // settled between the scan and the claim is missing in the second view. All other messages are protected by
 // their claims. Therefore a message is never handed out twice.
 

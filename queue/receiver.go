@@ -220,6 +220,7 @@ func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []
 
 // wait adds a waiter for messages.
 func (r *Receiver) wait() (*waiter, error) {
+	defer r.s.e.m.in.Awaiting([][]byte{r.s.e.scope})
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	if r.err != nil {

@@ -171,8 +171,8 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 
 // enqueueAll stores messages one after the other.
 func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
-	if no := e.stores[entity.Main].refusesSenders(); no != nil && w.m.shared { // another server has disabled it
-		return nil, no
+	if no := e.stores[entity.Main].refusesSenders(); no != nil && w.m.shared {
+		return nil, no // another server has disabled it
 	}
 	numbers = make([]int64, len(arrivals))
 	for i := range arrivals {

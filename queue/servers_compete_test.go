@@ -68,15 +68,16 @@ func TestServersCompete(t *testing.T) {
 
 // TestServersWake: who waits on one server is woken by what another server does.
 func TestServersWake(t *testing.T) {
+	plain := func(*entity.Properties) {}
 	for name, c := range map[string]struct {
 		set  func(*entity.Properties)
 		o    ReceiverOptions
 		then func(b *world)
 		want string
 	}{
-		"sent":         {func(*entity.Properties) {}, ReceiverOptions{}, func(b *world) { b.send("q", msg("A")) }, "A"},
+		"sent":         {plain, ReceiverOptions{}, func(b *world) { b.send("q", msg("A")) }, "A"},
 		"next session": {sessions, nextSession(), func(b *world) { b.send("q", msg("A", of("1"))) }, "A"},
-		"deleted":      {func(*entity.Properties) {}, ReceiverOptions{}, func(b *world) { b.remove("q") }, "gone"},
+		"deleted":      {plain, ReceiverOptions{}, func(b *world) { b.remove("q") }, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := newServers(t, Options{})
@@ -154,7 +155,8 @@ func TestServersChange(t *testing.T) {
 	}
 }
 
-// TestServerKilled: what a server has locked when it ends comes back once the locks lapse, as failed deliveries.
+// TestServerKilled: what a server has locked when it ends comes back once the locks lapse, as failed
+// deliveries.
 func TestServerKilled(t *testing.T) {
 	const messages = 200
 	a, b := newServers(t, Options{})

@@ -196,6 +196,24 @@ func TestServers(t *testing.T) {
 			b.send("q", msg("C"))
 			b.expect("q", "C")
 		},
+		"what a server that has ended has not forwarded": func(a, b *world) {
+			a.queue("to")
+			a.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
+			m, err := b.q.dataset()
+			b.must(err)
+			b.must(m.learn(b.ctx))
+			e, list, err := a.q.accept(a.ctx, q, []*message.Message{msg("A")})
+			a.must(err)
+			_, err = e.m.transact(a.ctx, [][]byte{e.scope}, func(w *work) error {
+				_, err := w.enqueueAll(e, list)
+				return err
+			})
+			a.must(err)
+			a.must(a.h.Close())
+			b.sweep()
+			b.sweep()
+			b.expect("to", "A")
+		},
 		"rules": func(a, b *world) {
 			a.create(entity.Topic, "t", standard())
 			a.create(entity.Subscription, "t/Subscriptions/s", standard())

@@ -30,6 +30,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 	w := s.free.join()
 	s.waiting++
 	s.mu.Unlock()
+	s.e.m.in.Awaiting([][]byte{s.e.scope})
 	defer func() {
 		s.e.touch(s.now())
 		s.mu.Lock()

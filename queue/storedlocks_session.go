@@ -98,8 +98,8 @@ func (s storedLocks) release(r *Receiver) {
 		err = s.releaseMessages(ctx, tokens)
 	}
 	if err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
-		s.e.m.logger().Warn("the locks of a receiver remain until they "+
-			"lapse", "entity", s.name(), "error", err)
+		s.e.m.logger().Warn("the locks of a receiver remain until they lapse",
+			"entity", s.name(), "error", err)
 	}
 }
 

@@ -98,6 +98,7 @@ func (s *messageStore) learnDue(ctx context.Context) error {
 func (s *messageStore) noteCounters(c *layout.Counters) {
 	s.size.Store(c.Bytes)
 	s.scheduled.Store(c.Scheduled)
+	s.active.Store(c.Active)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.activates = c.Next; c.Next == 0 {

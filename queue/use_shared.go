@@ -14,8 +14,8 @@ import (
 // storing that. The other servers add AutoDeleteOnIdle to the latter time, and read it in the transaction
 // that deletes the entity. So an entity is deleted up to useAhead too late, and never too early.
 
-// useAhead is the number of milliseconds for which a stored use is ahead of time. It is longer than retryIdle,
-// the time between two looks at an entity that is in use, and shorter than any AutoDeleteOnIdle.
+// useAhead is the number of milliseconds for which a stored use is ahead of time. It is longer than
+// retryIdle, the time between two looks at an entity that is in use, and shorter than any AutoDeleteOnIdle.
 const useAhead = 3 * retryIdle / 2
 
 // errInUse is returned by a transaction that does not delete an entity, since it is in use.
@@ -30,7 +30,8 @@ func (m *dataset) storeUses(ctx context.Context, now int64) error {
 		if e.neverIdle() || e.accessed.Load() <= e.covered.Load() {
 			continue
 		}
-		own := use{server: m.server, accessed: e.accessed.Load(), until: max(now, e.accessed.Load()) + useAhead}
+		last := e.accessed.Load()
+		own := use{server: m.server, accessed: last, until: max(now, last) + useAhead}
 		err := m.update(ctx, [][]byte{e.scope}, func(w *work) error {
 			stored, err := readUse(w, e.number)
 			if err != nil {

@@ -22,8 +22,8 @@ import (
 // errOutdated is returned by a transaction over the scope of an entity that another server has changed.
 var errOutdated = errors.New("queue: another server has changed the entity")
 
-// current fails with errOutdated if the state in memory of an entity is outdated. Deleted entities are current:
-// their stores do not exist.
+// current fails with errOutdated if the state in memory of an entity is outdated. Deleted entities are
+// current: their stores do not exist.
 func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
 	if !m.shared {
 		return nil

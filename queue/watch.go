@@ -92,6 +92,19 @@ func (w *watcher) wake(ctx context.Context, list []*entityState, at []engine.Pos
 	return nil
 }
 
+// awaitedScopes implements host.OpenTenant.Awaited.
+func (m *dataset) awaitedScopes() (list [][]byte) {
+	for _, e := range m.list() {
+		if e.isAwaited() {
+			list = append(list, e.scope)
+		}
+	}
+	return list
+}
+
+// reported implements host.OpenTenant.Changed: the watcher looks at once.
+func (m *dataset) reported([]byte) { m.watcher.wakeUp() }
+
 // readCounters reads the counters of all message stores of entities.
 func readCounters(r engine.Reader, list []*entityState) (map[*messageStore]layout.Counters, error) {
 	var stores []*messageStore
