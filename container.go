@@ -18,11 +18,11 @@ import (
 type Container struct {
 	db             *DB
 	database, name string
-	found          atomic.Pointer[found]
+	found          atomic.Pointer[resolvedContainer]
 }
 
-// found is the store's handle, valid for one incarnation of the store.
-type found struct {
+// resolvedContainer is the store's handle, valid for one incarnation of the store.
+type resolvedContainer struct {
 	c           *store.Container
 	incarnation uint32
 }
@@ -32,9 +32,9 @@ type found struct {
 const Forever time.Duration = -1
 
 // ContainerOption is an option for creating a container.
-type ContainerOption func(*making) error
+type ContainerOption func(*containerConfig) error
 
-type making struct {
+type containerConfig struct {
 	spec     definition.ContainerSpec
 	unique   [][]string
 	expiries *store.ExpiryEvents
@@ -43,7 +43,7 @@ type making struct {
 // PartitionBy sets the properties by which a container is partitioned, as paths: "/user", or up to three
 // levels, the outermost first: "/tenant", "/user". Default: "/id".
 func PartitionBy(paths ...string) ContainerOption {
-	return func(m *making) error {
+	return func(m *containerConfig) error {
 		m.spec.PartitionKey = definition.PartitionKeyDefinition{Paths: paths, Version: 2}
 		if len(paths) > 1 {
 			m.spec.PartitionKey.Kind = definition.KindMultiHash
@@ -55,7 +55,7 @@ func PartitionBy(paths ...string) ContainerOption {
 // DefaultTTL sets how long documents without their own ttl live, in whole seconds. Forever means that only
 // documents with their own ttl expire. Without this option nothing expires.
 func DefaultTTL(d time.Duration) ContainerOption {
-	return func(m *making) (err error) {
+	return func(m *containerConfig) (err error) {
 		m.spec.DefaultTTL, err = seconds(d)
 		return err
 	}
@@ -64,18 +64,18 @@ func DefaultTTL(d time.Duration) ContainerOption {
 // Unique forbids two documents of one partition key to have the same values at these paths. Each Unique is a
 // separate unique key.
 func Unique(paths ...string) ContainerOption {
-	return func(m *making) error {
+	return func(m *containerConfig) error {
 		m.unique = append(m.unique, paths)
 		var err error
 		m.spec.UniqueKeys, err = index.NewUniqueKeys(m.unique...)
-		return refused(err)
+		return inputError(err)
 	}
 }
 
 // KeepVersions keeps every version and delete in the change feed for a time, in whole minutes: see
 // AllVersions.
 func KeepVersions(d time.Duration) ContainerOption {
-	return func(m *making) error {
+	return func(m *containerConfig) error {
 		if d < time.Minute || d%time.Minute != 0 {
 			return badRequest("versions are kept for whole minutes", nil)
 		}
@@ -86,7 +86,7 @@ func KeepVersions(d time.Duration) ContainerOption {
 
 // LogExpirations keeps a log of expired documents, each entry for a time in whole seconds: see Expirations.
 func LogExpirations(d time.Duration) ContainerOption {
-	return func(m *making) error {
+	return func(m *containerConfig) error {
 		s, err := seconds(d)
 		if err != nil || s <= 0 || s > store.MaxEventRetention {
 			return badRequest("expirations are kept for whole seconds, up to "+
@@ -100,7 +100,7 @@ func LogExpirations(d time.Duration) ContainerOption {
 // Spec changes the container's definition in the store's own terms: indexing, computed properties, vectors,
 // full text.
 func Spec(change func(*definition.ContainerSpec)) ContainerOption {
-	return func(m *making) error {
+	return func(m *containerConfig) error {
 		change(&m.spec)
 		return nil
 	}
@@ -125,7 +125,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	if err != nil {
 		return nil, err
 	}
-	var m making
+	var m containerConfig
 	for _, opt := range opts {
 		if err := opt(&m); err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	m.spec.ID = name
 	c := &Container{db: db, database: database, name: name}
 	for there := false; !there; {
-		err := db.asking(ctx, func() error { return c.make(ctx, m) })
+		err := db.retryAfterRestore(ctx, func() error { return c.make(ctx, m) })
 		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 
 // make creates the database and the container. It returns ErrConflict if the container exists, and
 // ErrNotFound if the database has been deleted meanwhile.
-func (c *Container) make(ctx context.Context, m making) error {
+func (c *Container) make(ctx context.Context, m containerConfig) error {
 	d, err := c.db.db.Database(c.database)
 	if errors.Is(err, ErrNotFound) {
 		d, err = c.db.db.CreateDatabase(ctx, c.database, definition.Throughput{})
@@ -186,12 +186,12 @@ func (c *Container) make(ctx context.Context, m making) error {
 }
 
 // resolve looks the container up.
-func (c *Container) resolve(ctx context.Context) (*found, error) {
+func (c *Container) resolve(ctx context.Context) (*resolvedContainer, error) {
 	incarnation, err := c.db.db.Incarnation(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := &found{incarnation: incarnation}
+	f := &resolvedContainer{incarnation: incarnation}
 	d, err := c.db.db.Database(c.database)
 	if err != nil {
 		return nil, err

@@ -34,9 +34,9 @@ func document(it store.Item) Document {
 }
 
 // WriteOption is a condition of a write, or changes what is written.
-type WriteOption func(*writing) error
+type WriteOption func(*writeConfig) error
 
-type writing struct {
+type writeConfig struct {
 	store.WriteOptions
 	ttl *int32
 }
@@ -45,7 +45,7 @@ type writing struct {
 // ErrPreconditionFailed; Replace and Delete return ErrNotFound if there is no document. Create rejects the
 // option with ErrBadRequest.
 func IfMatch(etag string) WriteOption {
-	return func(w *writing) error {
+	return func(w *writeConfig) error {
 		if etag == "" { // an empty etag would be no condition
 			return badRequest("no document has an empty etag", nil)
 		}
@@ -57,7 +57,7 @@ func IfMatch(etag string) WriteOption {
 // TTL sets the document's own time to live, in whole seconds or Forever: its property "ttl". It takes effect
 // only if the container has a DefaultTTL.
 func TTL(d time.Duration) WriteOption {
-	return func(w *writing) error {
+	return func(w *writeConfig) error {
 		s, err := seconds(d)
 		own := int32(s)
 		w.ttl = &own
@@ -65,7 +65,7 @@ func TTL(d time.Duration) WriteOption {
 	}
 }
 
-func writeOptions(opts []WriteOption) (w writing, err error) {
+func writeOptions(opts []WriteOption) (w writeConfig, err error) {
 	for _, opt := range opts {
 		if err := opt(&w); err != nil {
 			return w, err
@@ -76,7 +76,7 @@ func writeOptions(opts []WriteOption) (w writing, err error) {
 
 // text returns the JSON text of a document given as a Document, as text in a []byte or json.RawMessage, or as
 // a value for encoding/json. Text that is not a document is rejected later, by the store.
-func (w *writing) text(document any) (text []byte, err error) {
+func (w *writeConfig) text(document any) (text []byte, err error) {
 	switch d := document.(type) {
 	case Document:
 		text = d.JSON
@@ -101,7 +101,7 @@ func (w *writing) text(document any) (text []byte, err error) {
 	if err == nil {
 		text, err = patch.Apply(text)
 	}
-	return text, refused(err)
+	return text, inputError(err)
 }
 
 // Create writes a new document: a value that encoding/json encodes as an object, or its text as []byte or
@@ -193,7 +193,7 @@ func operation(kind store.OperationKind, document any, opts []WriteOption) (op s
 		return op, err
 	}
 	if err := jsondoc.Valid(op.Body, jsondoc.Limits{}); err != nil {
-		return op, refused(err)
+		return op, inputError(err)
 	}
 	id := jsondoc.Of(op.Body).Member("id")
 	if id.Kind() != jsondoc.String {

@@ -28,8 +28,8 @@ func badRequest(message string, cause error) error {
 	return &fault.Error{Code: fault.CodeBadRequest, Message: message, Err: cause}
 }
 
-// refused returns the error for input that a lower package has rejected.
-func refused(err error) error {
+// inputError returns the error for input that a lower package has rejected.
+func inputError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -130,7 +130,7 @@ func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOpt
 			if !req.follow {
 				return
 			}
-			if err := await(ctx, more); err != nil {
+			if err := waitFor(ctx, more); err != nil {
 				yield(Change{}, err)
 				return
 			}
@@ -216,7 +216,7 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 			if !req.follow {
 				return
 			}
-			if err := await(ctx, more); err != nil {
+			if err := waitFor(ctx, more); err != nil {
 				yield(Expiration{}, err)
 				return
 			}
@@ -224,8 +224,8 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 	}
 }
 
-// await waits until the channel happened is closed.
-func await(ctx context.Context, happened <-chan struct{}) error {
+// waitFor waits until the channel happened is closed.
+func waitFor(ctx context.Context, happened <-chan struct{}) error {
 	select {
 	case <-happened:
 		return nil

@@ -44,7 +44,7 @@ func (in *Inbox) Take(ctx context.Context, most int) ([]*Received, error) {
 func (in *Inbox) receive(ctx context.Context, most int, mode queue.Mode,
 	how func(*queue.Receiver, context.Context, int) ([]queue.Delivery, error)) ([]*Received, error) {
 	var list []queue.Delivery
-	err := in.db.asking(ctx, func() error {
+	err := in.db.retryAfterRestore(ctx, func() error {
 		r, err := in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Mode: mode, KeepLocks: true})
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received)
 // Peek returns up to most messages from a sequence number on, in any state, without locking them.
 func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, error) {
 	var list []queue.Delivery
-	err := in.db.asking(ctx, func() (err error) {
+	err := in.db.retryAfterRestore(ctx, func() (err error) {
 		list, err = in.db.queues.Peek(ctx, in.at, queue.PeekOptions{From: from, Max: most})
 		return err
 	})
@@ -111,7 +111,7 @@ func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, e
 // exist.
 func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, error) {
 	var list []queue.Delivery
-	err := in.db.asking(ctx, func() (err error) {
+	err := in.db.retryAfterRestore(ctx, func() (err error) {
 		list, err = in.db.queues.ReceiveDeferred(ctx, in.at, numbers, queue.PeekLock, nil)
 		return err
 	})
@@ -121,7 +121,7 @@ func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, e
 // Info returns the queue's properties and its number of messages.
 func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
 	var e entity.Entity
-	err := in.db.asking(ctx, func() (err error) {
+	err := in.db.retryAfterRestore(ctx, func() (err error) {
 		e, err = in.db.queues.Get(ctx, in.at.Entity)
 		return err
 	})
@@ -131,11 +131,11 @@ func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
 // Session is a locked session of a queue or a subscription. Its messages are received in order. A restore of
 // the store ends the session, as it ends all locks.
 type Session struct {
-	ID   string
-	in   *Inbox
-	r    *queue.Receiver
-	born uint32 // the incarnation of the store in which it was locked
-	over atomic.Bool
+	ID          string
+	in          *Inbox
+	r           *queue.Receiver
+	incarnation uint32 // the incarnation of the store in which it was locked
+	closed      atomic.Bool
 }
 
 // Session locks a session, whether it has messages or not. It returns ErrConflict if it is locked already.
@@ -151,8 +151,8 @@ func (in *Inbox) NextSession(ctx context.Context) (*Session, error) {
 
 func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*Session, error) {
 	s := &Session{in: in}
-	err := in.db.asking(ctx, func() (err error) {
-		if s.born, err = in.db.db.Incarnation(ctx); err != nil {
+	err := in.db.retryAfterRestore(ctx, func() (err error) {
+		if s.incarnation, err = in.db.db.Incarnation(ctx); err != nil {
 			return err
 		}
 		s.r, err = in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Session: &which})
@@ -167,7 +167,7 @@ func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*
 
 // Close unlocks the session. It may be called more than once.
 func (s *Session) Close() {
-	s.over.Store(true)
+	s.closed.Store(true)
 	s.r.Close()
 }
 
@@ -185,7 +185,7 @@ func (s *Session) TryReceive(ctx context.Context, most int) ([]*Received, error)
 func (s *Session) receive(ctx context.Context, most int,
 	how func(context.Context, int) ([]queue.Delivery, error)) ([]*Received, error) {
 	list, err := how(ctx, most)
-	return s.in.list(ctx, list, s.told(ctx, err))
+	return s.in.list(ctx, list, s.mapError(ctx, err))
 }
 
 // Renew renews the session's lock, and returns the time at which it now ends.
@@ -194,28 +194,28 @@ func (s *Session) Renew(ctx context.Context) (until time.Time, err error) {
 		return until, canceled(ctx)
 	}
 	until, err = s.r.RenewSession(ctx)
-	return until, s.told(ctx, err)
+	return until, s.mapError(ctx, err)
 }
 
 // State returns the state that is stored with the session, nil if there is none.
 func (s *Session) State(ctx context.Context) ([]byte, error) {
 	state, err := s.r.SessionState(ctx)
-	return state, s.told(ctx, err)
+	return state, s.mapError(ctx, err)
 }
 
 // SetState stores up to 256 KB with the session. A nil or empty state removes it.
 func (s *Session) SetState(ctx context.Context, state []byte) error {
-	return s.told(ctx, s.r.SetSessionState(ctx, state, nil))
+	return s.mapError(ctx, s.r.SetSessionState(ctx, state, nil))
 }
 
-// told translates an error of the session's receiver. The receiver belongs to the incarnation in which the
-// session was opened. It is closed when a restore has replaced that incarnation.
-func (s *Session) told(ctx context.Context, err error) error {
-	err = ofQueue(err)
+// mapError translates an error of the session's receiver. The receiver belongs to the incarnation in which
+// the session was opened. It is closed when a restore has replaced that incarnation.
+func (s *Session) mapError(ctx context.Context, err error) error {
+	err = queueError(err)
 	switch {
-	case fault.ErrorCode(err) == fault.CodeUnavailable && s.over.Load():
+	case fault.ErrorCode(err) == fault.CodeUnavailable && s.closed.Load():
 		return fmt.Errorf("%w: the session was closed: %w", ErrLockLost, err)
-	case s.in.db.restored(ctx, s.born, &err):
+	case s.in.db.restored(ctx, s.incarnation, &err):
 		return fmt.Errorf("%w: the store was restored: %w", ErrLockLost, err)
 	}
 	return err

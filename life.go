@@ -62,7 +62,7 @@ func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (se
 // of purged documents and messages. Readers of documents notice no difference. When it returns, logs of
 // expirations are complete up to now, and expired messages are dead letters or deleted.
 func (db *DB) Sweep(ctx context.Context) (purged int, err error) {
-	err = db.asking(ctx, func() (err error) {
+	err = db.retryAfterRestore(ctx, func() (err error) {
 		purged, err = db.db.SweepNow(ctx)
 		return err
 	})

@@ -157,7 +157,7 @@ func (db *DB) DropContainer(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return db.asking(ctx, func() error {
+	return db.retryAfterRestore(ctx, func() error {
 		d, err := db.db.Database(database)
 		if err != nil {
 			return err

@@ -159,7 +159,7 @@ func (r *Received) DeadLetter(ctx context.Context, reason, description string) e
 // Renew renews the message's lock and returns the time at which it now ends. For a message of a session use
 // Session.Renew.
 func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
-	err = r.in.db.asking(ctx, func() error {
+	err = r.in.db.retryAfterRestore(ctx, func() error {
 		list, err := r.in.db.queues.RenewLocks(ctx, r.in.at, []message.UUID{r.token})
 		if err == nil {
 			until, r.LockedUntil = list[0], list[0]
@@ -170,7 +170,7 @@ func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
 }
 
 func (r *Received) settle(ctx context.Context, s queue.Settlement) error {
-	return r.in.db.asking(ctx, func() error {
+	return r.in.db.retryAfterRestore(ctx, func() error {
 		return r.in.db.queues.Settle(ctx, r.in.at, r.token, s, nil)
 	})
 }
@@ -182,8 +182,8 @@ var ErrLockLost = errors.New("the lock is lost")
 // ErrForbidden is returned if the queue is disabled or full, or does not allow the operation.
 var ErrForbidden = fault.ErrForbidden
 
-// ofQueue translates an error of package queue; errors.As still finds the *entity.Error in it.
-func ofQueue(err error) error {
+// queueError translates an error of package queue; errors.As still finds the *entity.Error in it.
+func queueError(err error) error {
 	var own *entity.Error
 	if !errors.As(err, &own) {
 		return err

@@ -64,7 +64,7 @@ func patch(id string, operations []PatchOperation, opts []WriteOption) (op store
 	}
 	p, err := jsondoc.ParsePatch(text)
 	if err != nil {
-		return op, refused(err)
+		return op, inputError(err)
 	}
 	return store.Operation{Kind: store.OperationPatch, ID: id, Patch: &store.Patch{Operations: p},
 		WriteOptions: w.WriteOptions}, nil

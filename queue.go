@@ -27,9 +27,9 @@ type Subscription struct{ Inbox }
 
 // QueueOption is an option for creating a queue, a topic or a subscription. An option that does not apply to
 // the kind is ignored. The rules, the limits and the defaults are Azure Service Bus's.
-type QueueOption func(*queueing) error
+type QueueOption func(*queueConfig) error
 
-type queueing struct {
+type queueConfig struct {
 	entity.Properties
 	rules []entity.Rule
 }
@@ -80,7 +80,7 @@ func DeleteWhenIdle(d time.Duration) QueueOption {
 
 // QueueSpec changes the properties in package queue's own terms.
 func QueueSpec(change func(*entity.Properties)) QueueOption {
-	return func(q *queueing) error {
+	return func(q *queueConfig) error {
 		change(&q.Properties)
 		return nil
 	}
@@ -90,10 +90,10 @@ func QueueSpec(change func(*entity.Properties)) QueueOption {
 // and the system's (such as sys.Label): "priority > 3 AND sys.Label = 'new'". With several conditions, a
 // message must match one of them.
 func Where(condition string) QueueOption {
-	return func(q *queueing) error {
+	return func(q *queueConfig) error {
 		filter, err := rule.SQL(condition)
 		if err != nil {
-			return refused(err)
+			return inputError(err)
 		}
 		q.rules = append(q.rules, entity.Rule{Name: "where-" + strconv.Itoa(len(q.rules)+1), Filter: filter})
 		return nil
@@ -132,14 +132,14 @@ func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOpti
 // entity opens an entity, or creates it.
 func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	opts []QueueOption) (entity.Entity, error) {
-	q := queueing{Properties: entity.Defaults(kind)}
+	q := queueConfig{Properties: entity.Defaults(kind)}
 	for _, opt := range opts {
 		if err := opt(&q); err != nil {
 			return entity.Entity{}, err
 		}
 	}
 	var e entity.Entity
-	err := db.asking(ctx, func() (err error) {
+	err := db.retryAfterRestore(ctx, func() (err error) {
 		e, err = db.queues.Create(ctx, kind, path, q.Properties, q.rules...)
 		if entity.CodeOf(err) != entity.CodeEntityExists {
 			return err
@@ -152,9 +152,9 @@ func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	return e, err
 }
 
-// asking runs fn, and runs it once more if it has met a restore, which undoes everything of the first call.
-// It returns this package's errors.
-func (db *DB) asking(ctx context.Context, fn func() error) error {
+// retryAfterRestore runs fn, and runs it once more if it has met a restore, which undoes everything of the
+// first call. It returns this package's errors.
+func (db *DB) retryAfterRestore(ctx context.Context, fn func() error) error {
 	for {
 		before, err := db.db.Incarnation(ctx)
 		if err != nil {
@@ -163,7 +163,7 @@ func (db *DB) asking(ctx context.Context, fn func() error) error {
 		if ctx.Err() != nil {
 			return canceled(ctx)
 		}
-		if err = ofQueue(fn()); !db.restored(ctx, before, &err) {
+		if err = queueError(fn()); !db.restored(ctx, before, &err) {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
 // DeleteQueue deletes a queue, a topic with its subscriptions, or a subscription ("topic/Subscriptions/name")
 // with all messages. It returns ErrNotFound if there is none.
 func (db *DB) DeleteQueue(ctx context.Context, path string) error {
-	return db.asking(ctx, func() error { return db.queues.Delete(ctx, path) })
+	return db.retryAfterRestore(ctx, func() error { return db.queues.Delete(ctx, path) })
 }
 
 // Queues returns the underlying queues, which have all features in Service Bus's terms.
@@ -205,7 +205,7 @@ func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	if err != nil {
 		return err
 	}
-	return o.db.asking(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
+	return o.db.retryAfterRestore(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
 }
 
 // Schedule is Send for messages that each have an At. It returns the numbers by which Cancel cancels them.
@@ -214,7 +214,7 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 	if err != nil {
 		return nil, err
 	}
-	err = o.db.asking(ctx, func() (err error) {
+	err = o.db.retryAfterRestore(ctx, func() (err error) {
 		numbers, err = o.db.queues.Schedule(ctx, o.at, list, nil)
 		return err
 	})
@@ -224,7 +224,8 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 // Cancel cancels scheduled messages that have not arrived, all or none. It returns ErrNotFound if one has
 // arrived.
 func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
-	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.at, numbers, nil) })
+	return o.db.retryAfterRestore(ctx,
+		func() error { return o.db.queues.CancelScheduled(ctx, o.at, numbers, nil) })
 }
 
 func (o *Outbox) encode(messages []Message) ([]*message.Message, error) {

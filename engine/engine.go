@@ -172,12 +172,12 @@ type Iterator interface {
 	Close() error
 }
 
-// Ahead is an optional interface of the Readers and Iterators of a remote engine: it fetches in one round
-// trip what is going to be read. An engine with local data need not implement it.
-type Ahead interface {
-	// Bring fetches keys: a later Get of one of them, or a seek to one of them that exists, needs no round
+// Prefetcher is an optional interface of the Readers and Iterators of a remote engine: it fetches in one
+// round trip what is going to be read. An engine with local data need not implement it.
+type Prefetcher interface {
+	// Prefetch fetches keys: a later Get of one of them, or a seek to one of them that exists, needs no round
 	// trip.
-	Bring(keys [][]byte)
+	Prefetch(keys [][]byte)
 }
 
 // Expecter is an optional interface of an Iterator of a remote engine.

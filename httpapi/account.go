@@ -15,8 +15,8 @@ func (c *call) fromBrowser() bool {
 	return first(h, "Authorization") == "" && strings.HasPrefix(first(h, "Accept"), "text/html")
 }
 
-// leadToPage redirects a browser's GET / to the explorer.
-func (s *Server) leadToPage(c *call) error {
+// redirectToExplorer redirects a browser's GET / to the explorer.
+func (s *Server) redirectToExplorer(c *call) error {
 	c.set("location", "/"+explorer.Root+"/")
 	return c.noContent(http.StatusSeeOther)
 }

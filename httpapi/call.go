@@ -103,15 +103,15 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 // release returns the memory of the request and its answer.
 func (c *call) release() {
 	c.ans.Release()
-	c.srv.ops.GiveBody(c.bodyHeld)
+	c.srv.ops.ReleaseBody(c.bodyHeld)
 	clear(c.sent) // drop references to header values
 	clear(c.answered)
 	*c.exchange = exchange{sent: c.sent[:0], answered: c.answered[:0]}
 	exchanges.Put(c.exchange)
 }
 
-// aim sets the target, the address and the operation of the request.
-func (c *call) aim(t target) {
+// setTarget sets the target, the address and the operation of the request.
+func (c *call) setTarget(t target) {
 	c.target = t
 	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.Address
 	c.req.Operation = c.operation()
@@ -132,7 +132,7 @@ func (c *call) readBody() error {
 		return nil
 	}
 	limit := int64(c.target.kind.MaxBody())
-	if c.target.own == "_mayfly/seed" {
+	if c.target.labRoute == "_mayfly/seed" {
 		limit = route.LargeBody
 	}
 	if r.ContentLength > limit {
@@ -153,7 +153,7 @@ func (c *call) readBody() error {
 		if _, err := io.ReadFull(r.Body, c.req.Body); err != nil {
 			return cosmos.BadRequest("The request's body ended early.")
 		}
-		c.noteBody()
+		c.recordBody()
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
@@ -164,19 +164,19 @@ func (c *call) readBody() error {
 		return cosmos.TooLarge()
 	}
 	if rest := c.bodyHeld - int64(cap(body)); rest > 0 {
-		c.srv.ops.GiveBody(rest)
+		c.srv.ops.ReleaseBody(rest)
 		c.bodyHeld -= rest
 	}
 	if len(body) > 0 {
 		c.req.Body = body
 	}
-	c.noteBody()
+	c.recordBody()
 	return nil
 }
 
-// noteBody stores the body for the request log, because the operation drops it once it has read it. Of a
+// recordBody stores the body for the request log, because the operation drops it once it has read it. Of a
 // large body only the beginning is stored, so that the rest can be freed.
-func (c *call) noteBody() {
+func (c *call) recordBody() {
 	if c.srv.opt.Requests == nil {
 		return
 	}

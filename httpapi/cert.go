@@ -201,7 +201,7 @@ func makeAuthority(hosts []string, now time.Time) (certText, keyText []byte, err
 	}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
-			template.PermittedIPRanges = append(template.PermittedIPRanges, justOne(ip))
+			template.PermittedIPRanges = append(template.PermittedIPRanges, hostNetwork(ip))
 		} else if h = strings.TrimPrefix(h, "*."); !slices.Contains(template.PermittedDNSDomains, h) {
 			template.PermittedDNSDomains = append(template.PermittedDNSDomains, h)
 		}
@@ -217,8 +217,8 @@ func makeAuthority(hosts []string, now time.Time) (certText, keyText []byte, err
 	return pemBlock("CERTIFICATE", raw), pemBlock("PRIVATE KEY", keyRaw), nil
 }
 
-// justOne returns the network that consists of one address.
-func justOne(ip net.IP) *net.IPNet {
+// hostNetwork returns the network that consists of one address.
+func hostNetwork(ip net.IP) *net.IPNet {
 	if four := ip.To4(); four != nil {
 		ip = four
 	}

@@ -362,18 +362,18 @@ func TestRetentionSwitch(t *testing.T) {
 		fails(400, 0, "retentionDuration")
 }
 
-// hurried is a wall clock that goes on by two seconds each time that it is looked at, once it hurries.
-type hurried struct {
+// skippingClock is a wall clock that goes on by two seconds each time that it is looked at, once it hurries.
+type skippingClock struct {
 	ttl.Clock
 	step, past atomic.Int64
 }
 
-func (h *hurried) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
+func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
 
 // TestChangeFeedOverTheDead: a page that has only passed over what is dead until its time was over is a 200
 // without items: the client goes on behind its etag, and the 304 comes at the end.
 func TestChangeFeedOverTheDead(t *testing.T) {
-	wall := &hurried{}
+	wall := &skippingClock{}
 	w := newWorld(t, func(s *setup) { s.store.Wall = wall })
 	w.feedContainer(`,"defaultTtl":-1`)
 	for n := range 1200 {

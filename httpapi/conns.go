@@ -133,8 +133,8 @@ func (s *conns) end(c *sniffConn) {
 	}
 }
 
-// underWay returns the method and path of requests in progress, at most one for each connection.
-func (s *conns) underWay() (list []string) {
+// activeRequests returns the method and path of requests in progress, at most one for each connection.
+func (s *conns) activeRequests() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, some := range []map[*sniffConn]struct{}{s.open, s.gone} {
@@ -158,7 +158,7 @@ func (s *conns) closeSilent() {
 	s.closed = true
 	s.room.Broadcast()
 	for c := range s.open {
-		if !c.spoke.Load() {
+		if !c.gotByte.Load() {
 			_ = c.Conn.Close()
 			delete(s.open, c)
 		}

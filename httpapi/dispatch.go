@@ -52,7 +52,7 @@ const bareQuery = "application/sql"
 func (c *call) route() (run handler, open bool) {
 	switch {
 	case c.target.kind == cosmos.KindAccount && c.req.Operation == cosmos.OpRead && c.fromBrowser():
-		return (*Server).leadToPage, true
+		return (*Server).redirectToExplorer, true
 	case cosmos.Supports(c.target.kind, c.target.feed, c.req.Operation):
 		return nil, c.target.kind == cosmos.KindAddresses && !c.srv.opt.Direct // its error is public
 	}

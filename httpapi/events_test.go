@@ -24,8 +24,8 @@ const heartbeat = 15 * time.Second
 // loop lets the reaper run by itself.
 func loop(s *setup) { s.store.ManualReaper = false }
 
-// mortals makes a container with a log of expiries.
-func (w *world) mortals() {
+// expiringContainer makes a container with a log of expiries.
+func (w *world) expiringContainer() {
 	w.t.Helper()
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
 	w.do("PATCH", own+"settings", `{"expiryEvents":{"retention":100}}`).want(200)
@@ -134,7 +134,7 @@ func eventStream(t *testing.T, http2 bool) {
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := newWorld(t, loop, ranges(2))
 	w.http2 = http2
-	w.mortals()
+	w.expiringContainer()
 	base, stop := w.listen()
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
@@ -190,7 +190,7 @@ func TestEventStreamLasts(t *testing.T) {
 			t.Parallel() // it waits most of the time
 			w := newWorld(t, loop)
 			w.http2 = http2
-			w.mortals()
+			w.expiringContainer()
 			const limit = 2 * time.Second // the request itself has to come within it
 			w.srv.http.ReadTimeout, w.srv.http.WriteTimeout = limit, limit
 			base, _ := w.listen()
@@ -210,7 +210,7 @@ func TestEventStreamLasts(t *testing.T) {
 // A log that ends says so, and a position that is too old is told from one that is not.
 func TestEventStreamEnds(t *testing.T) {
 	w := newWorld(t, loop)
-	w.mortals()
+	w.expiringContainer()
 	w.do("PUT", own+"reaper", `{"delay":{"seconds":100}}`).want(200) // nobody waits for purges
 	base, _ := w.listen()
 	w.mortal("a", 1)
@@ -297,7 +297,7 @@ func TestEventPages(t *testing.T) {
 
 func TestReaperControl(t *testing.T) {
 	w := newWorld(t)
-	w.mortals()
+	w.expiringContainer()
 	reaper := own + "reaper"
 	w.do("GET", reaper, "").want(200).has("paused", "false").has("delay", "null").has("backlog", "0")
 	for _, body := range []string{``, `[]`, `{"pause":true}`, `{"paused":1}`, `{"delay":5}`,

@@ -12,24 +12,24 @@ import (
 
 // withFaults runs the operation of a request, with the fault injected before or after it, if a rule matches.
 func (s *Server) withFaults(c *call) error {
-	hit := s.opt.Faults.Meet(s.faultTarget(c))
+	hit := s.opt.Faults.Match(s.faultTarget(c))
 	c.fault = hit.Rule
-	now, err := hit.Before(c.ctx(), s.opt.Wall)
+	now, err := hit.BeforeOperation(c.ctx(), s.opt.Wall)
 	if err != nil {
 		return cancelled()
 	}
 	if now {
-		return c.suffer(&hit)
+		return c.applyFault(&hit)
 	}
 	s.ops.Serve(c.ctx(), &c.req, &c.ans)
-	if now, err = hit.Behind(c.ctx(), s.opt.Wall); err != nil {
+	if now, err = hit.AfterOperation(c.ctx(), s.opt.Wall); err != nil {
 		now, hit.Fault = true, inject.Drop // the client is gone
 	}
 	if now {
 		// The operation's effects stay, but the answer must not reveal them.
 		c.ans.Release()
 		c.ans = cosmos.Answer{}
-		return c.suffer(&hit)
+		return c.applyFault(&hit)
 	}
 	return nil
 }
@@ -38,8 +38,8 @@ func cancelled() error {
 	return cosmos.Failure(http.StatusRequestTimeout, 0, "The request was cancelled.")
 }
 
-// suffer applies the fault to the request.
-func (c *call) suffer(hit *inject.Hit) error {
+// applyFault applies the fault to the request.
+func (c *call) applyFault(hit *inject.Hit) error {
 	c.srv.log.Debug("a fault was injected", "activity", c.req.Activity, "rule", hit.Rule,
 		"fault", hit.Fault.String())
 	if hit.Fault == inject.Drop {

@@ -131,15 +131,15 @@ func TestQueryMemory(t *testing.T) {
 	r.fails(429, cosmos.SubstatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
 }
 
-// silent is a client that does not read.
-type silent struct {
+// silentWriter is a client that does not read.
+type silentWriter struct {
 	*httptest.ResponseRecorder
 	begun chan<- struct{} // gets an element with the first piece of a large body
 	read  <-chan struct{} // closed when the client reads after all
 	once  sync.Once
 }
 
-func (s *silent) Write(b []byte) (int, error) {
+func (s *silentWriter) Write(b []byte) (int, error) {
 	s.once.Do(func() { s.begun <- struct{}{} })
 	<-s.read
 	return len(b), nil
@@ -192,7 +192,7 @@ func TestSilentReaders(t *testing.T) {
 			for ; m.TryTake(m.Share()); n++ {
 				m.Give(m.Share())
 				clients.Go(func() {
-					w.h.ServeHTTP(&silent{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read},
+					w.h.ServeHTTP(&silentWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read},
 						ask(w))
 				})
 				<-begun

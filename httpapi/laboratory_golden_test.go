@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 )
 
-// untold are the headers that the golden file leaves out: they differ from run to run, or are the same
-// always.
-var untold = map[string]bool{
+// omittedMembers are the headers that the golden file leaves out: they differ from run to run, or are the
+// same always.
+var omittedMembers = map[string]bool{
 	"x-ms-activity-id": true, "x-ms-request-duration-ms": true, "cache-control": true, "pragma": true,
 	"x-ms-gatewayversion": true, "x-ms-serviceversion": true, "x-ms-schemaversion": true,
 	"x-ms-last-state-change-utc": true, "Content-Length": true, "x-ms-session-token": true,
@@ -76,7 +76,7 @@ func goldenText(c *datatest.Case, rec *httptest.ResponseRecorder) string {
 	}
 	header := rec.Header()
 	for _, name := range slices.Sorted(maps.Keys(header)) {
-		if !untold[name] {
+		if !omittedMembers[name] {
 			fmt.Fprintf(&out, "%s: %s\n", name, header[name][0])
 		}
 	}

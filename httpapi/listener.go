@@ -51,9 +51,9 @@ type sniffConn struct {
 	// see sniffListener
 	refusal func(answer []byte) []byte
 
-	spoke atomic.Bool  // the first byte has arrived
-	busy  atomic.Int32 // requests in progress
-	since atomic.Int64 // conns.turn when it was opened or last became idle
+	gotByte atomic.Bool  // the first byte has arrived
+	busy    atomic.Int32 // requests in progress
+	since   atomic.Int64 // conns.turn when it was opened or last became idle
 	// answering reports that the answer to an HTTP/1.1 request may still be in transit although the request
 	// has ended.
 	answering atomic.Bool
@@ -61,11 +61,11 @@ type sniffConn struct {
 	// request is a request in progress, for reports of requests that do not end.
 	request atomic.Pointer[http.Request]
 
-	source *peek.Conn // nil until the first byte has arrived; used only by Read
-	tls    atomic.Pointer[tls.Conn]
-	ahead  []byte      // decrypted bytes read ahead; used only by Read
-	asked  bool        // direct mode has been checked; used only by Read
-	handed atomic.Bool // handed over to direct mode: calls by net/http have no effect
+	source        *peek.Conn // nil until the first byte has arrived; used only by Read
+	tls           atomic.Pointer[tls.Conn]
+	ahead         []byte      // decrypted bytes read ahead; used only by Read
+	directChecked bool        // direct mode has been checked; used only by Read
+	handedOver    atomic.Bool // handed over to direct mode: calls by net/http have no effect
 }
 
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
@@ -73,7 +73,7 @@ func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
 // Read waits for the first byte once, then reads plain or decrypted bytes.
 func (c *sniffConn) Read(p []byte) (int, error) {
-	if c.handed.Load() {
+	if c.handedOver.Load() {
 		return 0, io.EOF // net/http must stop using it
 	}
 	if c.source == nil {
@@ -83,7 +83,7 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		c.source = source
-		c.spoke.Store(true)
+		c.gotByte.Store(true)
 		if first == recordHandshake && c.conf != nil {
 			c.tls.Store(tls.Server(source, c.conf))
 		}
@@ -97,7 +97,7 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 // readSecure reads decrypted bytes. The first four bytes distinguish direct mode from HTTP. A client that
 // negotiated a protocol in the handshake speaks that protocol, so that its bytes are not checked.
 func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
-	if !c.asked {
+	if !c.directChecked {
 		if err := t.Handshake(); err != nil {
 			return 0, err
 		}
@@ -107,12 +107,12 @@ func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 				return 0, err
 			}
 			if c.ahead = first[:]; rntbd.Begins(first) {
-				c.handed.Store(true)
+				c.handedOver.Store(true)
 				c.frames(c)
 				return 0, io.EOF
 			}
 		}
-		c.asked = true
+		c.directChecked = true
 	}
 	if len(c.ahead) > 0 {
 		n := copy(p, c.ahead)
@@ -124,7 +124,7 @@ func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 
 // Write writes p, encrypted if the connection is TLS.
 func (c *sniffConn) Write(p []byte) (int, error) {
-	if c.refusal != nil && c.busy.Load() == 0 && !c.answering.Load() && !c.handed.Load() {
+	if c.refusal != nil && c.busy.Load() == 0 && !c.answering.Load() && !c.handedOver.Load() {
 		if other := c.refusal(p); other != nil {
 			_, err := c.write(other)
 			return len(p), err
@@ -142,7 +142,7 @@ func (c *sniffConn) write(p []byte) (int, error) {
 
 // Close closes the connection; a TLS connection sends close_notify first.
 func (c *sniffConn) Close() error {
-	if c.handed.Load() {
+	if c.handedOver.Load() {
 		return nil
 	}
 	return c.end()
@@ -159,7 +159,7 @@ func (c *sniffConn) end() error {
 // CloseWrite closes the sending direction and keeps the other open. net/http calls it before it closes a
 // connection on which the client is still sending, because the client would otherwise lose the answer.
 func (c *sniffConn) CloseWrite() error {
-	if c.handed.Load() {
+	if c.handedOver.Load() {
 		return nil
 	}
 	if t := c.tls.Load(); t != nil {
@@ -173,7 +173,7 @@ func (c *sniffConn) CloseWrite() error {
 
 // SetDeadline implements net.Conn for net/http.
 func (c *sniffConn) SetDeadline(t time.Time) error {
-	if c.handed.Load() {
+	if c.handedOver.Load() {
 		return nil
 	}
 	return c.Conn.SetDeadline(t)
@@ -181,7 +181,7 @@ func (c *sniffConn) SetDeadline(t time.Time) error {
 
 // SetReadDeadline implements net.Conn for net/http.
 func (c *sniffConn) SetReadDeadline(t time.Time) error {
-	if c.handed.Load() {
+	if c.handedOver.Load() {
 		return nil
 	}
 	return c.Conn.SetReadDeadline(t)
@@ -189,7 +189,7 @@ func (c *sniffConn) SetReadDeadline(t time.Time) error {
 
 // SetWriteDeadline implements net.Conn for net/http.
 func (c *sniffConn) SetWriteDeadline(t time.Time) error {
-	if c.handed.Load() {
+	if c.handedOver.Load() {
 		return nil
 	}
 	return c.Conn.SetWriteDeadline(t)

@@ -26,7 +26,7 @@ type Observation struct {
 
 // observe passes the Observation of a finished request to Options.Observe.
 func (s *Server) observe(c *call) {
-	o := Observation{Header: c.r.Header, Method: c.r.Method, Own: c.target.own, Began: c.began,
+	o := Observation{Header: c.r.Header, Method: c.r.Method, Own: c.target.labRoute, Began: c.began,
 		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: c.w.Status,
 		Substatus: c.ans.Substatus, Charge: c.ans.Charge, Activity: c.req.Activity, Fault: c.fault}
 	if o.Own == "" || strings.HasPrefix(o.Own, "_mayfly/dbs/") {

@@ -18,10 +18,10 @@ import (
 // Package laboratory serves Mayfly's own API. It has its own router behind the chain that every request
 // passes. This file connects the laboratory to the server.
 
-// newOwn creates the laboratory and its router.
-func (s *Server) newOwn() http.Handler {
+// newLabHandler creates the laboratory and its router.
+func (s *Server) newLabHandler() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
-		Wire: ownWire{}, Wall: s.opt.Wall, Classify: ownFailure, Draining: s.draining.Done(),
+		Wire: labWire{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
@@ -29,41 +29,42 @@ func (s *Server) newOwn() http.Handler {
 	})
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
-	e.HTTPErrorHandler = func(err error, ec echo.Context) { ownOf(ec).err = err }
+	e.HTTPErrorHandler = func(err error, ec echo.Context) { labCallOf(ec).err = err }
 	keyed := func(next echo.HandlerFunc) echo.HandlerFunc { return s.authorising(s.receiving(next)) }
 	lab.Register(e.Group(""), s.receiving, keyed)
 	s.profiling(e, keyed)
 	return e
 }
 
-// ownCall is a call to Mayfly's own API.
-type ownCall struct {
+// labCall is a call to Mayfly's own API.
+type labCall struct {
 	*call
 	err error // the handler's error
 }
 
-// ownKey is the context key of an ownCall.
-type ownKey struct{}
+// labKey is the context key of an labCall.
+type labKey struct{}
 
-func ownOf(ec echo.Context) *ownCall { return ec.Request().Context().Value(ownKey{}).(*ownCall) }
+func labCallOf(ec echo.Context) *labCall { return ec.Request().Context().Value(labKey{}).(*labCall) }
 
-func callOf(ec echo.Context) *call { return ownOf(ec).call }
+func callOf(ec echo.Context) *call { return labCallOf(ec).call }
 
-// serveOwn passes a request to the router of Mayfly's own API, with the path normalized to the form of its
+// serveLab passes a request to the router of Mayfly's own API, with the path normalized to the form of its
 // routes.
-func (s *Server) serveOwn(c *call) error {
-	if read := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead; read && s.pages.Has(c.target.own) {
-		return s.pages.Serve(c.w, c.r, c.target.own)
+func (s *Server) serveLab(c *call) error {
+	if read := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead; read &&
+		s.pages.Has(c.target.labRoute) {
+		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
-	own := ownCall{call: c}
-	r := c.r.WithContext(context.WithValue(c.ctx(), ownKey{}, &own))
+	own := labCall{call: c}
+	r := c.r.WithContext(context.WithValue(c.ctx(), labKey{}, &own))
 	address := *r.URL
-	address.RawPath = c.target.ownPath()
+	address.RawPath = c.target.labPath()
 	r.URL = &address
-	s.own.ServeHTTP(c.w, r)
+	s.labHandler.ServeHTTP(c.w, r)
 	switch err := own.err; {
 	case errors.Is(err, echo.ErrNotFound):
-		return cosmos.NotFound("There is nothing at /" + c.target.own + ".")
+		return cosmos.NotFound("There is nothing at /" + c.target.labRoute + ".")
 	case errors.Is(err, echo.ErrMethodNotAllowed):
 		delete(c.w.Header(), echo.HeaderAllow) // no other path of this server sends it
 		return c.methodNotAllowed()
@@ -110,7 +111,7 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		var late error // error after the answer's head was sent
-		err := s.ops.Steady(c.ctx(), func() error {
+		err := s.ops.RetryAfterRestore(c.ctx(), func() error {
 			err := next(ec)
 			if c.w.Committed {
 				late, err = err, nil
@@ -121,8 +122,8 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// ownFailure returns an error in the form in which the laboratory puts it into an answer.
-func ownFailure(err error) laboratory.Failure {
+// labFailure returns an error in the form in which the laboratory puts it into an answer.
+func labFailure(err error) laboratory.Failure {
 	f, _ := cosmos.Classify(ofLaboratory(err))
 	if f.Detail != "" {
 		f.Message += " " + f.Detail
@@ -130,35 +131,35 @@ func ownFailure(err error) laboratory.Failure {
 	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// ownWire implements laboratory.Wire on top of the server.
-type ownWire struct{}
+// labWire implements laboratory.Wire on top of the server.
+type labWire struct{}
 
 // Body implements route.Wire.
-func (ownWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
+func (labWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
 // Enter implements laboratory.Wire. The container is the one named in the path.
-func (ownWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
+func (labWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
 }
 
 // Reserve implements laboratory.Wire.
-func (ownWire) Reserve(ec echo.Context) error {
+func (labWire) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
 // Charge implements route.Wire.
-func (ownWire) Charge(ec echo.Context, r store.Receipt) {
+func (labWire) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
 // Answer implements route.Wire.
-func (ownWire) Answer(ec echo.Context, status int, body []byte) error {
+func (labWire) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
 // Stream implements laboratory.Wire.
-func (ownWire) Stream(ec echo.Context) { callOf(ec).setHead() }
+func (labWire) Stream(ec echo.Context) { callOf(ec).setHead() }

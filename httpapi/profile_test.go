@@ -58,7 +58,7 @@ func TestOneProfileAtATime(t *testing.T) {
 	close(read)
 	go func() {
 		defer close(ended)
-		w.h.ServeHTTP(&silent{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, r)
+		w.h.ServeHTTP(&silentWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, r)
 	}()
 	<-begun
 	w.do("GET", "/debug/pprof/trace?seconds=1", "", "Authorization", key).

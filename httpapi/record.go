@@ -43,7 +43,7 @@ func (s *Server) record(c *call) {
 	}
 	if own {
 		e.Kind = requests.Own
-		if strings.HasPrefix(c.target.own, "_mayfly/dbs/") {
+		if strings.HasPrefix(c.target.labRoute, "_mayfly/dbs/") {
 			e.Database, e.Container = c.req.Address.Database(), c.req.Address.Container()
 		}
 	} else {
@@ -71,7 +71,7 @@ func (s *Server) recordData(c *call, e *requests.Entry) {
 // isRecorded reports whether a request belongs into the request log. Excluded are health checks, the
 // explorer's files, CORS preflights and requests for the log itself.
 func (s *Server) isRecorded(c *call) bool {
-	switch own := c.target.own; {
+	switch own := c.target.labRoute; {
 	case own == "":
 		return c.r.Method != http.MethodOptions
 	case strings.HasPrefix(own, "_mayfly/requests"), unrecorded[own]:

@@ -44,10 +44,10 @@ type target struct {
 	// resourceType is the second field of the signed text: the keyword in lower case; empty for the account
 	// and for cosmos.KindNone.
 	resourceType string
-	// own is the path of cosmos.KindNone without slashes at either end: "_mayfly/clock". The ids of a
+	// labRoute is the path of cosmos.KindNone without slashes at either end: "_mayfly/clock". The ids of a
 	// database and a container in the path, or the name of a snapshot, are stored in IDs and replaced by
 	// placeholders in own: "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
-	own string
+	labRoute string
 
 	rangeIDs []string // ranges whose addresses are requested
 
@@ -77,7 +77,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 		case k == cosmos.KindAddresses:
 			return t, nil
 		case k == cosmos.KindNone:
-			return t, t.parseOwn(rawPath[start:])
+			return t, t.parseLabRoute(rawPath[start:])
 		case idAt == len(rawPath):
 			pos = idAt
 			continue
@@ -126,14 +126,14 @@ func (t *target) finish(rawLink string) error {
 	return nil
 }
 
-// parseOwn parses a path of Mayfly's own API.
-func (t *target) parseOwn(rawPath string) error {
+// parseLabRoute parses a path of Mayfly's own API.
+func (t *target) parseLabRoute(rawPath string) error {
 	rawPath = strings.TrimRight(rawPath, "/")
 	plain, err := url.PathUnescape(rawPath)
 	if err != nil {
 		return cosmos.BadRequest("The path holds a malformed escape.")
 	}
-	t.own, t.path = plain, plain
+	t.labRoute, t.path = plain, plain
 	t.resourceType, t.feed = "", false
 	parts := strings.Split(rawPath, "/")
 	id := func(at int, keyword, name string) bool { // _mayfly/keyword/id
@@ -147,19 +147,20 @@ func (t *target) parseOwn(rawPath string) error {
 	}
 	if id(1, "dbs", "{db}") && id(3, "colls", "{coll}") || id(1, "snapshots", "{name}") ||
 		id(1, "entities", "{entity}") || t.N > 0 {
-		t.own = strings.Join(parts, "/")
+		t.labRoute = strings.Join(parts, "/")
 	}
 	return nil
 }
 
-// ownPath returns the path of Mayfly's own API in the one form that its router matches: with escaped ids and
+// labPath returns the path of Mayfly's own API in the one form that its router matches: with escaped ids and
 // without optional escapes.
-func (t *target) ownPath() string {
-	if t.N == 0 && (strings.HasPrefix(t.own, "_mayfly/dbs/") ||
-		strings.HasPrefix(t.own, "_mayfly/snapshots/") || strings.HasPrefix(t.own, "_mayfly/entities/")) {
+func (t *target) labPath() string {
+	if t.N == 0 && (strings.HasPrefix(t.labRoute, "_mayfly/dbs/") ||
+		strings.HasPrefix(t.labRoute, "_mayfly/snapshots/") || strings.HasPrefix(t.labRoute,
+		"_mayfly/entities/")) {
 		return "/" // an escape hid a keyword or slash: no such path
 	}
-	parts := strings.Split("/"+t.own, "/")
+	parts := strings.Split("/"+t.labRoute, "/")
 	for level := range t.N {
 		parts[2*level+3] = url.PathEscape(t.IDs[level]) // /_mayfly/keyword/id
 	}

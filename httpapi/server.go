@@ -28,10 +28,10 @@ type Server struct {
 	db          *store.DB
 	log         *slog.Logger
 	auth        *authority
-	near        neighbours
+	origins     originPolicy
 	consistency cosmos.Consistency
 	ops         *cosmos.Service
-	own         http.Handler // Mayfly's own API
+	labHandler  http.Handler // Mayfly's own API
 	pages       *explorer.Site
 	since       []string // time of New, for x-ms-last-state-change-utc
 
@@ -73,7 +73,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	near, err := newNeighbours(&o)
+	near, err := newOriginPolicy(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func New(o Options) (*Server, error) {
 	}
 	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel,
+	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, origins: near, consistency: level, cancel: cancel,
 		pages: pages, conns: newConns(o.MaxConnections)}
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
@@ -93,7 +93,7 @@ func New(o Options) (*Server, error) {
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.base = base
 	s.draining, s.drain = context.WithCancel(base)
-	s.own = s.newOwn()
+	s.labHandler = s.newLabHandler()
 	s.handler = s.routes()
 	s.http = &http.Server{
 		Handler:           s.handler,
@@ -191,7 +191,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, s.http.Close())
 	}
 	if !s.shut() {
-		err = errors.Join(err, &StuckError{s.conns.underWay()})
+		err = errors.Join(err, &StuckError{s.conns.activeRequests()})
 	}
 	return err
 }
@@ -249,7 +249,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 			c.in.fields = &c.sent
 		}
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
-		if conn != nil && conn.handed.Load() {
+		if conn != nil && conn.handedOver.Load() {
 			c.in.CachedRID, c.in.Within = rntbd.CachedContainer(c.ctx()), directPage
 			c.req.Replica = true
 		}
@@ -257,7 +257,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 			c.req.Activity = uuid.NewString()
 		}
 		c.req.URI, c.req.BareText = c.r.RequestURI, c.in.contentType == bareQuery
-		c.aim(target{})
+		c.setTarget(target{})
 		c.setValues("cache-control", noStore)
 		c.setValues("pragma", noCache)
 		c.setValues("x-ms-gatewayversion", gatewayVersion)
@@ -326,11 +326,11 @@ func (s *Server) serve(c *call) error {
 	if t.kind == cosmos.KindAddresses && s.opt.Direct {
 		err = t.parseAddresses()
 	}
-	if c.aim(t); err != nil {
+	if c.setTarget(t); err != nil {
 		return err
 	}
 	if t.kind == cosmos.KindNone {
-		return s.serveOwn(c)
+		return s.serveLab(c)
 	}
 	run, open := c.route()
 	if !open {

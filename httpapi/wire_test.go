@@ -91,7 +91,7 @@ func TestHeaderNamesOnTheWire(t *testing.T) {
 		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
 			w := newWorld(t, ranges(2), func(s *setup) { s.server.CertPEM = []byte("certificate") })
-			w.mortals()
+			w.expiringContainer()
 			etag := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).at("_etag").Str
 			base, _ := w.listen()
 			addr := strings.TrimPrefix(base, "http://")

@@ -51,7 +51,7 @@ type Evaluate func(body []byte) jsondoc.Value
 //
 // Two questions are separate. What the definition indexes decides which queries the service accepts
 // (Included). What the index certainly contains decides how they are executed (RangeIndexed and similar
-// methods). The answers differ only while documents are being indexed anew: see Beside.
+// methods). The answers differ only while documents are being indexed anew: see WithOlder.
 type Indexer struct {
 	def        Definition
 	none       bool
@@ -130,9 +130,9 @@ func (x *Indexer) evaluates(name string) bool {
 	return !jsondoc.IsSystem(name) || name == "_ts"
 }
 
-// Beside returns an Indexer that makes the same entries as x, but whose lookups rely only on what each of
+// WithOlder returns an Indexer that makes the same entries as x, but whose lookups rely only on what each of
 // the older indexers indexes too: documents may still be indexed by any of them.
-func (x *Indexer) Beside(older ...*Indexer) *Indexer {
+func (x *Indexer) WithOlder(older ...*Indexer) *Indexer {
 	if len(older) == 0 {
 		return x
 	}
@@ -179,24 +179,24 @@ func (x *Indexer) Included(p Path) bool {
 // RangeIndexed reports whether every document with a value at path has an entry for it: a Term for each
 // scalar, and an entry of the kind for each array and object.
 func (x *Indexer) RangeIndexed(p Path) bool {
-	return x.everywhere(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
+	return x.inAllVersions(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
 }
 
-// everywhere reports whether x and all older indexers index path, according to indexed, with the same
+// inAllVersions reports whether x and all older indexers index path, according to indexed, with the same
 // meaning.
-func (x *Indexer) everywhere(p Path, indexed func(*Indexer) bool) bool {
+func (x *Indexer) inAllVersions(p Path, indexed func(*Indexer) bool) bool {
 	if x == nil || !p.sound() || !indexed(x) {
 		return false
 	}
 	return !slices.ContainsFunc(x.older, func(old *Indexer) bool {
 		return !indexed(old) ||
-			!x.agrees(old, p)
+			!x.sameValue(old, p)
 	})
 }
 
-// agrees reports whether a path has the same value for both indexers. It has not if the path begins with
+// sameValue reports whether a path has the same value for both indexers. It has not if the path begins with
 // a computed property that only one of them has, or that they compute differently.
-func (x *Indexer) agrees(old *Indexer, p Path) bool {
+func (x *Indexer) sameValue(old *Indexer, p Path) bool {
 	name := func(c Computed) bool { return c.Name == p[0].Name }
 	i, j := slices.IndexFunc(x.def.Computed, name), slices.IndexFunc(old.def.Computed, name)
 	if i < 0 || j < 0 {
@@ -211,7 +211,7 @@ func (x *Indexer) Composites() []*Composite {
 	if x == nil {
 		return nil
 	}
-	return x.settled(x.composites[:x.named])
+	return x.markReady(x.composites[:x.named])
 }
 
 // Own returns all composite indexes: those of the policy, followed by the additional ones. A query that
@@ -220,7 +220,7 @@ func (x *Indexer) Own() []*Composite {
 	if x == nil {
 		return nil
 	}
-	return x.settled(x.composites)
+	return x.markReady(x.composites)
 }
 
 // Unnamed returns the number of entries per document that are not part of the policy.
@@ -231,8 +231,8 @@ func (x *Indexer) Unnamed() int {
 	return len(x.composites) - x.named
 }
 
-// settled returns composite indexes with Ready set according to the older indexers.
-func (x *Indexer) settled(all []*Composite) []*Composite {
+// markReady returns composite indexes with Ready set according to the older indexers.
+func (x *Indexer) markReady(all []*Composite) []*Composite {
 	if len(x.older) == 0 {
 		return all
 	}
@@ -240,16 +240,16 @@ func (x *Indexer) settled(all []*Composite) []*Composite {
 	for i, c := range all {
 		copied := *c
 		copied.Ready = c.Ready &&
-			!slices.ContainsFunc(x.older, func(old *Indexer) bool { return !x.shares(old, c) })
+			!slices.ContainsFunc(x.older, func(old *Indexer) bool { return !x.sameEntries(old, c) })
 		list[i] = &copied
 	}
 	return list
 }
 
-// shares reports whether an older indexer makes the same entries for a composite index.
-func (x *Indexer) shares(old *Indexer, c *Composite) bool {
+// sameEntries reports whether an older indexer makes the same entries for a composite index.
+func (x *Indexer) sameEntries(old *Indexer, c *Composite) bool {
 	return slices.ContainsFunc(old.composites, func(o *Composite) bool { return o.id == c.id && o.Ready }) &&
-		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.agrees(old, PathTo(k.Path)) })
+		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.sameValue(old, PathTo(k.Path)) })
 }
 
 // special is a node of the tree of paths that have an index other than the range index. The tree is
@@ -289,9 +289,9 @@ func (p *special) elements() *special {
 	return p.deep
 }
 
-// spread passes a spatial index for any depth on to all places below. A place below with an own spatial
+// inheritBelow passes a spatial index for any depth on to all places below. A place below with an own spatial
 // index keeps it.
-func (p *special) spread(below *space) {
+func (p *special) inheritBelow(below *space) {
 	if p.below != nil {
 		below = p.below
 	}
@@ -311,7 +311,7 @@ func (p *special) inherit(below *space) {
 	if p.spatial == nil {
 		p.spatial = below
 	}
-	p.spread(below)
+	p.inheritBelow(below)
 }
 
 // grow returns the node at a path and creates it if it is missing.
@@ -376,6 +376,6 @@ func (x *Indexer) addSpecial() error {
 	if err := x.addTexts(p.FullText); err != nil {
 		return err
 	}
-	x.special.spread(nil)
+	x.special.inheritBelow(nil)
 	return nil
 }

@@ -95,7 +95,7 @@ func (w *walk) vector(index vectorIndex, v jsondoc.Value) {
 // VectorPrefix returns the key prefix of the vectors at path, one entry per document; ok is false if they
 // are not indexed. A document without an entry has no vector of the right length at path.
 func (x *Indexer) VectorPrefix(p Path) (key []byte, ok bool) {
-	ok = x.everywhere(p, func(x *Indexer) bool {
+	ok = x.inAllVersions(p, func(x *Indexer) bool {
 		return x.vectorDimensions(p) > 0
 	})
 	return p.appendKey(nil, kindVector), ok
@@ -121,7 +121,7 @@ func (x *Indexer) VectorCodes(p Path) (key []byte, codes *Quantizer) {
 		v, _ := x.vectorAt(p)
 		codes = v.codes
 	}
-	if codes == nil || !x.everywhere(p, func(x *Indexer) bool {
+	if codes == nil || !x.inAllVersions(p, func(x *Indexer) bool {
 		v, _ := x.vectorAt(p)
 		return v.codes.Equal(codes)
 	}) {
@@ -169,7 +169,7 @@ func (w *walk) word(term string, count, total uint64) {
 
 // TextIndexed reports whether the words of the text at path are indexed.
 func (x *Indexer) TextIndexed(p Path) bool {
-	return x.everywhere(p, func(y *Indexer) bool {
+	return x.inAllVersions(p, func(y *Indexer) bool {
 		return !y.hidden[p[0].Name] && y.at(p) != nil && y.at(p).text && y.at(p).language == x.Language(p)
 	})
 }
@@ -245,7 +245,7 @@ func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 		own := x.at(p).spatial.box
 		return own == at.spatial.box || own != nil && at.spatial.box != nil && *own == *at.spatial.box
 	}
-	if x == nil || !x.everywhere(p, same) {
+	if x == nil || !x.inAllVersions(p, same) {
 		return nil, false
 	}
 	return x.at(p).spatial.box, true

@@ -89,7 +89,7 @@ func (w *walk) document(body []byte, ts int64) {
 	w.steps = append(w.steps[:0], "_ts"...)
 	seconds := jsondoc.NumberValue(float64(ts))
 	w.rangeTerm(seconds)
-	w.pick(x.special.property("_ts"), seconds)
+	w.collect(x.special.property("_ts"), seconds)
 	w.steps = w.steps[:0]
 }
 
@@ -109,7 +109,7 @@ func (w *walk) members(v jsondoc.Value, at Cursor, more *special) {
 func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) {
 	first := w.depth == 0
 	always := first && name == "id"
-	if v.Kind() == jsondoc.Undefined || at.Barren() && more == nil && !always {
+	if v.Kind() == jsondoc.Undefined || at.IsEmpty() && more == nil && !always {
 		return
 	}
 	n := len(w.steps)
@@ -125,13 +125,13 @@ func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)
 	}
-	w.pick(more, v)
+	w.collect(more, v)
 	switch v.Kind() {
 	case jsondoc.Object:
 		w.members(v, at, more)
 	case jsondoc.Array:
 		inner, below := at.Element(), more.elements()
-		if inner.Barren() && below == nil {
+		if inner.IsEmpty() && below == nil {
 			return
 		}
 		n := len(w.steps)
@@ -166,8 +166,8 @@ func (w *walk) rangeTerm(v jsondoc.Value) {
 	w.shut(s)
 }
 
-// pick collects a value for the indexes other than the range index.
-func (w *walk) pick(p *special, v jsondoc.Value) {
+// collect collects a value for the indexes other than the range index.
+func (w *walk) collect(p *special, v jsondoc.Value) {
 	if p == nil {
 		return
 	}

@@ -65,7 +65,7 @@ func TestLanguageOfDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := PathTo(jsondoc.PathOf("text"))
-	if !x.TextIndexed(path) || x.Beside(old).TextIndexed(path) || x.Language(path) != French ||
+	if !x.TextIndexed(path) || x.WithOlder(old).TextIndexed(path) || x.Language(path) != French ||
 		x.Language(PathTo(jsondoc.PathOf("a"))) != English {
 		t.Error("entries of another language are of no use")
 	}

@@ -26,7 +26,7 @@ func TestBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	both, three := now.Beside(old), now.Beside(old, other)
+	both, three := now.WithOlder(old), now.WithOlder(old, other)
 	for _, c := range []struct {
 		path                    Path
 		included, usable, three bool

@@ -11,17 +11,17 @@ type Matcher struct {
 	root *node
 }
 
-type verdict uint8
+type inclusion uint8
 
 const (
-	unsaid verdict = iota
+	unspecified inclusion = iota
 	included
 	excluded
 )
 
 type node struct {
-	exact, below verdict
-	fertile      bool // a pattern that ends here or below includes something
+	exact, below inclusion
+	hasIncluded  bool // a pattern that ends here or below includes something
 	names        map[string]*node
 	element      *node
 }
@@ -36,7 +36,7 @@ func Compile(p Policy) (*Matcher, error) {
 	for _, list := range []struct {
 		at    string
 		paths []PathSpec
-		says  verdict
+		says  inclusion
 	}{{"includedPaths", p.Included, included}, {"excludedPaths", p.Excluded, excluded}} {
 		for i, spec := range list.paths {
 			pattern, err := ParsePattern(spec.Path)
@@ -54,17 +54,17 @@ func Compile(p Policy) (*Matcher, error) {
 
 // add records the decision of a pattern. It returns false if the same pattern has already been given the
 // opposite decision.
-func (n *node) add(p Pattern, says verdict) bool {
+func (n *node) add(p Pattern, says inclusion) bool {
 	for _, s := range p.segments {
-		n.fertile = n.fertile || says == included
+		n.hasIncluded = n.hasIncluded || says == included
 		n = n.grow(s)
 	}
-	n.fertile = n.fertile || says == included
+	n.hasIncluded = n.hasIncluded || says == included
 	slot := &n.exact
 	if p.subtree {
 		slot = &n.below
 	}
-	if *slot != unsaid && *slot != says {
+	if *slot != unspecified && *slot != says {
 		return false
 	}
 	*slot = says
@@ -97,14 +97,14 @@ type Cursor struct {
 }
 
 // Root returns the place of the document itself.
-func (m *Matcher) Root() Cursor { return place(m.root, false) }
+func (m *Matcher) Root() Cursor { return cursorAt(m.root, false) }
 
 // Property returns the place of a property of the object at c.
 func (c Cursor) Property(name string) Cursor {
 	if c.node == nil {
 		return c
 	}
-	return place(c.node.names[name], c.inherited)
+	return cursorAt(c.node.names[name], c.inherited)
 }
 
 // Element returns the place of the elements of the array at c.
@@ -112,11 +112,11 @@ func (c Cursor) Element() Cursor {
 	if c.node == nil {
 		return c
 	}
-	return place(c.node.element, c.inherited)
+	return cursorAt(c.node.element, c.inherited)
 }
 
-func place(n *node, inherited bool) Cursor {
-	if n != nil && n.below != unsaid {
+func cursorAt(n *node, inherited bool) Cursor {
+	if n != nil && n.below != unspecified {
 		inherited = n.below == included
 	}
 	return Cursor{n, inherited}
@@ -124,11 +124,11 @@ func place(n *node, inherited bool) Cursor {
 
 // Indexed reports whether a scalar at c is indexed.
 func (c Cursor) Indexed() bool {
-	if c.node != nil && c.node.exact != unsaid {
+	if c.node != nil && c.node.exact != unspecified {
 		return c.node.exact == included
 	}
 	return c.inherited
 }
 
-// Barren reports whether nothing is indexed at c or anywhere below.
-func (c Cursor) Barren() bool { return !c.inherited && (c.node == nil || !c.node.fertile) }
+// IsEmpty reports whether nothing is indexed at c or anywhere below.
+func (c Cursor) IsEmpty() bool { return !c.inherited && (c.node == nil || !c.node.hasIncluded) }

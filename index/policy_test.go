@@ -120,7 +120,7 @@ func TestMatcherFollowsTheRule(t *testing.T) {
 		path := place.Draw(t, "path")
 		c, barren := m.Root(), false
 		for _, s := range path {
-			barren = barren || c.Barren()
+			barren = barren || c.IsEmpty()
 			if s.Element {
 				c = c.Element()
 			} else {
@@ -131,7 +131,7 @@ func TestMatcherFollowsTheRule(t *testing.T) {
 		if c.Indexed() != want || p.Indexed(path...) != want {
 			t.Fatalf("%v is indexed: %v, should be %v", path, c.Indexed(), want)
 		}
-		if (barren || c.Barren()) && want {
+		if (barren || c.IsEmpty()) && want {
 			t.Fatalf("%v is indexed behind a place that is said to be barren", path)
 		}
 	})

@@ -112,8 +112,8 @@ func TestVectorCodes(t *testing.T) {
 	for _, c := range []struct {
 		x    *Indexer
 		size int // 0: no codes
-	}{{flat, 0}, {quantized, 154}, {graph, 154}, {short, 106}, {graph.Beside(quantized), 154},
-		{graph.Beside(flat), 0}, {graph.Beside(quantized, short), 0}, {nil, 0}} {
+	}{{flat, 0}, {quantized, 154}, {graph, 154}, {short, 106}, {graph.WithOlder(quantized), 154},
+		{graph.WithOlder(flat), 0}, {graph.WithOlder(quantized, short), 0}, {nil, 0}} {
 		_, codes := c.x.VectorCodes(path)
 		if c.size == 0 && codes == nil {
 			continue

@@ -21,7 +21,7 @@ func onEdge(planar bool, p, a, b s2.Point) bool {
 	case p == a || p == b:
 		return true
 	case planar:
-		return p.Sub(planarFoot(p, a, b).Vector).Norm() <= touch*max(math.Abs(p.X), math.Abs(p.Y),
+		return p.Sub(planarNearestPoint(p, a, b).Vector).Norm() <= touch*max(math.Abs(p.X), math.Abs(p.Y),
 			math.Abs(a.X), math.Abs(a.Y))
 	case a == b:
 		return p.Sub(a.Vector).Norm() <= touch
@@ -62,18 +62,18 @@ func side(a, b, p s2.Point) int {
 	return 0
 }
 
-// foot returns the point of the edge from a to b nearest to p.
-func foot(planar bool, p, a, b s2.Point) s2.Point {
+// nearestPoint returns the point of the edge from a to b nearest to p.
+func nearestPoint(planar bool, p, a, b s2.Point) s2.Point {
 	switch {
 	case planar:
-		return planarFoot(p, a, b)
+		return planarNearestPoint(p, a, b)
 	case a == b:
 		return a
 	}
 	return s2.Project(p, a, b)
 }
 
-func planarFoot(p, a, b s2.Point) s2.Point {
+func planarNearestPoint(p, a, b s2.Point) s2.Point {
 	ab := b.Sub(a.Vector)
 	length := ab.Norm()
 	if length == 0 {

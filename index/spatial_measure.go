@@ -75,7 +75,7 @@ func (g *Geometry) eachFoot(o *Geometry, reach func() float64, fn func(p, a, b s
 // distanceToEdge returns the distance between the vector of p and the nearest vector of the edge.
 func distanceToEdge(planar bool, p, a, b s2.Point) float64 {
 	if planar || a == b {
-		return p.Sub(foot(planar, p, a, b).Vector).Norm()
+		return p.Sub(nearestPoint(planar, p, a, b).Vector).Norm()
 	}
 	d, _ := s2.UpdateMinDistance(p, a, b, s1.InfChordAngle())
 	return math.Sqrt(float64(d))
@@ -86,7 +86,7 @@ func distanceToEdge(planar bool, p, a, b s2.Point) float64 {
 // the ellipsoid. A golden-section search around it finds the latter, which changes the distance by far
 // less than 0.1 %.
 func geodesicToEdge(p, a, b s2.Point, enough float64) float64 {
-	near := foot(false, p, a, b)
+	near := nearestPoint(false, p, a, b)
 	first := geodesic(p, near)
 	if a == b || first > 1.001*enough {
 		return first

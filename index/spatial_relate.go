@@ -66,12 +66,12 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	}
 	// The path of part's outer ring lies in g. A region outside of g could still lie in the middle of
 	// part.
-	if middle, ok := part.outer.somewhere(planar); ok && part.inside(planar, middle) &&
+	if middle, ok := part.outer.interiorPoint(planar); ok && part.inside(planar, middle) &&
 		!g.covers(planar, middle) {
 		return false
 	}
 	for _, h := range append([]*ring{g.outer}, g.holes...) {
-		if middle, ok := h.somewhere(planar); h != g.outer && ok && part.inside(planar, middle) {
+		if middle, ok := h.interiorPoint(planar); h != g.outer && ok && part.inside(planar, middle) {
 			return false
 		}
 		for i := range h.edges() {
@@ -99,10 +99,10 @@ func (g *Geometry) isEndOf(o *Geometry) bool {
 		(p[0] == line[0] || p[0] == line[len(line)-1])
 }
 
-// somewhere returns a point inside the ring. It tries a point in the triangle of each corner with its two
+// interiorPoint returns a point inside the ring. It tries a point in the triangle of each corner with its two
 // neighbours: one of these triangles lies inside the ring. ok may be false if the ring crosses itself or
 // has no inside.
-func (r *ring) somewhere(planar bool) (p s2.Point, ok bool) {
+func (r *ring) interiorPoint(planar bool) (p s2.Point, ok bool) {
 	for i := range r.edges() {
 		u, v := r.edge(i)
 		_, w := r.edge((i + 1) % r.edges())

@@ -16,7 +16,7 @@ func (g *Geometry) checkRings() error {
 		}
 		for _, r := range g.polygons[i].rings() {
 			number++
-			if err := apart(r.path, number, before); err != nil {
+			if err := checkDisjoint(r.path, number, before); err != nil {
 				return err
 			}
 		}
@@ -46,7 +46,7 @@ func (g *polygon) check() error {
 		if err := simple(r.path, i+1); err != nil {
 			return err
 		}
-		if err := apart(r.path, i+1, before); err != nil {
+		if err := checkDisjoint(r.path, i+1, before); err != nil {
 			return err
 		}
 		before = append(before, r.path)
@@ -100,8 +100,8 @@ func simple(p *path, number int) (err error) {
 	return err
 }
 
-// apart returns an error if a ring meets one of the others in more than single positions.
-func apart(p *path, number int, others []*path) (err error) {
+// checkDisjoint returns an error if a ring meets one of the others in more than single positions.
+func checkDisjoint(p *path, number int, others []*path) (err error) {
 	for i, q := range others {
 		p.eachNear(q, p.touching(q), func(a0, a1, b0, b1 s2.Point) bool {
 			switch {

@@ -9,19 +9,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// alarm calls ring at moments of the dataset's clock. Each call of ring returns the millisecond of the next
+// alarm calls fire at moments of the dataset's clock. Each call of fire returns the millisecond of the next
 // call. One goroutine makes all calls, from start to stop.
 type alarm struct {
 	m    *dataset
-	ring func(ctx context.Context, now int64) (next int64)
+	fire func(ctx context.Context, now int64) (next int64)
 	wake chan struct{} // one slot: the next moment has changed, or the clock was moved
 
 	end  context.CancelFunc
 	done sync.WaitGroup
 }
 
-func newAlarm(m *dataset, ring func(context.Context, int64) int64) *alarm {
-	return &alarm{m: m, ring: ring, wake: make(chan struct{}, 1)}
+func newAlarm(m *dataset, fire func(context.Context, int64) int64) *alarm {
+	return &alarm{m: m, fire: fire, wake: make(chan struct{}, 1)}
 }
 
 // start starts the goroutine.
@@ -39,7 +39,7 @@ func (a *alarm) stop() {
 	}
 }
 
-// wakeUp makes the goroutine call ring now.
+// wakeUp makes the goroutine call fire now.
 func (a *alarm) wakeUp() {
 	select {
 	case a.wake <- struct{}{}:
@@ -50,7 +50,7 @@ func (a *alarm) wakeUp() {
 func (a *alarm) run(ctx context.Context) {
 	clock := a.m.in.Clock()
 	for ctx.Err() == nil {
-		next := a.ring(ctx, clock.Millis())
+		next := a.fire(ctx, clock.Millis())
 		var due <-chan time.Time
 		stop := func() {}
 		if next < host.Never {

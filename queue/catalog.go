@@ -88,7 +88,7 @@ func (m *dataset) loadEntity(r engine.Reader, st *storedEntity) (*entityState, e
 			return nil, err
 		}
 	}
-	m.note(max(st.rec.Created, st.rec.Updated))
+	m.recordTime(max(st.rec.Created, st.rec.Updated))
 	return e, nil
 }
 

@@ -65,7 +65,7 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 	rec.Updated = m.in.Clock().Millis()
 	rec.Properties = p
 	var version uint64
-	var unlocked *work
+	var unlocked *messageTx
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) (err error) {
 		version = m.changeVersion(t, e.scope)
 		if unlocked = nil; m.shared && !same {
@@ -86,7 +86,7 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 }
 
 // unlockEntity ends all stored locks of an entity's messages, in a transaction that changes the entity.
-func (m *dataset) unlockEntity(t engine.Txn, e *entityState) (*work, error) {
+func (m *dataset) unlockEntity(t engine.Txn, e *entityState) (*messageTx, error) {
 	w := m.begin(t)
 	for _, s := range e.stores {
 		if s != nil {

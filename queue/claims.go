@@ -48,11 +48,11 @@ func (s *messageStore) unclaim(c *claim) {
 		return
 	}
 	if p := s.cursorOf(c.group); p != nil && !s.e.m.shared { // a free session is read from its first message
-		p.free(c.seq)
+		p.release(c.seq)
 		p.waiters.wake(1)
 	}
 	if s.forwardsTo() != "" {
-		s.mustForward(s.now())
+		s.forwardAtLocked(s.now())
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *messageStore) dropSession(l *sessionLock) {
 	if s.sessions[l.id] == l {
 		delete(s.sessions, l.id)
 	}
-	l.cursor.waiters.all()
+	l.cursor.waiters.wakeAll()
 	s.free.wake(1)
 }
 

@@ -115,11 +115,11 @@ func TestFailure(t *testing.T) {
 	s := memoryLocks{of}
 	c, err := s.beginSettle(d[0].Token)
 	w.must(err)
-	s.endSettle(c, gone, wrap(engine.ErrDiskFull))
+	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))
 	w.settle("q", d[0], Settlement{Outcome: Complete})
 	c, err = s.beginSettle(d[1].Token)
 	w.must(err)
 	w.at(10 * time.Second) // the lock lapses while the settlement is under way
-	s.endSettle(c, gone, wrap(engine.ErrDiskFull))
+	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))
 	w.expect("q", "B+1")
 }

@@ -46,17 +46,17 @@ type entityState struct {
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
 
-	properties atomic.Pointer[entity.Properties]
-	rules      atomic.Pointer[ruleSet] // of a subscription
-	updated    atomic.Int64
-	accessed   atomic.Int64                   // the last activity
-	covered    atomic.Int64                   // uses until then need not be stored; see storeUses
-	elsewhere  atomic.Int64                   // another server may use it until then
-	version    atomic.Uint64                  // of a queue or topic: the mark of its scope; see version.go
-	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
-	changes    host.Notifier                  // of changes of its messages
-	awaiting   atomic.Int32                   // calls of Await
-	fan        atomic.Pointer[fanOut]         // of a topic: its subscriptions' rules; nil: not built yet
+	properties        atomic.Pointer[entity.Properties]
+	rules             atomic.Pointer[ruleSet] // of a subscription
+	updated           atomic.Int64
+	accessed          atomic.Int64                   // the last activity
+	covered           atomic.Int64                   // uses until then need not be stored; see storeUses
+	elsewhere         atomic.Int64                   // another server may use it until then
+	version           atomic.Uint64                  // of a queue or topic: the mark of its scope; see version.go
+	children          atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
+	changes           host.Notifier                  // of changes of its messages
+	awaiting          atomic.Int32                   // calls of Await
+	subscriptionRules atomic.Pointer[fanOut]         // of a topic: its subscriptions' rules; nil: not built yet
 }
 
 // Open implements host.Tenant.
@@ -77,9 +77,9 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 	}
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
-	return host.OpenTenant{Life: m, Reread: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
-		Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
-		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
+	return host.OpenTenant{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
+		Sweep: sweeper{m}, ClockObserver: clockObserver{m}, SnapshotNote: m.summary,
+		Sinks: map[string]host.FindSink{sinkKind: m.expirySink}}, err
 }
 
 func (m *dataset) summary() (member string, value any) {
@@ -144,8 +144,8 @@ func (m *dataset) logger() *slog.Logger {
 	return m.opts.Logger
 }
 
-// note records that the catalog contains a time, so that the clock does not go behind it.
-func (m *dataset) note(ms int64) {
+// recordTime records that the catalog contains a time, so that the clock does not go behind it.
+func (m *dataset) recordTime(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)

@@ -27,7 +27,7 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers 
 	defer s.e.m.in.Leave()
 	now := s.now()
 	s.lastReceived.Store(now)
-	s.e.touch(now)
+	s.e.recordUse(now)
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	defer s.e.m.in.Leave()
 	now := s.now()
 	s.lastReceived.Store(now)
-	s.e.touch(now)
+	s.e.recordUse(now)
 	if err := s.catchUp(ctx); err != nil {
 		return Delivery{}, err
 	}

@@ -31,7 +31,7 @@ func TestAcknowledgedSurvives(t *testing.T) {
 	for _, q := range []string{locked, deleted} {
 		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
 	}
-	l := &observed{world: w, facts: make(map[string]observation)}
+	l := &observations{world: w, facts: make(map[string]observation)}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	seed := metatest.FirstSeed()
@@ -87,22 +87,22 @@ const (
 	missing
 )
 
-// observed is what clients know. The mutex is held while an operation begins or ends, and while the disk is
-// copied.
-type observed struct {
+// observations is what clients know. The mutex is held while an operation begins or ends, and while the disk
+// is copied.
+type observations struct {
 	*world
 	mu    sync.Mutex
 	facts map[string]observation
 }
 
-func (l *observed) note(text string, f observation) {
+func (l *observations) note(text string, f observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.facts[text] = f
 }
 
 // isThere notes that a message was there, unless more is known by now.
-func (l *observed) isThere(text string) {
+func (l *observations) isThere(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.facts[text]; !known {
@@ -118,7 +118,7 @@ const (
 )
 
 // sendAll sends to both queues, and knows afterwards that the messages are there.
-func (l *observed) sendAll(ctx context.Context, i int) {
+func (l *observations) sendAll(ctx context.Context, i int) {
 	for n := 0; n < 150 && ctx.Err() == nil; n++ {
 		for _, q := range []string{locked, deleted} {
 			text := fmt.Sprint(q, " ", i, ".", n)
@@ -136,7 +136,7 @@ func (l *observed) sendAll(ctx context.Context, i int) {
 }
 
 // lockAll receives, and completes some.
-func (l *observed) lockAll(ctx context.Context, r *rand.Rand) {
+func (l *observations) lockAll(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: locked}
 	rec := l.receiver(a, ReceiverOptions{})
 	for ctx.Err() == nil {
@@ -160,7 +160,7 @@ func (l *observed) lockAll(ctx context.Context, r *rand.Rand) {
 }
 
 // deleteAll receives what is gone then.
-func (l *observed) deleteAll(ctx context.Context) {
+func (l *observations) deleteAll(ctx context.Context) {
 	rec := l.receiver(entity.Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
 	for ctx.Err() == nil {
 		list, err := rec.Receive(ctx, atOnce)
@@ -175,7 +175,7 @@ func (l *observed) deleteAll(ctx context.Context) {
 }
 
 // verify opens what a crash has left, and compares it with what was known.
-func (l *observed) verify(disk *crashdisk.Disk, facts map[string]observation) {
+func (l *observations) verify(disk *crashdisk.Disk, facts map[string]observation) {
 	c := &world{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
 	defer func() { c.must(c.h.Close()) }()

@@ -223,7 +223,7 @@ func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err err
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {
 		upto := done
-		err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+		err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
 			for upto = done; upto < len(list) && w.moved < maxMoved; upto++ {
 				if ended[upto], err = w.purge(s, list[upto].seq); err != nil {
 					return err
@@ -251,8 +251,8 @@ func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err err
 
 // purge ends one message if it has expired. ended reports that the message is no longer active after the
 // call.
-func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
-	p, err := w.in(s)
+func (w *messageTx) purge(s *messageStore, seq int64) (ended bool, err error) {
+	p, err := w.partOf(s)
 	if err != nil {
 		return false, err
 	}

@@ -20,19 +20,19 @@ type fanOut struct {
 
 // recipient is a subscription that gets copies of a message.
 type recipient struct {
-	to     *entityState
-	plain  bool           // a rule without an action matches
-	acting []*entity.Rule // matching rules with an action, by name
+	to      *entityState
+	plain   bool           // a rule without an action matches
+	actions []*entity.Rule // matching rules with an action, by name
 }
 
 // fanOut returns the topic's current fanOut. Within a transaction of the topic's scope no rule can change.
 func (e *entityState) fanOut() *fanOut {
 	children := e.children.Load()
-	if f := e.fan.Load(); f != nil && f.children == children && f.fresh() {
+	if f := e.subscriptionRules.Load(); f != nil && f.children == children && f.fresh() {
 		return f
 	}
 	f := newFanOut(children)
-	e.fan.Store(f)
+	e.subscriptionRules.Store(f)
 	return f
 }
 
@@ -75,7 +75,7 @@ func (f *fanOut) match(m *message.Message, h *layout.Header) (list []*recipient)
 			last.plain = true
 			continue
 		}
-		last.acting = append(last.acting, r)
+		last.actions = append(last.actions, r)
 	}
 	slices.SortFunc(list, func(a, b *recipient) int { return cmp.Compare(a.to.number, b.to.number) })
 	return list

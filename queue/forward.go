@@ -41,7 +41,7 @@ func (s *messageStore) forwardsTo() string {
 }
 
 // sources returns the forwarding stores in which messages have arrived in this transaction.
-func (w *work) sources() (list []*messageStore) {
+func (w *messageTx) sources() (list []*messageStore) {
 	isArrival := func(e event) bool { return e.kind == arrived }
 	for _, p := range w.parts {
 		if p.forwardsTo() != "" && slices.ContainsFunc(p.events, isArrival) {
@@ -82,11 +82,11 @@ func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 func (s *messageStore) forwardAt(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mustForward(at)
+	s.forwardAtLocked(at)
 }
 
-// mustForward is forwardAt for a caller that holds the mutex.
-func (s *messageStore) mustForward(at int64) {
+// forwardAtLocked is forwardAt for a caller that holds the mutex.
+func (s *messageStore) forwardAtLocked(at int64) {
 	s.forwards = min(s.forwards, at)
 	s.e.m.timers.arm(s, at)
 }
@@ -123,7 +123,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 		scopes = append(scopes, to.scope)
 	}
 	done := 0
-	w, err := s.e.m.transact(ctx, scopes, func(w *work) error {
+	w, err := s.e.m.transact(ctx, scopes, func(w *messageTx) error {
 		for done = 0; done < len(claims) && w.moved < maxMoved; done++ {
 			if err := w.forward(s, claims[done].seq, to); err != nil {
 				return err
@@ -134,7 +134,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	if err != nil {
 		done = 0
 	} else if to != nil {
-		to.touch(s.now())
+		to.recordUse(s.now())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +197,8 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err err
 
 // forward forwards one message to an entity; to is nil if the entity does not exist. If the target does not
 // accept the message, it becomes a dead letter of its source.
-func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
-	p, err := w.in(s)
+func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
+	p, err := w.partOf(s)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 
 // refusal returns why an entity does not accept a message forwarded to it, or nil if it does. to is nil if
 // the entity does not exist.
-func (w *work) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
+func (w *messageTx) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
 	if h.Hops >= maxHops {
 		why := newReason("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")
@@ -259,22 +259,22 @@ func (w *work) refusal(to *entityState, h *layout.Header, size int64) (*reason, 
 	return nil, err
 }
 
-func (w *work) takesForwarded(to *entityState, size int64) error {
+func (w *messageTx) takesForwarded(to *entityState, size int64) error {
 	if to == nil {
 		return &entity.Error{Code: entity.CodeEntityNotFound,
 			Message: "The entity that messages are forwarded to could not be found."}
 	}
-	if _, err := w.in(to.stores[entity.Main]); err != nil {
+	if _, err := w.partOf(to.stores[entity.Main]); err != nil {
 		return err
 	}
 	s := to.stores[entity.Main]
-	if no := s.refusesSenders(); no != nil {
+	if no := s.sendError(); no != nil {
 		return no
 	}
 	if size > int64(to.properties.Load().MaxMessageKB)<<10 {
 		return s.tooLarge()
 	}
-	return w.room(to, size)
+	return w.checkQuota(to, size)
 }
 
 // exceptionOf returns the service's exception name for an error, as it appears in dead-letter reasons.
@@ -291,8 +291,8 @@ func exceptionOf(c entity.Code) string {
 }
 
 // deliver stores a message that was forwarded in an entity. A duplicate is dropped.
-func (w *work) deliver(e *entityState, h *layout.Header, body []byte) error {
-	p, err := w.in(e.stores[entity.Main])
+func (w *messageTx) deliver(e *entityState, h *layout.Header, body []byte) error {
+	p, err := w.partOf(e.stores[entity.Main])
 	if err != nil {
 		return err
 	}

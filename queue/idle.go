@@ -16,8 +16,8 @@ import (
 // The second one ends when the last scheduled message becomes active. A start of the server counts as use
 // of all entities, because nobody could use them while the server was down.
 
-// touch records a use of the entity at a millisecond. A use of a subscription is a use of its topic.
-func (e *entityState) touch(ms int64) {
+// recordUse records a use of the entity at a millisecond. A use of a subscription is a use of its topic.
+func (e *entityState) recordUse(ms int64) {
 	for ; e != nil; e = e.topic {
 		raiseTo(&e.accessed, ms)
 		if e.m.shared && ms > e.covered.Load() && !e.neverIdle() {
@@ -55,8 +55,8 @@ func (e *entityState) neverIdle() bool {
 // busy reports whether the entity, or a subscription of it, is in use now.
 func (e *entityState) busy(now int64) bool {
 	for _, s := range e.stores {
-		if s != nil && (s.awaited() || s.hasScheduled()) {
-			e.touchAwaited(s, now)
+		if s != nil && (s.hasWaiters() || s.hasScheduled()) {
+			e.recordAwaitedUse(s, now)
 			return true
 		}
 	}
@@ -87,10 +87,11 @@ func (m *dataset) bringDue(ctx context.Context) error {
 	return nil
 }
 
-// touchAwaited records a use if a receiver is waiting, so that the idle time begins when it stops waiting.
-func (e *entityState) touchAwaited(s *messageStore, now int64) {
-	if s.awaited() {
-		e.touch(now)
+// recordAwaitedUse records a use if a receiver is waiting, so that the idle time begins when it stops
+// waiting.
+func (e *entityState) recordAwaitedUse(s *messageStore, now int64) {
+	if s.hasWaiters() {
+		e.recordUse(now)
 	}
 }
 

@@ -107,7 +107,7 @@ func TestReceiveHasRoom(t *testing.T) {
 		)
 	}
 	room := &scarce{free: 35_000}
-	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{Room: room})
+	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{Memory: room})
 	w.must(err)
 	defer r.Close()
 	receive := func(want int) []Delivery {

@@ -96,15 +96,15 @@ const maxReturned = 1024
 // handed out. Each message below next is claimed, has expired, or is in returned. A receive therefore does
 // not scan locked messages again.
 type receiveCursor struct {
-	next     int64
-	returned numbers
-	moves    uint64 // counts free and restart; a receive that read an older count must not advance
-	waiters  waiters
+	next       int64
+	returned   numbers
+	generation uint64 // counts free and restart; a receive that read an older count must not advance
+	waiters    waiters
 }
 
-// free records that a message has become available to receivers.
-func (p *receiveCursor) free(seq int64) {
-	p.moves++
+// release records that a message has become available to receivers.
+func (p *receiveCursor) release(seq int64) {
+	p.generation++
 	if seq >= p.next {
 		return
 	}
@@ -116,13 +116,13 @@ func (p *receiveCursor) free(seq int64) {
 
 // restart makes receivers begin at the first message again.
 func (p *receiveCursor) restart() {
-	p.moves++
+	p.generation++
 	p.next, p.returned = 0, nil
 }
 
 // advance moves the cursor behind a message, unless moves has changed since the caller read it.
 func (p *receiveCursor) advance(behind int64, moves uint64) {
-	if p.moves == moves {
+	if p.generation == moves {
 		p.next = max(p.next, behind+1)
 	}
 }
@@ -175,11 +175,11 @@ func (w *waiters) wake(n int) {
 	}
 }
 
-// all wakes all waiters.
-func (w *waiters) all() { w.wake(w.idle.Len()) }
+// wakeAll wakes all waiters.
+func (w *waiters) wakeAll() { w.wake(w.idle.Len()) }
 
-// again puts a woken waiter back, as the first.
-func (w *waiters) again(one *waiter) {
+// putBack puts a woken waiter back, as the first.
+func (w *waiters) putBack(one *waiter) {
 	if one.place == nil {
 		one.place = w.idle.PushFront(one)
 	}

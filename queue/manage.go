@@ -290,7 +290,7 @@ func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.Cha
 			if err != nil {
 				return err
 			}
-			t.NoteHighest(at[0].LSN)
+			t.RecordHighest(at[0].LSN)
 			if m.shared {
 				t.SetMark(e.scope, 0)
 			}

@@ -31,7 +31,7 @@ func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 	if err != nil {
 		return nil, err
 	}
-	return s.handOut(ctx, list, how.mode)
+	return s.deliver(ctx, list, how.mode)
 }
 
 // claimAll claims messages, all or none. The claims belong to how.holder, if it is a receiver of this store.
@@ -77,14 +77,14 @@ func (s memoryLocks) settle(ctx context.Context, token message.UUID, st *Settlem
 		return err
 	}
 	if tx != nil {
-		if err := tx.add(1, 0, &settleStep{s: s, claim: c, how: *st}); err != nil {
-			s.endSettle(c, back, err)
+		if err := tx.add(1, 0, &settleStep{s: s, claim: c, settlement: *st}); err != nil {
+			s.endSettle(c, messageReady, err)
 			return err
 		}
 		return nil
 	}
-	var what after
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+	var what lockOutcome
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
 		what, err = w.settle(s.messageStore, c.seq, st)
 		return err
 	})
@@ -106,13 +106,13 @@ func (s memoryLocks) beginSettle(token message.UUID) (*claim, error) {
 }
 
 // endSettle ends the lock. If the settlement has failed, the holder keeps the lock.
-func (s memoryLocks) endSettle(c *claim, what after, err error) {
+func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
-	case err == nil && what == back:
+	case err == nil && what == messageReady:
 		s.unclaim(c)
 	case err == nil:
 		s.forget(c)
@@ -125,24 +125,24 @@ func (s memoryLocks) endSettle(c *claim, what after, err error) {
 
 // settleStep settles a message. The transaction keeps its lock busy until the end.
 type settleStep struct {
-	s     memoryLocks
-	claim *claim
-	how   Settlement
-	what  after
+	s          memoryLocks
+	claim      *claim
+	settlement Settlement
+	outcome    lockOutcome
 }
 
 func (s *settleStep) entities() []*entityState { return []*entityState{s.s.e} }
 
-func (s *settleStep) apply(w *work) (err error) {
-	s.what, err = w.settle(s.s.messageStore, s.claim.seq, &s.how)
+func (s *settleStep) apply(w *messageTx) (err error) {
+	s.outcome, err = w.settle(s.s.messageStore, s.claim.seq, &s.settlement)
 	return err
 }
 
 func (s *settleStep) end(err error) {
 	if err != nil {
-		s.what = back
+		s.outcome = messageReady
 	}
-	s.s.endSettle(s.claim, s.what, err)
+	s.s.endSettle(s.claim, s.outcome, err)
 }
 
 func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {

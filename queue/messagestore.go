@@ -76,7 +76,7 @@ func (s *messageStore) load(r engine.Reader) error {
 	if err != nil {
 		return err
 	}
-	s.date(c.Latest)
+	s.recordTime(c.Latest)
 	s.size.Store(c.Bytes)
 	s.scheduled.Store(c.Scheduled)
 	if s.forwardsTo() != "" && c.Active > 0 {
@@ -101,7 +101,7 @@ func (s *messageStore) end(why *entity.Error) {
 	for r := range s.receivers {
 		r.end(why)
 	}
-	s.free.all()
+	s.free.wakeAll()
 }
 
 // changed applies new properties of the entity. All locks are lost without counting a delivery. Receivers
@@ -109,11 +109,11 @@ func (s *messageStore) end(why *entity.Error) {
 func (s *messageStore) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	refused := s.refuses()
+	refused := s.receiveError()
 	if s.forwardsTo() != "" {
-		s.mustForward(s.now())
+		s.forwardAtLocked(s.now())
 		if s.sub == entity.Main && refused == nil {
-			refused = s.goesOn()
+			refused = s.forwardingError()
 		}
 	}
 	for _, l := range s.sessions {
@@ -133,8 +133,8 @@ func (s *messageStore) changed() {
 		}
 	}
 	s.cursor.restart()
-	s.cursor.waiters.all()
-	s.free.all()
+	s.cursor.waiters.wakeAll()
+	s.free.wakeAll()
 	s.expiry.restart()
 }
 
@@ -142,14 +142,14 @@ func (s *messageStore) changed() {
 // caller holds the mutex.
 func (s *messageStore) endWait() {
 	s.waiting--
-	s.e.touch(s.now())
+	s.e.recordUse(s.now())
 }
 
 // hasScheduled reports whether a message is scheduled.
 func (s *messageStore) hasScheduled() bool { return s.scheduled.Load() > 0 }
 
-// awaited reports whether a receiver waits for messages or for a session.
-func (s *messageStore) awaited() bool {
+// hasWaiters reports whether a receiver waits for messages or for a session.
+func (s *messageStore) hasWaiters() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting > 0
@@ -169,8 +169,9 @@ func (s *messageStore) notFound() *entity.Error {
 		Message: "The messaging entity '" + s.name() + "' could not be found."}
 }
 
-// refuses returns the error for receiving from an entity whose status does not allow it, or nil if it does.
-func (s *messageStore) refuses() *entity.Error {
+// receiveError returns the error for receiving from an entity whose status does not allow it, or nil if it
+// does.
+func (s *messageStore) receiveError() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.ReceiveDisabled {
 		return &entity.Error{Code: entity.CodeEntityDisabled, Entity: s.name(),
 			Message: "The messaging entity '" + s.name() + "' is disabled for receiving."}
@@ -186,14 +187,14 @@ func (s *messageStore) readable() error {
 	if ended != nil {
 		return ended
 	}
-	if no := s.refuses(); no != nil {
+	if no := s.receiveError(); no != nil {
 		return no
 	}
 	return nil
 }
 
-// date records that the store contains a time, so that the clock does not go behind it.
-func (s *messageStore) date(ms int64) {
+// recordTime records that the store contains a time, so that the clock does not go behind it.
+func (s *messageStore) recordTime(ms int64) {
 	for last := s.latest.Load(); last < ms && !s.latest.CompareAndSwap(last, ms); last = s.latest.Load() {
 	}
 	s.e.m.in.Clock().RaiseMillis(ms)
@@ -206,7 +207,7 @@ func (s *messageStore) applyEvents(events []event) {
 	for _, e := range events {
 		switch e.kind {
 		case arrived:
-			s.arrive(e)
+			s.wakeReceiver(e)
 			if s.sub == entity.Main {
 				s.expiry.noteArrival(&e.header)
 			}
@@ -218,12 +219,12 @@ func (s *messageStore) applyEvents(events []event) {
 	}
 }
 
-// arrive wakes a receiver for an arrived message. A dead letter keeps its sequence number, which may be
+// wakeReceiver wakes a receiver for an arrived message. A dead letter keeps its sequence number, which may be
 // below the cursor.
-func (s *messageStore) arrive(e event) {
+func (s *messageStore) wakeReceiver(e event) {
 	if !s.bySession() {
 		if s.sub != entity.Main {
-			s.cursor.free(e.seq)
+			s.cursor.release(e.seq)
 		}
 		s.cursor.waiters.wake(1)
 		return

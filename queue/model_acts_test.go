@@ -9,7 +9,7 @@ import (
 )
 
 // settleSome settles one that is locked, or one whose lock is lost.
-func (p *play) settleSome() {
+func (p *modelRun) settleSome() {
 	a := entity.Address{Entity: "q"}
 	how := Settlement{Outcome: Outcome(p.r.IntN(5))}
 	list := p.lockedOnes()
@@ -31,25 +31,25 @@ func (p *play) settleSome() {
 	p.settled(m, how)
 }
 
-// settled is what a settlement does to the twin.
-func (p *play) settled(m *twinMessage, how Settlement) {
+// settled is what a settlement does to the model.
+func (p *modelRun) settled(m *modelMessage, how Settlement) {
 	p.lost = append(p.lost, m.token)
 	switch how.Outcome {
 	case Complete:
-		delete(p.twin.msgs, m.seq)
+		delete(p.model.msgs, m.seq)
 	case Abandon:
-		p.twin.fail(m, p.twin.now, true)
+		p.model.fail(m, p.model.now, true)
 	case Release:
-		p.twin.fail(m, p.twin.now, false)
+		p.model.fail(m, p.model.now, false)
 	case Defer:
-		p.twin.deferred(m)
+		p.model.deferred(m)
 	case DeadLetter:
-		p.twin.bury(m, "<nil>")
+		p.model.deadLetter(m, "<nil>")
 	}
 }
 
 // transact settles and sends in one transaction, or gives that up.
-func (p *play) transact() {
+func (p *modelRun) transact() {
 	tx, err := p.q.Begin(p.ctx)
 	p.must(err)
 	locked := p.lockedOnes()
@@ -75,7 +75,7 @@ func (p *play) transact() {
 	p.sent(list, twins)
 }
 
-func (p *play) renewSome() {
+func (p *modelRun) renewSome() {
 	list := p.lockedOnes()
 	if p.bySession() || len(list) == 0 {
 		return
@@ -83,14 +83,14 @@ func (p *play) renewSome() {
 	m := list[p.r.IntN(len(list))]
 	_, err := p.q.RenewLocks(p.ctx, entity.Address{Entity: "q"}, []message.UUID{m.token})
 	p.must(err)
-	m.until = p.twin.now + p.twin.props.LockDuration.Milliseconds()
+	m.until = p.model.now + p.model.props.LockDuration.Milliseconds()
 	p.logf("renew %d", m.seq)
 }
 
 // deferredSome receives a deferred message by its number.
-func (p *play) deferredSome() {
-	for _, m := range p.twin.ordered(p.twin.msgs) {
-		holder := p.twin.sessions[m.session]
+func (p *modelRun) deferredSome() {
+	for _, m := range p.model.ordered(p.model.msgs) {
+		holder := p.model.sessions[m.session]
 		if m.state != layout.Deferred || m.locked() || p.bySession() && holder == nil {
 			continue
 		}
@@ -101,103 +101,103 @@ func (p *play) deferredSome() {
 		_, err := p.q.ReceiveDeferred(
 			p.ctx,
 			entity.Address{Entity: "q"},
-			[]int64{m.seq, p.twin.last + 1},
+			[]int64{m.seq, p.model.last + 1},
 			mode,
 			r,
 		)
 		p.fails(err, entity.CodeMessageNotFound)
 		list, err := p.q.ReceiveDeferred(p.ctx, entity.Address{Entity: "q"}, []int64{m.seq}, mode, r)
 		p.must(err)
-		p.took(list, []*twinMessage{m}, mode, holder)
+		p.took(list, []*modelMessage{m}, mode, holder)
 		return
 	}
 }
 
-func (p *play) cancelSome() {
-	for _, m := range p.twin.ordered(p.twin.msgs) {
+func (p *modelRun) cancelSome() {
+	for _, m := range p.model.ordered(p.model.msgs) {
 		if m.state == layout.Scheduled {
 			p.logf("cancel %d", m.seq)
 			p.must(p.q.CancelScheduled(p.ctx, address("q"), []int64{m.seq}, nil))
-			delete(p.twin.msgs, m.seq)
+			delete(p.model.msgs, m.seq)
 			return
 		}
 	}
 }
 
-func (p *play) advanceSome() {
+func (p *modelRun) advanceSome() {
 	ms := int64(p.r.IntN(14)) * 500
 	p.logf("advance by %d", ms)
-	p.at(time.Duration(p.twin.now+ms-start.UnixMilli()) * time.Millisecond)
+	p.at(time.Duration(p.model.now+ms-start.UnixMilli()) * time.Millisecond)
 	for _, m := range p.lockedOnes() {
-		if m.until > 0 && m.until <= p.twin.now+ms || m.holder != nil && m.holder.until <= p.twin.now+ms {
+		if m.until > 0 && m.until <= p.model.now+ms || m.holder != nil && m.holder.until <= p.model.now+ms {
 			p.lost = append(p.lost, m.token)
 		}
 	}
-	p.twin.advance(p.twin.now + ms)
+	p.model.advance(p.model.now + ms)
 }
 
-func (p *play) deleteSome() {
+func (p *modelRun) deleteSome() {
 	if p.r.IntN(4) > 0 {
 		return
 	}
-	before := p.twin.now - int64(p.r.IntN(20))*1000
+	before := p.model.now - int64(p.r.IntN(20))*1000
 	n, err := p.q.DeleteMessages(p.ctx, entity.Address{Entity: "q"}, time.UnixMilli(before), 4000, nil)
 	p.must(err)
-	for _, m := range p.twin.ordered(p.twin.msgs) {
-		if m.state != layout.Scheduled && !m.locked() && !p.twin.expired(m, p.twin.now) &&
+	for _, m := range p.model.ordered(p.model.msgs) {
+		if m.state != layout.Scheduled && !m.locked() && !p.model.expired(m, p.model.now) &&
 			m.enqueued < before {
-			delete(p.twin.msgs, m.seq)
+			delete(p.model.msgs, m.seq)
 		}
 	}
 	p.logf("delete %d before %d", n, before)
 }
 
-func (p *play) sweepAll() {
+func (p *modelRun) sweepAll() {
 	p.logf("sweep")
 	p.sweep()
-	p.twin.purge()
-	p.compareDead("after a sweep", p.world, p.twin)
+	p.model.purge()
+	p.compareDead("after a sweep", p.world, p.model)
 }
 
 // deadSome takes what is dead.
-func (p *play) deadSome() {
+func (p *modelRun) deadSome() {
 	p.sweepAll()
 	list := p.take(
 		entity.Address{Entity: "q", Sub: entity.DeadLetters},
 		ReceiverOptions{Mode: ReceiveAndDelete},
 	)
 	p.logf("dead letters: %s", texts(list))
-	if len(list) != len(p.twin.dead) {
-		p.t.Errorf("%d dead letters, not %d", len(list), len(p.twin.dead))
+	if len(list) != len(p.model.dead) {
+		p.t.Errorf("%d dead letters, not %d", len(list), len(p.model.dead))
 	}
-	clear(p.twin.dead)
+	clear(p.model.dead)
 }
 
 // sessionSome opens a session, renews its lock or closes it.
-func (p *play) sessionSome() {
+func (p *modelRun) sessionSome() {
 	if !p.bySession() {
 		return
 	}
 	ids := []string{"a", "b", "c"}
 	id := ids[p.r.IntN(3)]
-	s := p.twin.sessions[id]
+	s := p.model.sessions[id]
 	switch {
 	case s != nil && p.r.IntN(2) == 0:
 		p.logf("close session %s", id)
 		s.r.Close()
-		p.twin.endSession(s, false)
+		p.model.endSession(s, false)
 		return
 	case s != nil:
 		p.logf("renew session %s", id)
 		_, err := s.r.RenewSession(p.ctx)
 		p.must(err)
-		s.until = p.twin.now + p.twin.props.LockDuration.Milliseconds()
+		s.until = p.model.now + p.model.props.LockDuration.Milliseconds()
 		return
 	}
 	want := session(id)
 	if p.r.IntN(2) == 0 {
 		var ok bool
-		if id, ok = p.twin.nextSession(); !ok {
+		if id, ok = p.model.nextSession(); !ok {
 			return
 		}
 		want = nextSession()
@@ -208,5 +208,5 @@ func (p *play) sessionSome() {
 	if got, _, _ := r.Session(); got != id {
 		p.t.Errorf("got session %s, not %s", got, id)
 	}
-	p.twin.sessions[id] = &twinSession{id, p.twin.now + p.twin.props.LockDuration.Milliseconds(), r}
+	p.model.sessions[id] = &modelSession{id, p.model.now + p.model.props.LockDuration.Milliseconds(), r}
 }

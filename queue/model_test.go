@@ -18,15 +18,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestHistories plays random histories on a queue and on its twin. After each step a crash is played, too:
-// what is on disk then must be the twin without its locks.
+// TestHistories plays random histories on a queue and on its model. After each step a crash is played, too:
+// what is on disk then must be the model without its locks.
 func TestHistories(t *testing.T) {
 	const steps = 100
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+metatest.QueueHistories; seed++ {
 		for _, bySession := range []bool{false, true} {
 			t.Run(fmt.Sprintf("seed=%d,sessions=%v", seed, bySession), func(t *testing.T) {
-				p := newPlay(t, seed, bySession)
+				p := newModelRun(t, seed, bySession)
 				for range steps {
 					p.step()
 					if t.Failed() {
@@ -39,19 +39,19 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// play is one history.
-type play struct {
+// modelRun is one history.
+type modelRun struct {
 	*world
 	r     *rand.Rand
-	twin  *twin
+	model *queueModel
 	log   []string
 	n     int
 	lost  []message.UUID // tokens of locks that have ended
 	plain *Receiver
 }
 
-func newPlay(t *testing.T, seed uint64, bySession bool) *play {
-	p := &play{r: rand.New(rand.NewPCG(seed, 1)), world: newWorld(t, Options{})}
+func newModelRun(t *testing.T, seed uint64, bySession bool) *modelRun {
+	p := &modelRun{r: rand.New(rand.NewPCG(seed, 1)), world: newWorld(t, Options{})}
 	if seed%2 == 1 { // the reaper works in the background, which must make no difference
 		p.auto = true
 		p.reopen()
@@ -59,13 +59,13 @@ func newPlay(t *testing.T, seed uint64, bySession bool) *play {
 	props := p.props()
 	props.RequiresSession, props.RequiresDuplicateDetection = bySession, p.r.IntN(3) == 0
 	p.create(entity.Queue, "q", props)
-	p.twin = newTwin(props, start.UnixMilli())
+	p.model = newQueueModel(props, start.UnixMilli())
 	p.openPlain()
 	return p
 }
 
 // props draws properties that can be changed.
-func (p *play) props() entity.Properties {
+func (p *modelRun) props() entity.Properties {
 	props := standard()
 	props.LockDuration = time.Duration(5+p.r.IntN(20)) * time.Second
 	props.MaxDeliveryCount = int32(1 + p.r.IntN(4))
@@ -77,11 +77,13 @@ func (p *play) props() entity.Properties {
 	return props
 }
 
-func (p *play) logf(format string, args ...any) { p.log = append(p.log, fmt.Sprintf(format, args...)) }
+func (p *modelRun) logf(format string, args ...any) {
+	p.log = append(p.log, fmt.Sprintf(format, args...))
+}
 
-func (p *play) bySession() bool { return p.twin.props.RequiresSession }
+func (p *modelRun) bySession() bool { return p.model.props.RequiresSession }
 
-func (p *play) openPlain() {
+func (p *modelRun) openPlain() {
 	if p.bySession() {
 		return
 	}
@@ -91,7 +93,7 @@ func (p *play) openPlain() {
 }
 
 // step does one thing, and compares.
-func (p *play) step() {
+func (p *modelRun) step() {
 	acts := []func(){p.sendSome, p.sendSome, p.sendSome, p.receiveSome, p.receiveSome, p.receiveSome,
 		p.settleSome, p.settleSome, p.settleSome, p.renewSome, p.deferredSome, p.cancelSome, p.advanceSome,
 		p.advanceSome, p.deleteSome, p.sweepAll, p.deadSome, p.sessionSome, p.sessionSome, p.transact}
@@ -104,14 +106,14 @@ func (p *play) step() {
 		acts[p.r.IntN(len(acts))]()
 	}
 	p.settleDown()
-	p.compare("now", p.world, p.twin)
+	p.compare("now", p.world, p.model)
 	if !p.t.Failed() {
 		p.crash()
 	}
 }
 
 // settleDown lets happen what is due.
-func (p *play) settleDown() {
+func (p *modelRun) settleDown() {
 	m, err := p.q.dataset()
 	p.must(err)
 	for _, s := range m.allStores() {
@@ -119,8 +121,8 @@ func (p *play) settleDown() {
 	}
 }
 
-func (p *play) end() {
-	for _, s := range p.twin.sessions {
+func (p *modelRun) end() {
+	for _, s := range p.model.sessions {
 		s.r.Close()
 	}
 	if p.plain != nil {
@@ -128,31 +130,31 @@ func (p *play) end() {
 	}
 }
 
-func (p *play) drawn() (*message.Message, twinMessage) {
+func (p *modelRun) drawn() (*message.Message, modelMessage) {
 	p.n++
 	text := fmt.Sprint("m", p.n)
 	m := msg(text)
-	tm := twinMessage{text: text, ttl: layout.NoTTL}
+	tm := modelMessage{text: text, ttl: layout.NoTTL}
 	if p.r.IntN(2) == 0 {
 		ms := int64(p.r.IntN(30)) * 500
 		tm.ttl = ms
 		m.SetOwnTTL(ms, 0)
 	}
 	if p.r.IntN(4) == 0 {
-		tm.due = p.twin.now + int64(p.r.IntN(20)-5)*1000
+		tm.due = p.model.now + int64(p.r.IntN(20)-5)*1000
 		m.SetScheduled(tm.due)
 	}
 	if p.bySession() {
 		tm.session = string(rune('a' + p.r.IntN(3)))
 		of(tm.session)(m)
 	}
-	if p.twin.props.RequiresDuplicateDetection && p.r.IntN(3) == 0 {
+	if p.model.props.RequiresDuplicateDetection && p.r.IntN(3) == 0 {
 		m.SetText(message.MessageID, fmt.Sprint("id", p.r.IntN(3)))
 	}
 	return m, tm
 }
 
-func (p *play) drawnList() (list []*message.Message, twins []twinMessage) {
+func (p *modelRun) drawnList() (list []*message.Message, twins []modelMessage) {
 	for range 1 + p.r.IntN(3) {
 		m, tm := p.drawn()
 		list, twins = append(list, m), append(twins, tm)
@@ -160,25 +162,25 @@ func (p *play) drawnList() (list []*message.Message, twins []twinMessage) {
 	return list, twins
 }
 
-func (p *play) sendSome() {
+func (p *modelRun) sendSome() {
 	list, twins := p.drawnList()
 	p.must(p.q.Send(p.ctx, address("q"), list, nil))
 	p.sent(list, twins)
 }
 
-// sent is what sending does to the twin.
-func (p *play) sent(list []*message.Message, twins []twinMessage) {
+// sent is what sending does to the model.
+func (p *modelRun) sent(list []*message.Message, twins []modelMessage) {
 	for i, tm := range twins {
 		id := list[i].Text(message.MessageID)
-		p.logf("send %+v id=%s: %d", tm, id, p.twin.send(tm, id))
+		p.logf("send %+v id=%s: %d", tm, id, p.model.send(tm, id))
 	}
 }
 
 // receiveSome receives, and compares with what must come.
-func (p *play) receiveSome() {
-	r, session, holder := p.plain, "", (*twinSession)(nil)
+func (p *modelRun) receiveSome() {
+	r, session, holder := p.plain, "", (*modelSession)(nil)
 	if p.bySession() {
-		for _, s := range p.twin.sessions { // any
+		for _, s := range p.model.sessions { // any
 			r, session, holder = s.r, s.id, s
 		}
 		if holder == nil {
@@ -191,15 +193,15 @@ func (p *play) receiveSome() {
 		mode = ReceiveAndDelete
 	}
 	r.o.Mode = mode
-	want := p.twin.available(session)
+	want := p.model.available(session)
 	want = want[:min(len(want), most)]
 	list, err := r.TryReceive(p.ctx, most)
 	p.must(err)
 	p.took(list, want, mode, holder)
 }
 
-// took compares what was received, and locks it in the twin.
-func (p *play) took(list []Delivery, want []*twinMessage, mode Mode, holder *twinSession) {
+// took compares what was received, and locks it in the model.
+func (p *modelRun) took(list []Delivery, want []*modelMessage, mode Mode, holder *modelSession) {
 	p.logf("receive %s in mode %d", texts(list), mode)
 	if len(list) != len(want) {
 		p.t.Errorf("received %s, not %d messages", texts(list), len(want))
@@ -216,14 +218,14 @@ func (p *play) took(list []Delivery, want []*twinMessage, mode Mode, holder *twi
 		}
 		switch {
 		case mode == ReceiveAndDelete:
-			delete(p.twin.msgs, m.seq)
+			delete(p.model.msgs, m.seq)
 		case holder != nil:
 			m.holder, m.token = holder, d.Token
 			if b.LockedUntil != message.LastMoment {
 				p.t.Errorf("in a session, locked until %d", b.LockedUntil)
 			}
 		default:
-			m.until, m.token = p.twin.now+p.twin.props.LockDuration.Milliseconds(), d.Token
+			m.until, m.token = p.model.now+p.model.props.LockDuration.Milliseconds(), d.Token
 			if d.Broker.LockedUntil != m.until {
 				p.t.Errorf("locked until %d, not %d", d.Broker.LockedUntil, m.until)
 			}
@@ -231,8 +233,8 @@ func (p *play) took(list []Delivery, want []*twinMessage, mode Mode, holder *twi
 	}
 }
 
-func (p *play) lockedOnes() (list []*twinMessage) {
-	for _, m := range p.twin.ordered(p.twin.msgs) {
+func (p *modelRun) lockedOnes() (list []*modelMessage) {
+	for _, m := range p.model.ordered(p.model.msgs) {
 		if m.locked() {
 			list = append(list, m)
 		}
@@ -241,51 +243,51 @@ func (p *play) lockedOnes() (list []*twinMessage) {
 }
 
 // changeProperties ends all locks.
-func (p *play) changeProperties() {
+func (p *modelRun) changeProperties() {
 	p.sweepAll()
 	props := p.props()
 	props.RequiresSession = p.bySession()
-	props.RequiresDuplicateDetection = p.twin.props.RequiresDuplicateDetection
+	props.RequiresDuplicateDetection = p.model.props.RequiresDuplicateDetection
 	p.logf("change properties: %+v", props)
 	p.change("q", props)
 	p.loseAll()
-	p.twin.props = props
+	p.model.props = props
 }
 
-func (p *play) loseAll() {
+func (p *modelRun) loseAll() {
 	for _, m := range p.lockedOnes() {
 		p.lost = append(p.lost, m.token)
 		m.unlock()
 	}
-	for _, s := range p.twin.sessions {
+	for _, s := range p.model.sessions {
 		<-s.r.Ended()
 	}
-	clear(p.twin.sessions)
+	clear(p.model.sessions)
 }
 
-func (p *play) restart() {
+func (p *modelRun) restart() {
 	p.logf("restart")
 	if storedLocksTested() { // the locks of messages stay
 		p.end()
-		for _, s := range p.twin.sessions {
-			p.twin.endSession(s, false)
+		for _, s := range p.model.sessions {
+			p.model.endSession(s, false)
 		}
 		p.reopen()
 	} else {
 		p.reopen()
 		p.loseAll()
 	}
-	p.twin.started = p.twin.now
+	p.model.started = p.model.now
 	p.openPlain()
 }
 
 // crash opens what a crash would leave, and compares.
-func (p *play) crash() {
+func (p *modelRun) crash() {
 	e := p.world
 	c := &world{t: p.t, ctx: p.ctx, fs: p.fs.CrashClone(vfs.CrashCloneCfg{}), base: e.base, opts: e.opts}
 	c.open()
 	defer func() { c.must(c.h.Close()) }()
-	after := p.twin.clone()
+	after := p.model.clone()
 	p.compare("after a crash", c, after)
 	c.sweep()
 	after.purge()
@@ -294,7 +296,7 @@ func (p *play) crash() {
 }
 
 // compare compares the messages of a queue, but for those that have expired.
-func (p *play) compare(when string, w *world, tw *twin) {
+func (p *modelRun) compare(when string, w *world, tw *queueModel) {
 	p.t.Helper()
 	s, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
@@ -326,7 +328,7 @@ func (p *play) compare(when string, w *world, tw *twin) {
 }
 
 // compareDead compares the dead letters.
-func (p *play) compareDead(when string, w *world, tw *twin) {
+func (p *modelRun) compareDead(when string, w *world, tw *queueModel) {
 	p.t.Helper()
 	list, err := w.q.Peek(
 		w.ctx,

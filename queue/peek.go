@@ -37,7 +37,7 @@ func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]D
 	}
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
-	s.e.touch(s.now())
+	s.e.recordUse(s.now())
 	list, err := s.browse(ctx, &o)
 	if err == nil {
 		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
@@ -52,13 +52,13 @@ func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]D
 		}
 	}
 	if o.Locks {
-		err = s.tellLocks(ctx, out)
+		err = s.setLockTimes(ctx, out)
 	}
 	return out, wrap(err)
 }
 
-// tellLocks sets LockedUntil of the messages that are locked.
-func (s *messageStore) tellLocks(ctx context.Context, list []Delivery) error {
+// setLockTimes sets LockedUntil of the messages that are locked.
+func (s *messageStore) setLockTimes(ctx context.Context, list []Delivery) error {
 	now := s.now()
 	numbers := make([]int64, len(list))
 	for i := range list {
@@ -138,7 +138,7 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	}
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
-	s.e.touch(s.now())
+	s.e.recordUse(s.now())
 	if err := s.catchUp(ctx); err != nil {
 		return 0, err
 	}
@@ -197,9 +197,9 @@ func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n in
 	if len(claims) == 0 {
 		return 0, nil
 	}
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		n = 0
-		p, err := w.in(s)
+		p, err := w.partOf(s)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func TestCompeting(t *testing.T) {
 			}
 		})
 	}
-	c := &competition{world: w, completed: map[string]int{}, left: senders * each, done: done}
+	c := &consumers{world: w, completed: map[string]int{}, left: senders * each, done: done}
 	seed := metatest.FirstSeed()
 	for i := range 6 {
 		receiving.Go(func() { c.receive(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })
@@ -59,7 +59,7 @@ func TestCompeting(t *testing.T) {
 	w.shows("q", "")
 }
 
-type competition struct {
+type consumers struct {
 	*world
 	mu        sync.Mutex
 	completed map[string]int
@@ -68,7 +68,7 @@ type competition struct {
 }
 
 // receive settles in all ways, and lets some locks lapse.
-func (c *competition) receive(ctx context.Context, r *rand.Rand) {
+func (c *consumers) receive(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: "q"}
 	rec, err := c.q.OpenReceiver(ctx, a, ReceiverOptions{})
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *competition) receive(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-func (c *competition) complete(text string) {
+func (c *consumers) complete(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.completed[text]++

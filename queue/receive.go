@@ -37,7 +37,7 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 	if last := s.lastReceived.Swap(now); now-last >= lazyAfter && s.e.m.opts.LazyExpiry {
 		s.e.m.in.WakeReaper() // it may have skipped this store
 	}
-	s.e.touch(now)
+	s.e.recordUse(now)
 	if !s.e.m.shared { // a shared engine shows in the receive's transaction what is due
 		if err := s.catchUp(ctx); err != nil {
 			return nil, 0, err
@@ -73,12 +73,12 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 		s.mu.Unlock()
 		return nil, r.err
 	}
-	p := r.place()
+	p := r.cursor()
 	if s.e.m.shared { // other servers make messages available, too: begin at the first one
 		p.restart()
 	}
 	list = s.popReturned(p, r, n)
-	from, moves, last := p.next, p.moves, int64(-1)
+	from, moves, last := p.next, p.generation, int64(-1)
 	s.mu.Unlock()
 	if len(list) == n {
 		return list, nil
@@ -127,23 +127,23 @@ func (r *Receiver) readyPrefix() []byte {
 func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
-	look := claimReader{s: s, now: s.now(), state: layout.Active, max: max, room: r.o.Room, paid: paid}
+	look := claimReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
 	live, err := look.read(ctx, claims)
 	if err == nil {
 		err = s.purgeMet(ctx, look.expired)
 	}
 	if err != nil {
 		s.unclaimAll(live)
-		look.giveBack()
+		look.releaseMemory()
 		return nil, 0, err
 	}
-	if out, err = s.handOut(ctx, live, r.o.Mode); err != nil {
-		look.giveBack()
+	if out, err = s.deliver(ctx, live, r.o.Mode); err != nil {
+		look.releaseMemory()
 		return nil, 0, err
 	}
 	for i := range out {
-		if r.o.Room != nil {
-			out[i].room, out[i].held = r.o.Room, live[i].Size
+		if r.o.Memory != nil {
+			out[i].memory, out[i].held = r.o.Memory, live[i].Size
 			if look.large {
 				out[i].held, out[i].large = paid, true
 			}
@@ -152,9 +152,9 @@ func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid i
 	return out, look.need, nil
 }
 
-// handOut locks claimed messages, or deletes them in ReceiveAndDelete mode. If it fails it ends their
+// deliver locks claimed messages, or deletes them in ReceiveAndDelete mode. If it fails it ends their
 // claims.
-func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (out []Delivery, err error) {
+func (s *messageStore) deliver(ctx context.Context, list []stored, mode Mode) (out []Delivery, err error) {
 	out = make([]Delivery, len(list))
 	for i := range list {
 		if out[i], err = s.delivery(&list[i]); err != nil {
@@ -177,16 +177,16 @@ func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (o
 
 // claimReader reads claimed messages and selects those that may be handed out.
 type claimReader struct {
-	s     *messageStore
-	now   int64
-	state layout.State // the required state
-	max   int          // the maximal number of messages
-	all   bool         // ignore the size limit and expiry
-	room  Room         // the memory that bodies count against; nil: no limit
-	held  int64        // bytes taken from room
-	need  int64        // bytes needed for the first message if room had too few
-	paid  int64        // bytes already taken from room for one large message; 0: none
-	large bool         // paid was used for that message
+	s      *messageStore
+	now    int64
+	state  layout.State // the required state
+	max    int          // the maximal number of messages
+	all    bool         // ignore the size limit and expiry
+	memory MemoryLimit  // the memory that bodies count against; nil: no limit
+	held   int64        // bytes taken from room
+	need   int64        // bytes needed for the first message if room had too few
+	paid   int64        // bytes already taken from room for one large message; 0: none
+	large  bool         // paid was used for that message
 
 	expired []*claim
 	missing []*claim
@@ -285,9 +285,9 @@ func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, res
 
 // fit takes memory for the first messages of list, and returns for how many of them.
 func (l *claimReader) fit(list []stored) int {
-	l.giveBack()
+	l.releaseMemory()
 	l.need, l.large = 0, false
-	if l.room == nil || len(list) == 0 {
+	if l.memory == nil || len(list) == 0 {
 		return len(list)
 	}
 	if l.paid >= list[0].Size {
@@ -295,7 +295,7 @@ func (l *claimReader) fit(list []stored) int {
 		return 1
 	}
 	for i := range list {
-		if !l.room.TryTake(list[i].Size) {
+		if !l.memory.TryTake(list[i].Size) {
 			if i == 0 {
 				l.need = list[i].Size
 			}
@@ -306,18 +306,18 @@ func (l *claimReader) fit(list []stored) int {
 	return len(list)
 }
 
-// giveBack returns the taken memory.
-func (l *claimReader) giveBack() {
+// releaseMemory returns the taken memory.
+func (l *claimReader) releaseMemory() {
 	if l.held > 0 {
-		l.room.Give(l.held)
+		l.memory.Give(l.held)
 		l.held = 0
 	}
 }
 
 // removeAll deletes claimed messages durably. It ends the claims, unless it fails.
 func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Delivery) error {
-	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-		p, err := w.in(s)
+	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
+		p, err := w.partOf(s)
 		if err != nil {
 			return err
 		}

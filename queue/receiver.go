@@ -30,13 +30,13 @@ type ReceiverOptions struct {
 	// DropLocks ends locks with Close, regardless of Options. Their messages are available at once, without
 	// counting a delivery.
 	DropLocks bool
-	// Room is the memory limit that received messages count against; nil: no limit. Each Delivery holds its
+	// Memory is the memory limit that received messages count against; nil: no limit. Each Delivery holds its
 	// share until Release.
-	Room Room
+	Memory MemoryLimit
 }
 
-// Room is a memory limit in bytes, shared by all clients of a server.
-type Room interface {
+// MemoryLimit is a memory limit in bytes, shared by all clients of a server.
+type MemoryLimit interface {
 	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
 	// Give returns n bytes.
@@ -72,17 +72,17 @@ func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverO
 	if err != nil {
 		return nil, err
 	}
-	if err := s.opens(&o); err != nil {
+	if err := s.checkOptions(&o); err != nil {
 		return nil, err
 	}
 	now := s.now()
 	s.lastReceived.Store(now)
-	s.e.touch(now)
+	s.e.recordUse(now)
 	r := &Receiver{s: s, o: o, ended: make(chan struct{}), held: make(map[int64]*claim)}
 	if o.Session != nil {
 		err = r.openSession(ctx)
 	} else {
-		err = r.enroll()
+		err = r.register()
 	}
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverO
 	return r, nil
 }
 
-// opens validates the options of a new receiver.
-func (s *messageStore) opens(o *ReceiverOptions) error {
+// checkOptions validates the options of a new receiver.
+func (s *messageStore) checkOptions(o *ReceiverOptions) error {
 	if err := s.readable(); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 	case s.e.kind == entity.Topic:
 		return s.notAllowed("Messages are received from the subscriptions of a topic.")
 	case s.sub == entity.Main && s.forwardsTo() != "":
-		return s.goesOn()
+		return s.forwardingError()
 	case o.Mode > ReceiveAndDelete:
 		return s.argument("There is no such mode of receiving.")
 	case o.Session == nil && s.bySession():
@@ -114,13 +114,13 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 	return nil
 }
 
-// goesOn returns the error for receiving from an entity that forwards its messages.
-func (s *messageStore) goesOn() *entity.Error {
+// forwardingError returns the error for receiving from an entity that forwards its messages.
+func (s *messageStore) forwardingError() *entity.Error {
 	return s.notAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
-// enroll registers the receiver with its store, unless the store has ended.
-func (r *Receiver) enroll() error {
+// register registers the receiver with its store, unless the store has ended.
+func (r *Receiver) register() error {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	if r.s.ended != nil {
@@ -136,21 +136,21 @@ type Delivery struct {
 	Broker  message.Broker // the properties set by the broker
 	Token   message.UUID   // of the lock; unique also if there is no lock
 
-	room  Room  // the memory limit it counts against; nil: none
-	held  int64 // bytes taken from room
-	large bool  // the bytes were taken by TakeLarge
+	memory MemoryLimit // the memory limit it counts against; nil: none
+	held   int64       // bytes taken from room
+	large  bool        // the bytes were taken by TakeLarge
 }
 
 // Release returns the memory that the message counts against. It may be called more than once.
 func (d *Delivery) Release() {
 	switch {
-	case d.room == nil:
+	case d.memory == nil:
 	case d.large:
-		d.room.GiveLarge(d.held)
+		d.memory.GiveLarge(d.held)
 	default:
-		d.room.Give(d.held)
+		d.memory.Give(d.held)
 	}
-	d.room = nil
+	d.memory = nil
 }
 
 // Receive waits for messages and returns up to max of them. It returns none if ctx ends first. In
@@ -168,13 +168,13 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	for paid := int64(0); ; {
 		list, need, err := r.tryReceive(ctx, max, paid)
 		if paid > 0 && (len(list) == 0 || !list[0].large) {
-			r.o.Room.GiveLarge(paid) // the large message is not there any more
+			r.o.Memory.GiveLarge(paid) // the large message is not there any more
 		}
 		if len(list) > 0 || err != nil {
 			return list, err
 		}
 		if paid = need; need > 0 { // it holds no other memory while it waits
-			if err := r.o.Room.TakeLarge(ctx, need); err != nil {
+			if err := r.o.Memory.TakeLarge(ctx, need); err != nil {
 				return nil, nil
 			}
 			continue
@@ -182,7 +182,7 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 		select {
 		case <-w.ready:
 			r.s.mu.Lock()
-			r.place().waiters.again(w)
+			r.cursor().waiters.putBack(w)
 			r.s.mu.Unlock()
 		case <-ctx.Done():
 			return nil, nil
@@ -227,19 +227,19 @@ func (r *Receiver) wait() (*waiter, error) {
 		return nil, r.err
 	}
 	r.s.waiting++
-	return r.place().waiters.join(), nil
+	return r.cursor().waiters.join(), nil
 }
 
 func (r *Receiver) stopWaiting(w *waiter) {
-	r.s.e.touch(r.s.now())
+	r.s.e.recordUse(r.s.now())
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.s.endWait()
-	r.place().waiters.leave(w)
+	r.cursor().waiters.leave(w)
 }
 
-// place returns the receiver's cursor: that of its session, or that of the store.
-func (r *Receiver) place() *receiveCursor {
+// cursor returns the receiver's cursor: that of its session, or that of the store.
+func (r *Receiver) cursor() *receiveCursor {
 	if r.lock != nil {
 		return &r.lock.cursor
 	}

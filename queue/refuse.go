@@ -29,9 +29,9 @@ func (s *messageStore) outOfRange(text string) *entity.Error {
 	return s.refuse(entity.CodeArgumentOutOfRange, text)
 }
 
-// refusesSenders returns the error for sending to an entity whose status does not allow it, or nil if it
+// sendError returns the error for sending to an entity whose status does not allow it, or nil if it
 // does.
-func (s *messageStore) refusesSenders() *entity.Error {
+func (s *messageStore) sendError() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.SendDisabled {
 		return s.refuse(
 			entity.CodeEntityDisabled,

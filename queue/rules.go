@@ -153,7 +153,7 @@ func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,
 	}
 	m.changed(ctx, e.topic, version, func() { e.rules.Store(set) })
 	if len(set.list) >= len(before.list) {
-		e.touch(now)
+		e.recordUse(now)
 	}
 	return nil
 }

@@ -123,14 +123,14 @@ func (q *Queues) arrive(ctx context.Context, e *entityState,
 	arrivals []arrival) (numbers []int64, err error) {
 	e.m.in.Enter()
 	defer e.m.in.Leave()
-	err = e.m.update(ctx, [][]byte{e.scope}, func(w *work) (err error) {
+	err = e.m.update(ctx, [][]byte{e.scope}, func(w *messageTx) (err error) {
 		numbers, err = w.enqueueAll(e, arrivals)
 		return err
 	}, e.counterKeys()...)
 	if err != nil {
 		return nil, err
 	}
-	e.touch(e.m.in.Clock().Millis())
+	e.recordUse(e.m.in.Clock().Millis())
 	return numbers, nil
 }
 
@@ -157,7 +157,7 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 	if s.sub != entity.Main || s.e.kind == entity.Subscription {
 		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
 	}
-	if no := s.refusesSenders(); no != nil {
+	if no := s.sendError(); no != nil {
 		return nil, nil, no
 	}
 	arrivals := make([]arrival, len(list))
@@ -170,8 +170,8 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 }
 
 // enqueueAll stores messages one after the other.
-func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
-	if no := e.stores[entity.Main].refusesSenders(); no != nil && w.m.shared {
+func (w *messageTx) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
+	if no := e.stores[entity.Main].sendError(); no != nil && w.m.shared {
 		return nil, no // another server has disabled it
 	}
 	numbers = make([]int64, len(arrivals))
@@ -205,9 +205,10 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 		}
 		return tx.add(len(numbers), 0, &cancelStep{s, numbers})
 	}
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error { return w.cancelScheduled(s, numbers) })
+	err = s.e.m.update(ctx, [][]byte{s.e.scope},
+		func(w *messageTx) error { return w.cancelScheduled(s, numbers) })
 	if err == nil {
-		s.e.touch(s.now())
+		s.e.recordUse(s.now())
 		err = s.cancelled(ctx)
 	}
 	return err
@@ -232,8 +233,8 @@ func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Head
 }
 
 // cancelScheduled deletes scheduled messages, all or none.
-func (w *work) cancelScheduled(s *messageStore, numbers []int64) error {
-	p, err := w.in(s)
+func (w *messageTx) cancelScheduled(s *messageStore, numbers []int64) error {
+	p, err := w.partOf(s)
 	if err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func TestServers(t *testing.T) {
 			b.must(m.learn(b.ctx))
 			e, list, err := a.q.accept(a.ctx, q, []*message.Message{msg("A")})
 			a.must(err)
-			_, err = e.m.transact(a.ctx, [][]byte{e.scope}, func(w *work) error {
+			_, err = e.m.transact(a.ctx, [][]byte{e.scope}, func(w *messageTx) error {
 				_, err := w.enqueueAll(e, list)
 				return err
 			})

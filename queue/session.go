@@ -32,7 +32,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 	s.mu.Unlock()
 	s.e.m.in.Awaiting([][]byte{s.e.scope})
 	defer func() {
-		s.e.touch(s.now())
+		s.e.recordUse(s.now())
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.endWait()
@@ -46,7 +46,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 		select {
 		case <-w.ready:
 			s.mu.Lock()
-			s.free.again(w)
+			s.free.putBack(w)
 			s.mu.Unlock()
 			if err := s.readable(); err != nil {
 				return err
@@ -190,7 +190,7 @@ func (r *Receiver) RenewSession(ctx context.Context) (until time.Time, err error
 	if err != nil {
 		return until, err
 	}
-	s.e.touch(s.now())
+	s.e.recordUse(s.now())
 	return moment(at), nil
 }
 
@@ -213,7 +213,7 @@ func (r *Receiver) holds() error {
 		return s.sessionLost()
 	}
 	s.lastReceived.Store(now)
-	s.e.touch(now)
+	s.e.recordUse(now)
 	return nil
 }
 
@@ -272,7 +272,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 	if tx != nil {
 		return tx.add(1, 0, &stateStep{r, state})
 	}
-	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		return w.setOwnState(r, state)
 	})
 }

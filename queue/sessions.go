@@ -27,7 +27,7 @@ func (q *Queues) Sessions(ctx context.Context, a entity.Address, changed *time.T
 	if !s.bySession() {
 		return nil, s.notAllowed("The entity does not require sessions.")
 	}
-	s.e.touch(s.now())
+	s.e.recordUse(s.now())
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		ids, err = s.listSessions(ctx, r, changed, skip, top)
 		return err

@@ -32,7 +32,7 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 	defer s.e.m.in.Leave()
 	now := s.now()
 	s.lastReceived.Store(now)
-	s.e.touch(now)
+	s.e.recordUse(now)
 	return s.locks.settle(ctx, token, &st, tx)
 }
 
@@ -56,35 +56,35 @@ func (s *messageStore) settleable(st *Settlement) error {
 }
 
 // settle settles a message whose lock the caller holds.
-func (w *work) settle(s *messageStore, seq int64, st *Settlement) (after, error) {
-	p, err := w.in(s)
+func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutcome, error) {
+	p, err := w.partOf(s)
 	if err != nil {
-		return gone, err
+		return messageRemoved, err
 	}
 	h, ok, err := s.header(w, seq)
 	if err != nil {
-		return gone, err
+		return messageRemoved, err
 	}
 	if !ok {
-		return gone, s.lockLost()
+		return messageRemoved, s.lockLost()
 	}
 	switch st.Outcome {
 	case Complete:
-		return gone, w.take(p, seq, &h)
+		return messageRemoved, w.take(p, seq, &h)
 	case Abandon:
-		return w.giveBack(p, seq, &h, w.now, true, st.Modify)
+		return w.returnMessage(p, seq, &h, w.now, true, st.Modify)
 	case Release:
-		return w.giveBack(p, seq, &h, w.now, false, st.Modify)
+		return w.returnMessage(p, seq, &h, w.now, false, st.Modify)
 	case Defer:
 		if err := w.modify(p, seq, &h, st.Modify); err != nil {
-			return gone, err
+			return messageRemoved, err
 		}
 		return w.deferMessage(p, seq, &h)
 	default:
 		if err := w.modify(p, seq, &h, st.Modify); err != nil {
-			return gone, err
+			return messageRemoved, err
 		}
-		return gone, w.deadLetter(p, seq, &h, reason{st.Reason, st.Description})
+		return messageRemoved, w.deadLetter(p, seq, &h, reason{st.Reason, st.Description})
 	}
 }
 
@@ -103,7 +103,7 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	}
 	now := s.now()
 	s.lastReceived.Store(now)
-	s.e.touch(now)
+	s.e.recordUse(now)
 	until, err := s.locks.renew(ctx, tokens)
 	if err != nil {
 		return nil, err

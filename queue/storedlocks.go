@@ -21,11 +21,12 @@ var errDue = errors.New("queue: changes of the store are due")
 
 // run runs a transaction on the store, after the changes that are due. The engine reads keys together with
 // the lock of the scope.
-func (s storedLocks) run(ctx context.Context, fn func(w *work, p *part) error, keys ...[]byte) error {
+func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storePart) error,
+	keys ...[]byte) error {
 	keys = append(keys, s.keys.Family(layout.FamilyCounters))
 	for {
-		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-			p, err := w.in(s.messageStore)
+		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
+			p, err := w.partOf(s.messageStore)
 			if err != nil {
 				return err
 			}
@@ -49,8 +50,8 @@ func (s storedLocks) run(ctx context.Context, fn func(w *work, p *part) error, k
 func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error) {
 	var got received
 	var live []stored
-	reader := claimReader{s: s.messageStore, state: layout.Active, max: max, room: r.o.Room, paid: paid}
-	err := s.run(ctx, func(w *work, p *part) error {
+	reader := claimReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
+	err := s.run(ctx, func(w *messageTx, p *storePart) error {
 		if r.lock != nil {
 			if err := w.holdsSession(s.messageStore, r.lock); err != nil {
 				return err
@@ -59,7 +60,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 		seqs, err := firstReady(w, r.readyPrefix(), look)
 		if err != nil || len(seqs) == 0 {
 			got, live = received{}, nil
-			reader.giveBack()
+			reader.releaseMemory()
 			return err
 		}
 		reader.now = w.now
@@ -77,13 +78,13 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 		return err
 	})
 	if err != nil {
-		reader.giveBack()
+		reader.releaseMemory()
 		s.endLost(r, err)
 		return received{}, err
 	}
 	for i := range got.list {
-		if r.o.Room != nil {
-			got.list[i].room, got.list[i].held = r.o.Room, live[i].Size
+		if r.o.Memory != nil {
+			got.list[i].memory, got.list[i].held = r.o.Memory, live[i].Size
 			if reader.large {
 				got.list[i].held, got.list[i].large = paid, true
 			}
@@ -103,7 +104,7 @@ func operations(seqs []int64) []*claim {
 }
 
 // purgeSome purges expired messages, maxPurge at most, and none while the reaper is paused.
-func (w *work) purgeSome(s *messageStore, list []*claim) error {
+func (w *messageTx) purgeSome(s *messageStore, list []*claim) error {
 	if w.m.in.ReaperPaused() {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (w *work) purgeSome(s *messageStore, list []*claim) error {
 }
 
 // giveOut locks messages for a receiver, which may be nil, or deletes them in ReceiveAndDelete mode.
-func (w *work) giveOut(p *part, list []stored, mode Mode, r *Receiver) ([]Delivery, error) {
+func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver) ([]Delivery, error) {
 	until := saturate(w.now, millis(p.e.properties.Load().LockDuration))
 	out := make([]Delivery, len(list))
 	if err := w.unlinkAll(p, list); err != nil {
@@ -167,7 +168,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 	err error) {
 	reader := claimReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
 		max: len(numbers)}
-	err = s.run(ctx, func(w *work, p *part) error {
+	err = s.run(ctx, func(w *messageTx, p *storePart) error {
 		if s.bySession() {
 			if err := w.holdsSession(s.messageStore, how.holder.lock); err != nil {
 				return err
@@ -244,7 +245,7 @@ func (s storedLocks) settle(ctx context.Context, token message.UUID, st *Settlem
 	if tx != nil {
 		return s.enlist(ctx, token, st, tx)
 	}
-	err := s.run(ctx, func(w *work, p *part) error {
+	err := s.run(ctx, func(w *messageTx, p *storePart) error {
 		seq, l, err := w.heldLock(p, token)
 		if err != nil {
 			return err
@@ -258,7 +259,7 @@ func (s storedLocks) settle(ctx context.Context, token message.UUID, st *Settlem
 }
 
 func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
-	err = s.run(ctx, func(w *work, p *part) error {
+	err = s.run(ctx, func(w *messageTx, p *storePart) error {
 		at := saturate(w.now, millis(s.e.properties.Load().LockDuration))
 		until = moment(at)
 		for _, token := range tokens {

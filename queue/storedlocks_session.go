@@ -10,7 +10,7 @@ import (
 
 func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error) {
 	l := layout.Lock{Token: newToken(), Holder: r.o.Name}
-	err = s.run(ctx, func(w *work, p *part) error {
+	err = s.run(ctx, func(w *messageTx, p *storePart) error {
 		_, there, err := s.sessionLockOf(w, id)
 		if locked = !there; err != nil || there {
 			return err
@@ -37,7 +37,7 @@ func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (l
 }
 
 func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64, err error) {
-	err = s.run(ctx, func(w *work, p *part) error {
+	err = s.run(ctx, func(w *messageTx, p *storePart) error {
 		l, ok, err := s.sessionLockOf(w, r.lock.id)
 		if err == nil && (!ok || l.Token != r.lock.token || l.Until <= w.now) {
 			err = s.sessionLost()
@@ -105,8 +105,8 @@ func (s storedLocks) release(r *Receiver) {
 
 func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) error {
 	for done := false; !done; {
-		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-			p, err := w.in(s.messageStore)
+		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
+			p, err := w.partOf(s.messageStore)
 			if err != nil {
 				return err
 			}
@@ -128,8 +128,8 @@ func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) erro
 }
 
 func (s storedLocks) releaseMessages(ctx context.Context, tokens []message.UUID) error {
-	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-		p, err := w.in(s.messageStore)
+	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
+		p, err := w.partOf(s.messageStore)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 	s.mu.Unlock()
 	var c layout.Counters
 	var last int64
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
 		c, last, err = w.advance(s.messageStore)
 		return err
 	}, s.keys.Family(layout.FamilyCounters))
@@ -167,7 +167,7 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if s.noteCounters(&c); last > 0 {
-		s.e.touch(last)
+		s.e.recordUse(last)
 		s.e.m.idler.wakeUp()
 	}
 	return c.Next != 0 && c.Next <= s.now(), nil

@@ -9,7 +9,7 @@ import (
 
 // enlist reserves a locked message for a transaction, until the transaction ends or is over its time.
 func (s storedLocks) enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
-	err := s.run(ctx, func(w *work, p *part) error {
+	err := s.run(ctx, func(w *messageTx, p *storePart) error {
 		seq, l, err := w.heldLock(p, token)
 		if err != nil {
 			return err
@@ -38,8 +38,8 @@ type storedSettleStep struct {
 
 func (st *storedSettleStep) entities() []*entityState { return []*entityState{st.s.e} }
 
-func (st *storedSettleStep) apply(w *work) error {
-	p, err := w.in(st.s.messageStore)
+func (st *storedSettleStep) apply(w *messageTx) error {
+	p, err := w.partOf(st.s.messageStore)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (st *storedSettleStep) end(err error) {
 		return
 	}
 	ctx := context.Background() // a rollback is not cancelled; the engine limits its time
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-		p, err := w.in(s.messageStore)
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
+		p, err := w.partOf(s.messageStore)
 		if err != nil {
 			return err
 		}

@@ -132,8 +132,8 @@ func (s *messageStore) nextWakeup() int64 {
 // lapsed is a lock that has lapsed.
 type lapsed struct {
 	*claim
-	at    int64 // when it lapsed
-	after after // the resulting place of its message
+	at      int64       // when it lapsed
+	outcome lockOutcome // the resulting place of its message
 }
 
 // endLocks ends lapsed locks. more reports whether some are left.
@@ -144,7 +144,7 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	done := 0
 	for done < len(list) && err == nil {
 		upto := done
-		err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
+		err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 			for upto = done; upto < len(list) && w.moved < maxMoved; upto++ {
 				if err := w.lapseLock(s, &list[upto]); err != nil {
 					return err
@@ -161,7 +161,7 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	for i, l := range list {
 		l.busy = false
 		switch {
-		case i < done && l.after == back, i >= done && l.stale:
+		case i < done && l.outcome == messageReady, i >= done && l.stale:
 			s.unclaim(l.claim)
 		case i < done || s.ended != nil:
 			s.forget(l.claim)
@@ -210,16 +210,16 @@ func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionL
 }
 
 // lapseLock counts a failed delivery for a lapsed lock. Deliveries of dead letters are not counted.
-func (w *work) lapseLock(s *messageStore, l *lapsed) error {
-	p, err := w.in(s)
+func (w *messageTx) lapseLock(s *messageStore, l *lapsed) error {
+	p, err := w.partOf(s)
 	if err != nil {
 		return err
 	}
 	h, ok, err := s.header(w, l.seq)
-	if l.after = gone; err != nil || !ok {
+	if l.outcome = messageRemoved; err != nil || !ok {
 		return err
 	}
-	l.after, err = w.giveBack(p, l.seq, &h, l.at, true, nil)
+	l.outcome, err = w.returnMessage(p, l.seq, &h, l.at, true, nil)
 	return err
 }
 
@@ -229,14 +229,14 @@ func (s *messageStore) activate(ctx context.Context) error {
 	before := s.schedules
 	s.mu.Unlock()
 	var next, last int64
-	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
 		next, last, err = w.activate(s)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.e.touch(last)
+	s.e.recordUse(last)
 	s.e.m.idler.wakeUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +248,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 
 // activate makes scheduled messages active in the order of their due times. next is when the next one is
 // due. last is the due time of the last one activated, or 0 if there was none.
-func (w *work) activate(s *messageStore) (next, last int64, err error) {
+func (w *messageTx) activate(s *messageStore) (next, last int64, err error) {
 	var due []host.Entry
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(s.keys.Family(layout.FamilyDue)), false), maxActivate+1)

@@ -36,7 +36,7 @@ type txStep interface {
 	// entities returns the entities that the step changes.
 	entities() []*entityState
 	// apply makes the changes. It may be called more than once.
-	apply(w *work) error
+	apply(w *messageTx) error
 	// end is called once, with nil if the changes are durable, else with the error that ended the
 	// transaction.
 	end(err error)
@@ -92,7 +92,7 @@ func (t *Transaction) Commit(ctx context.Context) error {
 		return transactionEnded()
 	}
 	if t.until <= t.m.in.Clock().Millis() {
-		giveUp(steps)
+		endUnapplied(steps)
 		return transactionEnded()
 	}
 	var scopes [][]byte
@@ -104,7 +104,7 @@ func (t *Transaction) Commit(ctx context.Context) error {
 	if len(scopes) == 0 {
 		return nil
 	}
-	err := t.m.update(ctx, scopes, func(w *work) error {
+	err := t.m.update(ctx, scopes, func(w *messageTx) error {
 		for _, step := range steps {
 			if err := step.apply(w); err != nil {
 				return err
@@ -121,7 +121,7 @@ func (t *Transaction) Commit(ctx context.Context) error {
 // Rollback discards the transaction. Messages that it would have settled stay locked.
 func (t *Transaction) Rollback() {
 	if steps, ok := t.finish(); ok {
-		giveUp(steps)
+		endUnapplied(steps)
 	}
 }
 
@@ -137,8 +137,8 @@ func (t *Transaction) finish() (steps []txStep, ok bool) {
 	return t.steps, true
 }
 
-// giveUp ends steps that were not applied.
-func giveUp(steps []txStep) {
+// endUnapplied ends steps that were not applied.
+func endUnapplied(steps []txStep) {
 	for _, step := range steps {
 		step.end(transactionEnded())
 	}

@@ -14,14 +14,14 @@ type sendStep struct {
 
 func (s *sendStep) entities() []*entityState { return []*entityState{s.e} }
 
-func (s *sendStep) apply(w *work) error {
+func (s *sendStep) apply(w *messageTx) error {
 	_, err := w.enqueueAll(s.e, s.arrivals)
 	return err
 }
 
 func (s *sendStep) end(err error) {
 	if err == nil {
-		s.e.touch(s.e.m.in.Clock().Millis())
+		s.e.recordUse(s.e.m.in.Clock().Millis())
 	}
 }
 
@@ -34,7 +34,7 @@ type transferStep struct {
 
 func (s *transferStep) entities() []*entityState { return []*entityState{s.via, s.to} }
 
-func (s *transferStep) apply(w *work) error {
+func (s *transferStep) apply(w *messageTx) error {
 	for i := range s.arrivals {
 		if err := w.transfer(s.via, s.to, &s.arrivals[i]); err != nil {
 			return err
@@ -46,13 +46,13 @@ func (s *transferStep) apply(w *work) error {
 func (s *transferStep) end(err error) {
 	if err == nil {
 		now := s.via.m.in.Clock().Millis()
-		s.via.touch(now)
-		s.to.touch(now)
+		s.via.recordUse(now)
+		s.to.recordUse(now)
 	}
 }
 
 // transfer stores a message that was sent by way of another entity.
-func (w *work) transfer(via, to *entityState, a *arrival) error {
+func (w *messageTx) transfer(via, to *entityState, a *arrival) error {
 	no, err := w.refusal(to, &a.Header, int64(len(a.body)))
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (w *work) transfer(via, to *entityState, a *arrival) error {
 		_, err = w.enqueue(to, a)
 		return err
 	}
-	p, err := w.in(via.stores[entity.Main])
+	p, err := w.partOf(via.stores[entity.Main])
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ type cancelStep struct {
 
 func (c *cancelStep) entities() []*entityState { return []*entityState{c.s.e} }
 
-func (c *cancelStep) apply(w *work) error { return w.cancelScheduled(c.s, c.numbers) }
+func (c *cancelStep) apply(w *messageTx) error { return w.cancelScheduled(c.s, c.numbers) }
 
 func (c *cancelStep) end(err error) {
 	if err == nil {
-		c.s.e.touch(c.s.now())
+		c.s.e.recordUse(c.s.now())
 		// A tick without the cancelled messages finds out when the next one is due.
 		c.s.e.m.timers.arm(c.s, c.s.now())
 	}
@@ -96,7 +96,7 @@ type stateStep struct {
 
 func (s *stateStep) entities() []*entityState { return []*entityState{s.r.s.e} }
 
-func (s *stateStep) apply(w *work) error {
+func (s *stateStep) apply(w *messageTx) error {
 	if err := s.r.holds(); err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func (s *stateStep) end(error) {}
 // gets the numbers before the commit. The numbers are never reused, even if the transaction is rolled back.
 func (s *messageStore) reserve(ctx context.Context, arrivals []arrival) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-		p, err := w.in(s)
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
+		p, err := w.partOf(s)
 		if err != nil {
 			return err
 		}

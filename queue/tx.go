@@ -11,18 +11,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// work is a transaction on messages. Its methods can be combined: a move is a remove and an insert. Only
+// messageTx is a transaction on messages. Its methods can be combined: a move is a remove and an insert. Only
 // files named tx*.go write keys.
-type work struct {
+type messageTx struct {
 	engine.Txn
 	m     *dataset
 	now   int64
 	moved int64 // bytes of messages written so far
-	parts []*part
+	parts []*storePart
 }
 
-// part is the part of a transaction that concerns one message store.
-type part struct {
+// storePart is the part of a transaction that concerns one message store.
+type storePart struct {
 	*messageStore
 	layout.Counters
 	dirty  bool    // a key of the store was written
@@ -50,7 +50,7 @@ const (
 // update runs one transaction on messages in scopes. fn may run more than once, each time with new work.
 // When update returns, the changes are durable, waiting receivers have been woken, and arrived messages
 // have been forwarded. Errors are those of fn, and *entity.Error with CodeStorage or CodeCancelled.
-func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) error,
+func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) error {
 	w, err := m.transact(ctx, scopes, fn, ahead...)
 	if err == nil {
@@ -60,13 +60,13 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) 
 }
 
 // transact is update without forwarding.
-func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error,
-	ahead ...[]byte) (*work, error) {
+func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
+	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
 	defer m.gate.Leave()
-	var last *work
+	var last *messageTx
 	run := func(t engine.Txn) error {
 		last = m.begin(t)
 		if err := m.current(t, scopes); err != nil {
@@ -98,13 +98,13 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work
 }
 
 // begin begins work in a transaction over the scopes of all stores that it concerns.
-func (m *dataset) begin(t engine.Txn) *work {
+func (m *dataset) begin(t engine.Txn) *messageTx {
 	t.Enlarge() // for messages of 100 MB
-	return &work{Txn: t, m: m, now: m.in.Clock().Millis()}
+	return &messageTx{Txn: t, m: m, now: m.in.Clock().Millis()}
 }
 
-// in returns the work's part in a store, or CodeEntityNotFound if the store does not exist any more.
-func (w *work) in(s *messageStore) (*part, error) {
+// partOf returns the work's part in a store, or CodeEntityNotFound if the store does not exist any more.
+func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 	for _, p := range w.parts {
 		if p.messageStore == s {
 			return p, nil
@@ -116,15 +116,15 @@ func (w *work) in(s *messageStore) (*part, error) {
 	}
 	if c.Latest > w.now { // by the clock of another server
 		w.now = c.Latest
-		s.date(w.now)
+		s.recordTime(w.now)
 	}
-	p := &part{messageStore: s, Counters: c, unlinked: make(map[int64]bool), firsts: make(map[string]int64)}
+	p := &storePart{messageStore: s, Counters: c, unlinked: make(map[int64]bool), firsts: make(map[string]int64)}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
 
 // finish writes the counters of all changed stores. It assigns one LSN in each of their scopes.
-func (w *work) finish() {
+func (w *messageTx) finish() {
 	var last []byte
 	for _, p := range w.parts {
 		if p.dirty {
@@ -139,10 +139,10 @@ func (w *work) finish() {
 }
 
 // tell applies the changes of a durable transaction to the state in memory of the stores.
-func (w *work) tell() {
+func (w *messageTx) tell() {
 	for _, p := range w.parts {
 		if p.dirty {
-			p.date(w.now)
+			p.recordTime(w.now)
 			p.size.Store(p.Bytes)
 			p.scheduled.Store(p.Scheduled)
 			p.applyEvents(p.events)
@@ -192,7 +192,7 @@ func (s *messageStore) header(r engine.Reader, seq int64) (h layout.Header, ok b
 }
 
 // put stores a message under a sequence number, with its index entries.
-func (w *work) put(p *part, seq int64, h *layout.Header, body []byte) error {
+func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) error {
 	h.Size = int64(len(body))
 	w.Set(p.keys.Key(layout.FamilyBody, seq), body)
 	w.moved += h.Size
@@ -214,13 +214,13 @@ func (w *work) put(p *part, seq int64, h *layout.Header, body []byte) error {
 }
 
 // rewrite stores a message's header without changing its index entries.
-func (w *work) rewrite(p *part, seq int64, h *layout.Header) {
+func (w *messageTx) rewrite(p *storePart, seq int64, h *layout.Header) {
 	p.dirty = true
 	w.Set(p.keys.Key(layout.FamilyMessage, seq), h.Encode())
 }
 
 // take deletes a message and its index entries.
-func (w *work) take(p *part, seq int64, h *layout.Header) error {
+func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
 	p.dirty = true
 	w.Delete(p.keys.Key(layout.FamilyBody, seq))
 	w.Delete(p.keys.Key(layout.FamilyMessage, seq))
@@ -237,7 +237,7 @@ func (w *work) take(p *part, seq int64, h *layout.Header) error {
 
 // link writes the index entries of an active message, for receivers and for the reaper. A message that
 // arrives is the last one of its session; a message that was locked may be before others.
-func (w *work) link(p *part, seq int64, h *layout.Header) error {
+func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
 	if p.bySession() {
 		first, known := p.firsts[h.Session]
 		if !known {
@@ -264,7 +264,7 @@ func (w *work) link(p *part, seq int64, h *layout.Header) error {
 }
 
 // unlink deletes the index entries of an active message.
-func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
+func (w *messageTx) unlink(p *storePart, seq int64, h *layout.Header) error {
 	if p.unlinked[seq] {
 		return nil
 	}
@@ -291,7 +291,7 @@ func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
 }
 
 // unlinkAll is unlink for messages of a receive, which are often the first ones of one session.
-func (w *work) unlinkAll(p *part, list []stored) error {
+func (w *messageTx) unlinkAll(p *storePart, list []stored) error {
 	ids := make(map[string]bool)
 	for i := range list {
 		h := &list[i].Header

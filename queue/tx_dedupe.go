@@ -17,7 +17,7 @@ import (
 
 // seen reports whether a message with an id was accepted within the window. If not, it records the id as
 // accepted now.
-func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
+func (w *messageTx) seen(p *storePart, id string, window time.Duration) (bool, error) {
 	key := p.keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
@@ -52,15 +52,15 @@ func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more b
 	if next = saturate(next, window); err != nil || next > s.now() {
 		return 0, false, next, wrap(err)
 	}
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
 		n, next, err = w.forgetSeen(s, window, limit)
 		return err
 	})
 	return n, next <= s.now(), next, err
 }
 
-func (w *work) forgetSeen(s *messageStore, window int64, limit int) (n int, next int64, err error) {
-	p, err := w.in(s)
+func (w *messageTx) forgetSeen(s *messageStore, window int64, limit int) (n int, next int64, err error) {
+	p, err := w.partOf(s)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -15,7 +15,7 @@ import (
 // beginning with number h.Count. h has the message's enqueued time and the sender's time to live. body is
 // the encoding of m. If the copies do not fit into one transaction, next is the number of the first
 // subscription without a copy; else it is 0.
-func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
+func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Message,
 	body []byte) (next int32, err error) {
 	copied := *h
 	copied.Count = 0
@@ -31,7 +31,7 @@ func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
 		if w.moved >= maxMoved {
 			return number, nil
 		}
-		p, err := w.in(c.to.stores[entity.Main])
+		p, err := w.partOf(c.to.stores[entity.Main])
 		if entity.CodeOf(err) == entity.CodeEntityNotFound {
 			continue // the subscription is being deleted
 		}
@@ -48,7 +48,7 @@ func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
 // publishAll publishes a message. If the copies do not fit into one transaction, the message is also stored
 // as scheduled in the topic, due at once, until the remaining subscriptions have got their copies. Later
 // messages may overtake it meanwhile.
-func (w *work) publishAll(p *part, h *layout.Header, m *message.Message, body []byte) error {
+func (w *messageTx) publishAll(p *storePart, h *layout.Header, m *message.Message, body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
 		var err error
@@ -64,7 +64,7 @@ func (w *work) publishAll(p *part, h *layout.Header, m *message.Message, body []
 
 // firstOfMany returns the number of the first subscription if a message has several and is so large that
 // each copy needs its own transaction. Else it returns 0.
-func (w *work) firstOfMany(topic *entityState, h *layout.Header, m *message.Message, body []byte) int32 {
+func (w *messageTx) firstOfMany(topic *entityState, h *layout.Header, m *message.Message, body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0
 	}
@@ -76,8 +76,8 @@ func (w *work) firstOfMany(topic *entityState, h *layout.Header, m *message.Mess
 
 // publishScheduled publishes a scheduled message, with at as its enqueued time. done is false if another
 // transaction must continue.
-func (w *work) publishScheduled(
-	p *part,
+func (w *messageTx) publishScheduled(
+	p *storePart,
 	seq int64,
 	h *layout.Header,
 	at int64,
@@ -105,7 +105,7 @@ func (w *work) publishScheduled(
 // copy stores the copies for one subscription: one for all matching rules without an action, and one for
 // each matching rule with an action. If an action fails there is no copy for its rule. The message then
 // becomes a dead letter of the subscription, once, if DeadLetterOnFilterErrors is set.
-func (w *work) copy(p *part, c *recipient, h layout.Header, m *message.Message, body []byte) error {
+func (w *messageTx) copy(p *storePart, c *recipient, h layout.Header, m *message.Message, body []byte) error {
 	if c.plain {
 		plain := h
 		if _, err := w.store(p, &plain, m, body); err != nil {
@@ -113,8 +113,8 @@ func (w *work) copy(p *part, c *recipient, h layout.Header, m *message.Message, 
 		}
 	}
 	var failed *reason
-	for _, r := range c.acting {
-		acted, why := c.to.act(r, m, &h)
+	for _, r := range c.actions {
+		acted, why := c.to.applyAction(r, m, &h)
 		if why != nil && failed == nil {
 			failed = why
 		}
@@ -133,8 +133,8 @@ func (w *work) copy(p *part, c *recipient, h layout.Header, m *message.Message, 
 	return w.storeDeadLetter(p, entity.DeadLetters, &h, body, *failed)
 }
 
-// act returns a copy of a message after a rule's action, or the reason for which the action failed.
-func (e *entityState) act(r *entity.Rule, m *message.Message,
+// applyAction returns a copy of a message after a rule's action, or the reason for which the action failed.
+func (e *entityState) applyAction(r *entity.Rule, m *message.Message,
 	h *layout.Header) (acted *message.Message, why *reason) {
 	acted = m.Clone()
 	err := r.Action.Run(&fanout.View{Message: acted, Header: h})

@@ -11,8 +11,8 @@ import (
 
 // advance makes the changes of a store that are due: locks lapse and scheduled messages become active. It
 // returns the counters afterwards; last is the due time of the last activated message, or 0.
-func (w *work) advance(s *messageStore) (c layout.Counters, last int64, err error) {
-	p, err := w.in(s)
+func (w *messageTx) advance(s *messageStore) (c layout.Counters, last int64, err error) {
+	p, err := w.partOf(s)
 	if err != nil {
 		return c, 0, err
 	}
@@ -37,7 +37,7 @@ func (w *work) advance(s *messageStore) (c layout.Counters, last int64, err erro
 }
 
 // lapseMessages ends lapsed locks of messages, maxLapse at most.
-func (w *work) lapseMessages(p *part) error {
+func (w *messageTx) lapseMessages(p *storePart) error {
 	var list []host.Entry
 	next := int64(host.Never)
 	it := engine.Expect(w.Scan(engine.Prefix(p.keys.Family(layout.FamilyLapse)), false), maxLapse+1)
@@ -82,7 +82,7 @@ func (w *work) lapseMessages(p *part) error {
 }
 
 // lapseSessions ends lapsed locks of sessions.
-func (w *work) lapseSessions(p *part) error {
+func (w *messageTx) lapseSessions(p *storePart) error {
 	if p.sub != entity.Main {
 		return nil
 	}

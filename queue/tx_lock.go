@@ -34,7 +34,7 @@ func readLock(r engine.Reader, key []byte) (l layout.Lock, ok bool, err error) {
 }
 
 // isFree reports whether a message has no stored lock.
-func (w *work) isFree(s *messageStore, seq int64) (bool, error) {
+func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
 	if !w.m.shared {
 		return true, nil // the caller has claimed it
 	}
@@ -51,7 +51,7 @@ func (s *messageStore) lockIndex(seq int64, l *layout.Lock) []byte {
 }
 
 // setLock stores the lock of a message without index entries.
-func (w *work) setLock(p *part, seq int64, l *layout.Lock) {
+func (w *messageTx) setLock(p *storePart, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.keys.Key(layout.FamilyLock, seq), l.Encode())
 	w.Set(p.lockIndex(seq, l), nil)
@@ -61,7 +61,7 @@ func (w *work) setLock(p *part, seq int64, l *layout.Lock) {
 }
 
 // dropLock deletes the lock of a message. The caller decides where the message goes.
-func (w *work) dropLock(p *part, seq int64, l *layout.Lock) {
+func (w *messageTx) dropLock(p *storePart, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Delete(p.keys.Key(layout.FamilyLock, seq))
 	w.Delete(p.lockIndex(seq, l))
@@ -70,7 +70,7 @@ func (w *work) dropLock(p *part, seq int64, l *layout.Lock) {
 
 // unlock ends the lock of a message without counting a delivery. If a transaction is going to settle the
 // message, the lock remains for that transaction alone.
-func (w *work) unlock(p *part, seq int64, l *layout.Lock) error {
+func (w *messageTx) unlock(p *storePart, seq int64, l *layout.Lock) error {
 	w.dropLock(p, seq, l)
 	if l.Busy > w.now {
 		lost := *l
@@ -86,7 +86,7 @@ func (w *work) unlock(p *part, seq int64, l *layout.Lock) error {
 }
 
 // endBusy ends the reservation of a locked message for a transaction that has not settled it.
-func (w *work) endBusy(p *part, seq int64, l *layout.Lock) error {
+func (w *messageTx) endBusy(p *storePart, seq int64, l *layout.Lock) error {
 	w.dropLock(p, seq, l)
 	free := *l
 	free.Busy = 0
@@ -98,7 +98,7 @@ func (w *work) endBusy(p *part, seq int64, l *layout.Lock) error {
 }
 
 // lapseStored ends the lock of a message that has lapsed at a time, and counts the delivery.
-func (w *work) lapseStored(p *part, seq int64, l *layout.Lock, at int64) error {
+func (w *messageTx) lapseStored(p *storePart, seq int64, l *layout.Lock, at int64) error {
 	if l.Busy > w.now || !l.Covered && l.Until == 0 {
 		return w.unlock(p, seq, l)
 	}
@@ -107,16 +107,16 @@ func (w *work) lapseStored(p *part, seq int64, l *layout.Lock, at int64) error {
 	if err != nil || !ok {
 		return err
 	}
-	what, err := w.giveBack(p, seq, &h, at, true, nil)
-	if err == nil && what == back {
+	what, err := w.returnMessage(p, seq, &h, at, true, nil)
+	if err == nil && what == messageReady {
 		err = w.link(p, seq, &h)
 	}
 	return err
 }
 
 // unlockAll ends all locks of a store without counting deliveries: its entity has changed.
-func (w *work) unlockAll(s *messageStore) error {
-	p, err := w.in(s)
+func (w *messageTx) unlockAll(s *messageStore) error {
+	p, err := w.partOf(s)
 	if err != nil {
 		return err
 	}
@@ -145,8 +145,8 @@ func (w *work) unlockAll(s *messageStore) error {
 }
 
 // bringLocks fetches the locks and headers of messages in one round trip.
-func (w *work) bringLocks(p *part, list []int64) {
-	a, ok := w.Txn.(engine.Ahead)
+func (w *messageTx) bringLocks(p *storePart, list []int64) {
+	a, ok := w.Txn.(engine.Prefetcher)
 	if !ok || len(list) == 0 {
 		return
 	}
@@ -154,11 +154,11 @@ func (w *work) bringLocks(p *part, list []int64) {
 	for _, seq := range list {
 		keys = append(keys, p.keys.Key(layout.FamilyLock, seq), p.keys.Key(layout.FamilyMessage, seq))
 	}
-	a.Bring(keys)
+	a.Prefetch(keys)
 }
 
 // heldLock returns the lock with a token, or CodeMessageLockLost if it does not exist or has lapsed.
-func (w *work) heldLock(p *part, token message.UUID) (seq int64, l layout.Lock, err error) {
+func (w *messageTx) heldLock(p *storePart, token message.UUID) (seq int64, l layout.Lock, err error) {
 	seq = seqOfToken(token)
 	l, ok, err := p.lockOf(w, seq)
 	if err != nil {
@@ -181,10 +181,10 @@ func (w *work) heldLock(p *part, token message.UUID) (seq int64, l layout.Lock, 
 }
 
 // settleStored settles the message that a lock covers.
-func (w *work) settleStored(p *part, seq int64, l *layout.Lock, st *Settlement) error {
+func (w *messageTx) settleStored(p *storePart, seq int64, l *layout.Lock, st *Settlement) error {
 	w.dropLock(p, seq, l)
 	what, err := w.settle(p.messageStore, seq, st)
-	if err != nil || what != back {
+	if err != nil || what != messageReady {
 		return err
 	}
 	h, _, err := p.header(w, seq)
@@ -195,21 +195,21 @@ func (w *work) settleStored(p *part, seq int64, l *layout.Lock, st *Settlement) 
 }
 
 // setSessionLock stores the lock of a session.
-func (w *work) setSessionLock(p *part, id string, l *layout.Lock) {
+func (w *messageTx) setSessionLock(p *storePart, id string, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.keys.TextKey(layout.FamilySessionLock, id), l.Encode())
 	w.Set(p.keys.SessionLapseKey(l.Until, id), []byte(id))
 	p.Wake(l.Until)
 }
 
-func (w *work) dropSessionLock(p *part, id string, l *layout.Lock) {
+func (w *messageTx) dropSessionLock(p *storePart, id string, l *layout.Lock) {
 	p.dirty = true
 	w.Delete(p.keys.TextKey(layout.FamilySessionLock, id))
 	w.Delete(p.keys.SessionLapseKey(l.Until, id))
 }
 
 // holdsSession fails with CodeSessionLockLost unless a lock of a session is stored and has not lapsed.
-func (w *work) holdsSession(s *messageStore, held *sessionLock) error {
+func (w *messageTx) holdsSession(s *messageStore, held *sessionLock) error {
 	if !w.m.shared {
 		return nil // the caller has checked it in memory
 	}
@@ -226,7 +226,7 @@ func (s *messageStore) holdsSession(r engine.Reader, held *sessionLock, now int6
 
 // endSession ends the lock of a session, with those of its messages. lapsed reports whether their deliveries
 // are counted. done is false if messages are left for another transaction.
-func (w *work) endSession(p *part, id string, l *layout.Lock, lapsed bool) (done bool, err error) {
+func (w *messageTx) endSession(p *storePart, id string, l *layout.Lock, lapsed bool) (done bool, err error) {
 	var list []int64
 	it := engine.Expect(w.Scan(engine.Prefix(p.keys.HeldPrefix(id)), false), maxLapse+1)
 	for len(list) <= maxLapse && it.Next() {

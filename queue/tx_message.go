@@ -14,12 +14,12 @@ import (
 // can cancel it by. It is 0 for a duplicate, which is dropped, and for a message published by a topic,
 // unless the message has a scheduled time: each of those gets a number. Errors: CodeQuotaExceeded, and
 // CodeEntityNotFound if the entity does not exist any more.
-func (w *work) enqueue(e *entityState, a *arrival) (number int64, err error) {
-	p, err := w.in(e.stores[entity.Main])
+func (w *messageTx) enqueue(e *entityState, a *arrival) (number int64, err error) {
+	p, err := w.partOf(e.stores[entity.Main])
 	if err != nil {
 		return 0, err
 	}
-	if err := w.room(e, int64(len(a.body))); err != nil {
+	if err := w.checkQuota(e, int64(len(a.body))); err != nil {
 		return 0, err
 	}
 	number, err = w.admit(p, a)
@@ -35,7 +35,7 @@ func (w *work) enqueue(e *entityState, a *arrival) (number int64, err error) {
 }
 
 // admit stores a message unless it is a duplicate. The caller has checked the quota.
-func (w *work) admit(p *part, a *arrival) (number int64, err error) {
+func (w *messageTx) admit(p *storePart, a *arrival) (number int64, err error) {
 	if dup, err := w.duplicate(p, a.id); dup || err != nil {
 		return 0, err
 	}
@@ -54,7 +54,7 @@ func (w *work) admit(p *part, a *arrival) (number int64, err error) {
 
 // duplicate reports whether duplicate detection is on and a message with the id was accepted within the
 // window.
-func (w *work) duplicate(p *part, id string) (bool, error) {
+func (w *messageTx) duplicate(p *storePart, id string) (bool, error) {
 	props := p.e.properties.Load()
 	if !props.RequiresDuplicateDetection {
 		return false, nil
@@ -64,7 +64,8 @@ func (w *work) duplicate(p *part, id string) (bool, error) {
 
 // store stores an active message, or publishes it. number is 0 if it is published or dead-lettered at once.
 // body is the encoding of m.
-func (w *work) store(p *part, h *layout.Header, m *message.Message, body []byte) (number int64, err error) {
+func (w *messageTx) store(p *storePart, h *layout.Header, m *message.Message, body []byte) (number int64,
+	err error) {
 	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
 	}
@@ -76,12 +77,13 @@ func (w *work) store(p *part, h *layout.Header, m *message.Message, body []byte)
 }
 
 // storeDeadLetter stores a message among the dead letters of an entity that cannot accept or forward it.
-func (w *work) storeDeadLetter(p *part, in entity.Sub, h *layout.Header, body []byte, why reason) error {
+func (w *messageTx) storeDeadLetter(p *storePart, in entity.Sub, h *layout.Header, body []byte,
+	why reason) error {
 	body, err := setReason(body, why)
 	if err != nil {
 		return err
 	}
-	dead, err := w.in(p.e.stores[in])
+	dead, err := w.partOf(p.e.stores[in])
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (w *work) storeDeadLetter(p *part, in entity.Sub, h *layout.Header, body []
 }
 
 // insert stores an active message as the last one. Its time to live begins.
-func (w *work) insert(p *part, h *layout.Header, body []byte) (number int64, err error) {
+func (w *messageTx) insert(p *storePart, h *layout.Header, body []byte) (number int64, err error) {
 	h.State = layout.Active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
 	p.Last++
@@ -102,8 +104,8 @@ func (w *work) insert(p *part, h *layout.Header, body []byte) (number int64, err
 // arrive makes a scheduled message active. Its enqueued time is its due time, or the start of this dataset
 // if that is later, because nothing arrives while the server is down. done is false if another transaction
 // must continue.
-func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
-	p, err := w.in(s)
+func (w *messageTx) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
+	p, err := w.partOf(s)
 	if err != nil {
 		return false, err
 	}
@@ -131,18 +133,18 @@ func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err err
 }
 
 // body reads the encoded sections that a message's sender wrote.
-func (w *work) body(p *part, seq int64) ([]byte, error) {
+func (w *messageTx) body(p *storePart, seq int64) ([]byte, error) {
 	return w.Get(p.keys.Key(layout.FamilyBody, seq))
 }
 
-// room fails with CodeQuotaExceeded if an entity has no space for size more bytes. Messages in the
+// checkQuota fails with CodeQuotaExceeded if an entity has no space for size more bytes. Messages in the
 // subscriptions of a topic count against the topic.
-func (w *work) room(e *entityState, size int64) error {
+func (w *messageTx) checkQuota(e *entityState, size int64) error {
 	for _, s := range e.stores {
 		if s == nil {
 			continue
 		}
-		p, err := w.in(s)
+		p, err := w.partOf(s)
 		if err != nil {
 			return err
 		}
@@ -161,7 +163,7 @@ func (w *work) room(e *entityState, size int64) error {
 }
 
 // modify sets application properties of a message.
-func (w *work) modify(p *part, seq int64, h *layout.Header, list []message.Property) error {
+func (w *messageTx) modify(p *storePart, seq int64, h *layout.Header, list []message.Property) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -179,56 +181,56 @@ func (w *work) modify(p *part, seq int64, h *layout.Header, list []message.Prope
 	return nil
 }
 
-// after is the place of a message after its lock has ended.
-type after uint8
+// lockOutcome is the place of a message after its lock has ended.
+type lockOutcome uint8
 
 const (
-	back after = iota // it can be received again
-	kept              // it is deferred
-	gone              // it is not in its store any more
+	messageReady   lockOutcome = iota // it can be received again
+	messageKept                       // it is deferred
+	messageRemoved                    // it is not in its store any more
 )
 
-// giveBack returns a message to its store after a failed delivery, and counts the delivery if counts is
+// returnMessage returns a message to its store after a failed delivery, and counts the delivery if counts is
 // set. The message can then be received again, or becomes a dead letter, or is purged because it has
 // expired at the time at. A deferred message stays deferred.
-func (w *work) giveBack(p *part, seq int64, h *layout.Header, at int64, counts bool,
-	list []message.Property) (after, error) {
+func (w *messageTx) returnMessage(p *storePart, seq int64, h *layout.Header, at int64, counts bool,
+	list []message.Property) (lockOutcome, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
-		return gone, err
+		return messageRemoved, err
 	}
 	if counts && p.sub == entity.Main { // deliveries of dead letters are not counted
 		h.Count++
 		w.rewrite(p, seq, h)
 	}
 	if h.State == layout.Deferred {
-		return kept, nil
+		return messageKept, nil
 	}
 	if p.expired(h, at) {
-		return gone, w.lapse(p, seq, h)
+		return messageRemoved, w.lapse(p, seq, h)
 	}
 	if counts && p.exhausted(h) {
-		return gone, w.exhaust(p, seq, h)
+		return messageRemoved, w.exhaust(p, seq, h)
 	}
-	return back, nil
+	return messageReady, nil
 }
 
 // deferMessage defers a message: it can be received only by its sequence number. The deferral counts as a
 // delivery. A message that has reached MaxDeliveryCount becomes a dead letter instead.
-func (w *work) deferMessage(p *part, seq int64, h *layout.Header) (after, error) {
+func (w *messageTx) deferMessage(p *storePart, seq int64, h *layout.Header) (lockOutcome, error) {
 	if p.sub == entity.Main {
 		h.Count++
 	}
 	if p.exhausted(h) {
-		return gone, w.exhaust(p, seq, h)
+		return messageRemoved, w.exhaust(p, seq, h)
 	}
 	if h.State == layout.Active {
 		if err := w.unlink(p, seq, h); err != nil {
-			return gone, err
+			return messageRemoved, err
 		}
 	}
 	h.State = layout.Deferred
 	w.rewrite(p, seq, h)
-	return kept, nil
+	return messageKept, nil
 }
 
 // exhausted reports whether a message has reached its entity's MaxDeliveryCount. Deliveries of dead letters
@@ -238,13 +240,13 @@ func (s *messageStore) exhausted(h *layout.Header) bool {
 }
 
 // exhaust dead-letters a message that has reached MaxDeliveryCount.
-func (w *work) exhaust(p *part, seq int64, h *layout.Header) error {
+func (w *messageTx) exhaust(p *storePart, seq int64, h *layout.Header) error {
 	return w.deadLetter(p, seq, h, newReason("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
 // lapse ends an expired message: it is deleted, or dead-lettered if DeadLetterOnExpiration is set.
-func (w *work) lapse(p *part, seq int64, h *layout.Header) error {
+func (w *messageTx) lapse(p *storePart, seq int64, h *layout.Header) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
 			newReason("TTLExpiredException", "The message expired and was dead lettered."))
@@ -254,7 +256,7 @@ func (w *work) lapse(p *part, seq int64, h *layout.Header) error {
 
 // deadLetter moves a message to its entity's dead letters under the same sequence number. A message that is
 // a dead letter already could not be forwarded: it moves to the transfer dead letters.
-func (w *work) deadLetter(p *part, seq int64, h *layout.Header, why reason) error {
+func (w *messageTx) deadLetter(p *storePart, seq int64, h *layout.Header, why reason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
 		return err
@@ -269,7 +271,7 @@ func (w *work) deadLetter(p *part, seq int64, h *layout.Header, why reason) erro
 	if p.sub == entity.DeadLetters {
 		to = entity.TransferDeadLetters
 	}
-	dead, err := w.in(p.e.stores[to])
+	dead, err := w.partOf(p.e.stores[to])
 	if err != nil {
 		return err
 	}

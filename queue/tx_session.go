@@ -7,7 +7,7 @@ import (
 )
 
 // setOwnState sets the state of the session that a receiver holds.
-func (w *work) setOwnState(r *Receiver, state []byte) error {
+func (w *messageTx) setOwnState(r *Receiver, state []byte) error {
 	if err := w.holdsSession(r.s, r.lock); err != nil {
 		return err
 	}
@@ -15,8 +15,8 @@ func (w *work) setOwnState(r *Receiver, state []byte) error {
 }
 
 // setState sets the state of a session; an empty one clears it.
-func (w *work) setState(s *messageStore, id string, state []byte) error {
-	p, err := w.in(s)
+func (w *messageTx) setState(s *messageStore, id string, state []byte) error {
+	p, err := w.partOf(s)
 	if err != nil {
 		return err
 	}

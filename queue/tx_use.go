@@ -38,8 +38,8 @@ func readUse(r engine.Reader, number uint32) (u use, err error) {
 }
 
 // setUse stores the last use of an entity, unless the entity does not exist any more.
-func (w *work) setUse(e *entityState, u use) error {
-	if _, err := w.in(e.stores[entity.Main]); err != nil {
+func (w *messageTx) setUse(e *entityState, u use) error {
+	if _, err := w.partOf(e.stores[entity.Main]); err != nil {
 		return err
 	}
 	v := binary.BigEndian.AppendUint64(nil, u.server)

@@ -32,7 +32,7 @@ func (m *dataset) storeUses(ctx context.Context, now int64) error {
 		}
 		last := e.accessed.Load()
 		own := use{server: m.server, accessed: last, until: max(now, last) + useAhead}
-		err := m.update(ctx, [][]byte{e.scope}, func(w *work) error {
+		err := m.update(ctx, [][]byte{e.scope}, func(w *messageTx) error {
 			stored, err := readUse(w, e.number)
 			if err != nil {
 				return err

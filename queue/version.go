@@ -61,7 +61,7 @@ func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 // subscription.
 func (m *dataset) created(ctx context.Context, parent *entityState, rec entityRecord, rules *ruleSet,
 	version uint64) (e *entityState) {
-	m.note(rec.Created)
+	m.recordTime(rec.Created)
 	add := func() {
 		e = m.add(rec)
 		e.rules.Store(rules)
@@ -147,7 +147,7 @@ func (m *dataset) refresh(ctx context.Context) error {
 	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
 }
 
-// reread implements host.OpenTenant.Reread.
+// reread implements host.OpenTenant.Reload.
 func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (m *dataset) adoptOne(r engine.Reader, st *storedEntity, complete bool) (*e
 
 // adopt applies a stored change of the entity.
 func (e *entityState) adopt(rec *entityRecord, rules *ruleSet) {
-	e.m.note(max(rec.Created, rec.Updated))
+	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))
 	e.rules.Store(rules)
 	if rec.Properties.Equal(e.properties.Load()) { // locks and links survive an update without effect

@@ -27,7 +27,7 @@ func newWatcher(m *dataset) *watcher {
 	return w
 }
 
-// ring looks and returns the millisecond of the next look.
+// fire looks and returns the millisecond of the next look.
 func (w *watcher) ring(ctx context.Context, now int64) (next int64) {
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		w.m.logger().Warn("changes by other servers were not read", "error", err)
@@ -134,7 +134,7 @@ func (e *entityState) isAwaited() bool {
 		return true
 	}
 	for _, s := range e.stores {
-		if s != nil && (s.inUse() || s.awaited()) {
+		if s != nil && (s.inUse() || s.hasWaiters()) {
 			return true
 		}
 	}
@@ -145,10 +145,10 @@ func (e *entityState) isAwaited() bool {
 func (s *messageStore) wakeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cursor.waiters.all()
-	s.free.all()
+	s.cursor.waiters.wakeAll()
+	s.free.wakeAll()
 	for _, l := range s.sessions {
-		l.cursor.waiters.all()
+		l.cursor.waiters.wakeAll()
 	}
 }
 

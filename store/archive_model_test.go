@@ -20,9 +20,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// mortals is a container with an archive, which has one itself, beside a simulation of it that goes second by
-// second and has never heard of policies, floors, generations and headers.
-type mortals struct {
+// archiveModel is a container with an archive, which has one itself, beside a simulation of it that goes
+// second by second and has never heard of policies, floors, generations and headers.
+type archiveModel struct {
 	t     *testing.T
 	ctx   context.Context
 	r     *rand.Rand
@@ -35,12 +35,12 @@ type mortals struct {
 
 	def     int64 // the default: 0 off, -1 on
 	ceiling bool
-	live    map[string]*mortal // by partition key and id
-	dead    []string           // versions that have expired, in any order
+	live    map[string]*archiveModelItem // by partition key and id
+	dead    []string                     // versions that have expired, in any order
 }
 
-// mortal is what the simulation knows of an item.
-type mortal struct {
+// archiveModelItem is what the simulation knows of an item.
+type archiveModelItem struct {
 	version     string
 	ts, own     int64
 	lease       int64
@@ -55,7 +55,7 @@ func TestMortals(t *testing.T) {
 	for _, reaper := range []string{"off", "each step", "random"} {
 		for seed := range uint64(racetest.Campaign(6, 2)) {
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {
-				m := newMortals(t, seed)
+				m := newArchiveModel(t, seed)
 				for range 250 {
 					m.step()
 					if reaper == "each step" || reaper == "random" && m.r.IntN(6) == 0 {
@@ -71,9 +71,9 @@ func TestMortals(t *testing.T) {
 	}
 }
 
-func newMortals(t *testing.T, seed uint64) *mortals {
-	m := &mortals{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: vfs.NewMem(),
-		live: map[string]*mortal{}, def: -1,
+func newArchiveModel(t *testing.T, seed uint64) *archiveModel {
+	m := &archiveModel{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: vfs.NewMem(),
+		live: map[string]*archiveModelItem{}, def: -1,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	m.open()
 	var err error
@@ -101,14 +101,14 @@ func newMortals(t *testing.T, seed uint64) *mortals {
 	return m
 }
 
-func (m *mortals) open() {
+func (m *archiveModel) open() {
 	var err error
 	if m.db, err = openAt(m.ctx, m.fs, m.clock); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *mortals) find() {
+func (m *archiveModel) find() {
 	var err error
 	if m.d, err = m.db.Database("db"); err == nil {
 		m.c, err = m.d.Container("c")
@@ -116,7 +116,7 @@ func (m *mortals) find() {
 	m.check(err)
 }
 
-func (m *mortals) archive(from, to string) {
+func (m *archiveModel) archive(from, to string) {
 	c, err := m.d.Container(from)
 	if err == nil {
 		_, err = c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
@@ -127,23 +127,23 @@ func (m *mortals) archive(from, to string) {
 	m.check(err)
 }
 
-func (m *mortals) check(err error) {
+func (m *archiveModel) check(err error) {
 	m.t.Helper()
 	if err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *mortals) sweep() {
+func (m *archiveModel) sweep() {
 	m.t.Helper()
 	_, err := m.db.SweepNow(m.ctx)
 	m.check(err)
 }
 
-func (m *mortals) now() int64 { return m.clock.Now().Unix() }
+func (m *archiveModel) now() int64 { return m.clock.Now().Unix() }
 
 // judge lets those die whose time is over.
-func (m *mortals) judge() {
+func (m *archiveModel) judge() {
 	for key, it := range m.live {
 		limit := it.own
 		if limit == 0 {
@@ -158,7 +158,7 @@ func (m *mortals) judge() {
 }
 
 // step does one thing to both.
-func (m *mortals) step() {
+func (m *archiveModel) step() {
 	switch m.r.IntN(20) {
 	case 0, 1, 2, 3, 4, 5:
 		m.clock.Advance(time.Second)
@@ -185,14 +185,14 @@ func (m *mortals) step() {
 	m.compare()
 }
 
-func (m *mortals) draw() (pk, id string) {
+func (m *archiveModel) draw() (pk, id string) {
 	return fmt.Sprint("p", m.r.IntN(2)), fmt.Sprint("i", m.r.IntN(3))
 }
 
-func (m *mortals) write() {
+func (m *archiveModel) write() {
 	p, id := m.draw()
 	m.n++
-	it := &mortal{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id,
+	it := &archiveModelItem{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id,
 		tag: fmt.Sprint("u", m.r.IntN(4))}
 	more := ""
 	if m.r.IntN(2) == 0 {
@@ -221,7 +221,7 @@ func (m *mortals) write() {
 	m.live[p+id] = it
 }
 
-func (m *mortals) lease() {
+func (m *archiveModel) lease() {
 	p, id := m.draw()
 	it := m.live[p+id]
 	var err error
@@ -243,7 +243,7 @@ func (m *mortals) lease() {
 	}
 }
 
-func (m *mortals) remove() {
+func (m *archiveModel) remove() {
 	p, id := m.draw()
 	_, err := m.c.Delete(m.ctx, pk(p), id, store.WriteOptions{})
 	if alive := m.live[p+id] != nil; alive != (err == nil) || err != nil && !is(err, fault.CodeNotFound) {
@@ -252,7 +252,7 @@ func (m *mortals) remove() {
 	delete(m.live, p+id)
 }
 
-func (m *mortals) setDefault() {
+func (m *archiveModel) setDefault() {
 	m.def = []int64{0, -1, 3, 10}[m.r.IntN(4)]
 	spec := m.c.Info().Spec
 	spec.DefaultTTL = ttl.Seconds(m.def)
@@ -260,7 +260,7 @@ func (m *mortals) setDefault() {
 	m.check(err)
 }
 
-func (m *mortals) setCeiling() {
+func (m *archiveModel) setCeiling() {
 	m.ceiling = !m.ceiling
 	_, err := m.c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
 		s.TTLCeiling = m.ceiling
@@ -269,7 +269,7 @@ func (m *mortals) setCeiling() {
 	m.check(err)
 }
 
-func (m *mortals) split() {
+func (m *archiveModel) split() {
 	all := m.d.Containers()
 	c := all[m.r.IntN(len(all))]
 	if ranges := c.Ranges().Ranges; len(ranges) < 5 {
@@ -282,7 +282,7 @@ func (m *mortals) split() {
 
 // compare asks the container for all that lives, and how many that are, by the ways in which that is found
 // out.
-func (m *mortals) compare() {
+func (m *archiveModel) compare() {
 	m.t.Helper()
 	for _, p := range []string{"p0", "p1"} {
 		for _, id := range []string{"i0", "i1", "i2"} {
@@ -311,7 +311,7 @@ func (m *mortals) compare() {
 }
 
 // end lets everything settle and looks for the dead: each is in one of the archives, once.
-func (m *mortals) end() {
+func (m *archiveModel) end() {
 	if !m.t.Failed() {
 		m.sweep()
 		m.compare()
@@ -335,7 +335,7 @@ func (m *mortals) end() {
 	m.check(m.db.Close())
 }
 
-func (m *mortals) versions(name string) (list []string) {
+func (m *archiveModel) versions(name string) (list []string) {
 	c, err := m.d.Container(name)
 	m.check(err)
 	for row, err := range c.Rows(m.ctx, store.QueryRequest{Text: "SELECT * FROM c"}) {

@@ -142,8 +142,8 @@ type batch struct {
 	answer  int // bytes of the documents in the response so far
 }
 
-// errUndone ends the transaction of an atomic batch in which an operation failed.
-var errUndone = errors.New("an operation of the batch failed")
+// errRolledBack ends the transaction of an atomic batch in which an operation failed.
+var errRolledBack = errors.New("an operation of the batch failed")
 
 var errAnswerTooLarge = fault.New(fault.CodeTooLarge, "Response size is too large")
 
@@ -266,7 +266,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 				culprit = len(b.list) - 1
 				b.results[culprit] = value.Failed(errAnswerTooLarge)
 			}
-			return errUndone
+			return errRolledBack
 		}
 		return nil
 	})

@@ -48,7 +48,7 @@ func (ds *dataset) loadCatalog(ctx context.Context) error {
 	})
 }
 
-// reread implements host.OpenTenant.Reread. Databases and containers that are in memory already stay the same
+// reread implements host.OpenTenant.Reload. Databases and containers that are in memory already stay the same
 // objects. A container whose record has changed refreshes its state.
 func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 	var changed []*Container
@@ -70,7 +70,7 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 			return err
 		}
 	}
-	ds.door.catalogWatch.Notify()
+	ds.db.catalogWatch.Notify()
 	ds.splitter.Wake()
 	ds.reindexer.Wake()
 	return nil

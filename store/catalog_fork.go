@@ -39,10 +39,10 @@ func (b *databaseCopy) announce(t *host.Change) {
 	}
 }
 
-// rise raises the LSN of every copied range above all LSNs that clients can have seen, of the replaced
+// raiseLSNs raises the LSN of every copied range above all LSNs that clients can have seen, of the replaced
 // containers and of containers dropped before. A feed reader that continues from such an LSN then misses
 // nothing. No one has used the copied ranges yet.
-func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
+func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
 		for _, s := range c.state.Load().Ranges {
@@ -72,7 +72,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 		if b.old != nil {
 			dropDatabaseRecords(t, b.old, b.db.cat.offers)
 		}
-		t.NoteHighest(highest(replaced))
+		t.RecordHighest(highest(replaced))
 		now := b.db.stamp()
 		if err := b.commitDatabase(t, now); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 		st.Rec.Ranges[i].LSN = 0
 	}
 	st.Rec.Version = b.db.newVersion(c.cid)
-	if err := b.db.nameRanges(t, b.as, c.name, &c.def, &st.Rec); err != nil {
+	if err := b.db.assignRangeIDs(t, b.as, c.name, &c.def, &st.Rec); err != nil {
 		return err
 	}
 	st.Ranges = slices.Clone(st.Ranges)

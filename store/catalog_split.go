@@ -22,13 +22,13 @@ func (c *Container) setContainer(ctx context.Context, st, next *container.State)
 
 // switchRanges replaces the range that m splits with the two halves that m has prepared, in one
 // transaction.
-func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *container.State) error {
-	lower, upper := m.recs[0].Slot, m.recs[1].Slot
+func (c *Container) switchRanges(ctx context.Context, m *splitRun, st, next *container.State) error {
+	lower, upper := m.recs[0].Number, m.recs[1].Number
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
 		rec := &next.Rec
 		rec.RangeLSN = t.NextLSN(host.CatalogScope())
 		for i := range rec.Ranges {
-			if s := rec.Ranges[i].Slot; s == lower || s == upper {
+			if s := rec.Ranges[i].Number; s == lower || s == upper {
 				rec.Ranges[i].LSN = rec.RangeLSN
 			}
 		}
@@ -40,14 +40,14 @@ func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *co
 	})
 }
 
-// undoSplit deletes what an unfinished split has copied. Its slots are free again, since nobody has seen an
+// undoSplit deletes what an unfinished split has copied. Its ranges are free again, since nobody has seen an
 // LSN of theirs. Nobody else uses the container meanwhile.
 func (c *Container) undoSplit(ctx context.Context, st container.State) error {
 	split, next := *st.Rec.Split, st
-	next.Rec.Split, next.Rec.Slots = nil, int(split.Lower)
+	next.Rec.Split, next.Rec.RangeNumbers = nil, int(split.Lower)
 	err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
 		for _, number := range []uint16{split.Lower, split.To} {
-			t.DeleteRange(engine.Prefix(layout.SlotScope(c.cid, number)))
+			t.DeleteRange(engine.Prefix(layout.RangeScope(c.cid, number)))
 		}
 		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.Rec)
 	})

@@ -24,8 +24,8 @@ import (
 // While documents are being reindexed, an item must have the entries that all applicable indexing policies
 // agree on, and may have the entries of any of them. In a container that keeps all versions (v), the
 // current version of each item is among them, and so is each version that another one follows, back to the
-// beginning of what is kept. Check also proves that every item lies in the slot that its partition key
-// hashes to, is well-formed JSON and has an LSN below its slot's ceiling, and that every key belongs to a
+// beginning of what is kept. Check also proves that every item lies in the range that its partition key
+// hashes to, is well-formed JSON and has an LSN below its range's ceiling, and that every key belongs to a
 // container and a range. The returned error is a failure to read; a violation is not an error of Check.
 func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	return db.live().check(ctx, report)
@@ -49,7 +49,7 @@ func (ds *dataset) check(ctx context.Context, report func(error) bool) error {
 		if err != nil {
 			return err
 		}
-		if err := check.Strays(r, known, report); err != nil {
+		if err := check.Orphans(r, known, report); err != nil {
 			return err
 		}
 		return resource.Check(r, report)

@@ -38,15 +38,15 @@ func (c *Container) momentOf(now int64, at engine.Position) int64 {
 	return max(now, c.d.clock.At(at.Now).Unix())
 }
 
-// note records that something in the container is stored with second t. The caller is inside the gate, or
-// is opening the store.
-func (c *Container) note(k container.Mark, t int64) {
+// recordTime records that something in the container is stored with second t. The caller is inside the gate,
+// or is opening the store.
+func (c *Container) recordTime(k container.Mark, t int64) {
 	c.marks.Note(k, t)
 	c.d.clock.Raise(t)
 }
 
 // Note implements transaction.Host.
-func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).note(k, t) }
+func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.

@@ -11,12 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// dated tells the host what its clocks date: the server's clock dates the catalog's records, a database's
-// clock dates the contents of its containers.
-type dated struct{ ds *dataset }
+// clockObserver tells the host what its clocks date: the server's clock dates the catalog's records, a
+// database's clock dates the contents of its containers.
+type clockObserver struct{ ds *dataset }
 
-// Clocks implements host.ClockUser.
-func (w dated) Clocks() (list []*host.Clock) {
+// Clocks implements host.ClockObserver.
+func (w clockObserver) Clocks() (list []*host.Clock) {
 	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
 	}
@@ -24,7 +24,7 @@ func (w dated) Clocks() (list []*host.Clock) {
 }
 
 // containers returns the containers that use one of the clocks.
-func (w dated) containers(clocks []*host.Clock) (list []*Container) {
+func (w clockObserver) containers(clocks []*host.Clock) (list []*Container) {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
 	for _, c := range w.ds.cat.containers {
@@ -35,9 +35,9 @@ func (w dated) containers(clocks []*host.Clock) (list []*Container) {
 	return list
 }
 
-// Hold implements host.ClockUser. It takes the gates in the order of the containers' creation, as does
+// Hold implements host.ClockObserver. It takes the gates in the order of the containers' creation, as does
 // every operation that takes several.
-func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+func (w clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
 	taken := 0
 	release = func() {
@@ -74,8 +74,8 @@ func (c *Container) loadLast(ctx context.Context) error {
 	})
 }
 
-// Latest implements host.ClockUser.
-func (w dated) Latest(clocks []*host.Clock) (last host.Moment) {
+// Latest implements host.ClockObserver.
+func (w clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
 	}
@@ -87,8 +87,8 @@ func (w dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Expired implements host.ClockUser.
-func (w dated) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
+// Expired implements host.ClockObserver.
+func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
 		if err != nil {
@@ -102,13 +102,13 @@ func (w dated) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) 
 	return host.Moment{}, nil
 }
 
-// Moved implements host.ClockUser.
-func (w dated) Moved(clocks []*host.Clock) {
+// Moved implements host.ClockObserver.
+func (w clockObserver) Moved(clocks []*host.Clock) {
 	for _, c := range w.containers(clocks) {
 		for _, s := range c.state.Load().Ranges {
 			s.Rescan.Store(true)
 		}
-		c.watch.Notify()
+		c.notifier.Notify()
 	}
 }
 
@@ -119,7 +119,7 @@ func (w dated) Moved(clocks []*host.Clock) {
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	state := c.viewState(c.state.Load(), c.moment())
 	err = c.ds.view(ctx, func(r engine.Reader) (err error) {
-		died, err = sweep.DiedSince(ctx, r, state, to)
+		died, err = sweep.ExpiredSince(ctx, r, state, to)
 		return err
 	})
 	return died, classify.ToFault(err)

@@ -12,22 +12,22 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// clockTwin is what a clock should be: it reads at + rate × (the system's time − since), all in seconds after
-// clockStart.
-type clockTwin struct{ at, since, rate int64 }
+// clockModel is what a clock should be: it reads at + rate × (the system's time − since), all in seconds
+// after clockStart.
+type clockModel struct{ at, since, rate int64 }
 
-func (c clockTwin) now(system int64) int64 { return c.at + c.rate*(system-c.since) }
+func (c clockModel) now(system int64) int64 { return c.at + c.rate*(system-c.since) }
 
-// itemTwin is an item: when it was written, and how long it lives.
-type itemTwin struct {
+// itemModel is an item: when it was written, and how long it lives.
+type itemModel struct {
 	ts, life int64
 	lease    int64
 }
 
-func (i itemTwin) dead(now int64) bool { return i.ts+i.life <= now && now >= i.lease }
+func (i itemModel) dead(now int64) bool { return i.ts+i.life <= now && now >= i.lease }
 
 // returns reports whether something that is dead in one second would be alive in another.
-func (d *databaseTwin) returns(now, to int64) bool {
+func (d *databaseModel) returns(now, to int64) bool {
 	for _, i := range d.items {
 		if i.dead(now) && !i.dead(to) {
 			return true
@@ -36,32 +36,32 @@ func (d *databaseTwin) returns(now, to int64) bool {
 	return false
 }
 
-// databaseTwin is a database with one container, whose default TTL is 10.
-type databaseTwin struct {
-	own    *clockTwin
-	items  map[string]itemTwin
+// databaseModel is a database with one container, whose default TTL is 10.
+type databaseModel struct {
+	own    *clockModel
+	items  map[string]itemModel
 	stored int64 // the latest moment that forbids a way back
 }
 
-// worldTwin simulates a store under moved clocks.
-type worldTwin struct {
+// worldModel simulates a store under moved clocks.
+type worldModel struct {
 	system    int64
-	server    clockTwin
+	server    clockModel
 	catalog   int64 // the latest moment of the catalog
-	databases map[string]*databaseTwin
+	databases map[string]*databaseModel
 }
 
-func (w *worldTwin) clock(id string) *clockTwin {
+func (w *worldModel) clock(id string) *clockModel {
 	if d := w.databases[id]; d != nil && d.own != nil {
 		return d.own
 	}
 	return &w.server
 }
 
-func (w *worldTwin) now(id string) int64 { return w.clock(id).now(w.system) }
+func (w *worldModel) now(id string) int64 { return w.clock(id).now(w.system) }
 
 // allowed reports whether a clock may be put to a second: the server's where id is empty.
-func (w *worldTwin) allowed(id string, to int64) bool {
+func (w *worldModel) allowed(id string, to int64) bool {
 	if d := w.databases[id]; d != nil {
 		return to >= d.stored && !d.returns(w.now(id), to)
 	}
@@ -80,10 +80,10 @@ func TestClockHistories(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := openLab(t, store.Options{ManualReaper: true})
 		defer func() { l.close() }()
-		w := &worldTwin{server: clockTwin{rate: 1}, databases: map[string]*databaseTwin{}}
+		w := &worldModel{server: clockModel{rate: 1}, databases: map[string]*databaseModel{}}
 		for _, id := range []string{"a", "b"} {
 			l.database(id)
-			w.databases[id] = &databaseTwin{items: map[string]itemTwin{}}
+			w.databases[id] = &databaseModel{items: map[string]itemModel{}}
 		}
 		h := clockHistory{l, w, r}
 		r.Repeat(map[string]func(*rapid.T){
@@ -101,7 +101,7 @@ func TestClockHistories(t *testing.T) {
 
 type clockHistory struct {
 	l *lab
-	w *worldTwin
+	w *worldModel
 	r *rapid.T
 }
 
@@ -132,7 +132,7 @@ func (h clockHistory) write(r *rapid.T) {
 		r.Fatal(err)
 	}
 	d, now := h.w.databases[db], h.w.now(db)
-	item := itemTwin{ts: now - age, life: life}
+	item := itemModel{ts: now - age, life: life}
 	if old, found := d.items[id]; found && !old.dead(now) {
 		item.lease = old.lease
 	}
@@ -195,7 +195,7 @@ func (h clockHistory) move(r *rapid.T) {
 		text = fmt.Sprintf("rate %d", next.rate)
 	default:
 		text, back = "real", true
-		next = clockTwin{at: h.w.system, since: h.w.system, rate: 1}
+		next = clockModel{at: h.w.system, since: h.w.system, rate: 1}
 	}
 	var err error
 	if id == "" {

@@ -44,7 +44,7 @@ type Container struct {
 	spending          work.RequestBudget // of the container's own throughput
 	plans             work.Plans
 	marks             container.Marks
-	watch             host.Notifier
+	notifier          host.Notifier
 	expirySubscribers host.Notifier // subscribers of the log of expiries
 	reaping           reaping
 	// used is the last second in which the container was used. It is kept only if AutoDeleteOnIdle is set:
@@ -259,16 +259,16 @@ func (c *Container) enter(ctx context.Context) (*container.State, int64, error) 
 // leave releases the gate that enter has taken.
 func (c *Container) leave() { c.gate.Leave() }
 
-// look returns a state and a moment that belong together. It does not hold the gate: gate.Still(at) reports
-// whether the state is still the container's. Pending changes that wait for users of the container do not
-// block look.
-func (c *Container) look(ctx context.Context) (st *container.State, now int64, at uint64, err error) {
+// stateAndTime returns a state and a moment that belong together. It does not hold the gate:
+// gate.Unchanged(at) reports whether the state is still the container's. Pending changes that wait for users
+// of the container do not block look.
+func (c *Container) stateAndTime(ctx context.Context) (st *container.State, now int64, at uint64, err error) {
 	for {
-		if at, err = c.gate.Look(ctx); err != nil {
+		if at, err = c.gate.Stamp(ctx); err != nil {
 			return nil, 0, 0, classify.ToFault(err)
 		}
 		st, now = c.state.Load(), c.moment()
-		if c.gate.Still(at) {
+		if c.gate.Unchanged(at) {
 			return st, now, at, c.usable(st)
 		}
 	}
@@ -303,9 +303,9 @@ func (c *Container) change(ctx context.Context, fn func(st container.State, now 
 	if err != nil {
 		return err
 	}
-	c.note(container.MarkSettings, next.Rec.TS)
+	c.recordTime(container.MarkSettings, next.Rec.TS)
 	c.state.Store(&next)
-	c.watch.Notify()
+	c.notifier.Notify()
 	c.expirySubscribers.Notify()
 	return nil
 }

@@ -56,15 +56,15 @@ func TestCrash(t *testing.T) {
 
 // A ledger is what clients know, in this life and in the lives before.
 type ledger struct {
-	keys map[metatest.Key]*known
+	keys map[metatest.Key]*observedKey
 	// Names and what they stand for. Nothing here may ever come to stand for something else.
 	names     map[string]string
 	positions map[string]uint64 // range: the highest position told
 	defaults  [2]ttl.Seconds    // the container's: acknowledged, and under way
 }
 
-// known is what is known about one key. A key has one writer.
-type known struct {
+// observedKey is what is known about one key. A key has one writer.
+type observedKey struct {
 	now     state   // acknowledged
 	next    []state // what the operation under way may lead to
 	seen    uint64  // the highest LSN at which a reader was given the item
@@ -82,13 +82,13 @@ type state struct {
 func (s state) there() bool { return s.body != "" }
 
 // may reports whether the operation under way can make (or unmake) the item.
-func (k *known) may(there bool) bool {
+func (k *observedKey) may(there bool) bool {
 	return slices.ContainsFunc(k.next, func(s state) bool { return s.there() == there })
 }
 
 // clone copies a ledger. The lock of its life is held.
 func (g *ledger) clone() *ledger {
-	c := &ledger{map[metatest.Key]*known{}, maps.Clone(g.names), maps.Clone(g.positions), g.defaults}
+	c := &ledger{map[metatest.Key]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions), g.defaults}
 	for k, v := range g.keys {
 		copied := *v
 		c.keys[k] = &copied
@@ -96,8 +96,8 @@ func (g *ledger) clone() *ledger {
 	return c
 }
 
-// told takes up an item that a client was given.
-func (g *ledger) told(it store.Item, receipt store.Receipt) error {
+// record takes up an item that a client was given.
+func (g *ledger) record(it store.Item, receipt store.Receipt) error {
 	body := string(it.Body())
 	names := map[string]string{"etag " + it.ETag(): body, "rid " + it.RID(): keyOf(it).String()}
 	if receipt.Range != "" {
@@ -136,8 +136,8 @@ type life struct {
 	ledger *ledger
 }
 
-// A wreck is what a crash leaves: the disk, and what clients know.
-type wreck struct {
+// A crashedDisk is what a crash leaves: the disk, and what clients know.
+type crashedDisk struct {
 	fs     *crashdisk.Disk
 	now    int64
 	ledger *ledger
@@ -171,7 +171,7 @@ func openAt(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, error) 
 func firstLife(t *testing.T) *life {
 	t.Helper()
 	l := &life{t: t, ctx: context.Background(), fs: crashdisk.New(), now: 1_700_000_000,
-		ledger: &ledger{map[metatest.Key]*known{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
+		ledger: &ledger{map[metatest.Key]*observedKey{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
 	if l.db, err = openAt(l.ctx, slowly(l.fs), clock); err != nil {
@@ -187,7 +187,7 @@ func firstLife(t *testing.T) *life {
 	for w := range crashWriters {
 		p := fmt.Sprint("w", w)
 		for _, id := range crashIDs {
-			l.ledger.keys[metatest.Key{ID: id, Partition: p}] = &known{}
+			l.ledger.keys[metatest.Key{ID: id, Partition: p}] = &observedKey{}
 		}
 		if _, _, err := l.c.Create(l.ctx, pk(p), fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":1}`, p), store.WriteOptions{}); err != nil {
 			t.Fatal(err)
@@ -204,8 +204,8 @@ func (l *life) close() {
 	}
 }
 
-// open starts a store on a wreck; nil where that fails, which is reported.
-func (w wreck) open(t *testing.T) *life {
+// open starts a store on a crashedDisk; nil where that fails, which is reported.
+func (w crashedDisk) open(t *testing.T) *life {
 	t.Helper()
 	l := &life{t: t, ctx: context.Background(), fs: w.fs, now: w.now, ledger: w.ledger}
 	var err error
@@ -226,16 +226,16 @@ func (w wreck) open(t *testing.T) *life {
 }
 
 // crash takes a copy of the disk: what was synced, and by chance some of what was not.
-func (l *life) crash(r *rand.Rand) wreck {
+func (l *life) crash(r *rand.Rand) crashedDisk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	unsynced := []int{0, 0, 30, 80, 100}[r.IntN(5)]
-	return wreck{l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: r}), l.now, l.ledger.clone()}
+	return crashedDisk{l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: r}), l.now, l.ledger.clone()}
 }
 
-// live lets everybody work, and checks a wreck after each operation of a writer. It returns one of the
+// live lets everybody work, and checks a crashedDisk after each operation of a writer. It returns one of the
 // wrecks.
-func (l *life) live(seed uint64) (last wreck) {
+func (l *life) live(seed uint64) (last crashedDisk) {
 	var writers, watchers sync.WaitGroup
 	var done atomic.Bool
 	for w := range crashWriters {
@@ -327,7 +327,7 @@ func (l *life) write(w int, name string, r *rand.Rand) {
 			if l.expect(err, fault.CodeConflict); err != nil {
 				return state{}, false
 			}
-			l.told(it, receipt)
+			l.record(it, receipt)
 			return state{body, it.LSN()}, true
 		})
 	}
@@ -340,10 +340,10 @@ func (l *life) expect(err error, codes ...fault.Code) {
 	}
 }
 
-func (l *life) told(it store.Item, receipt store.Receipt) {
+func (l *life) record(it store.Item, receipt store.Receipt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.expect(l.ledger.told(it, receipt))
+	l.expect(l.ledger.record(it, receipt))
 }
 
 func (l *life) changeDefault(def ttl.Seconds) {
@@ -381,13 +381,13 @@ func (l *life) watch(r *rand.Rand) {
 	l.ledger.position(receipt)
 	l.mu.Unlock()
 	if err == nil {
-		l.told(it, receipt)
+		l.record(it, receipt)
 	}
 
 	page, receipt, err := l.c.List(l.ctx, store.ListOptions{Scope: store.Scope{Partition: pk(k.Partition)}, MaxItems: -1})
 	l.expect(err)
 	for _, it := range page.Items {
-		l.told(it, receipt)
+		l.record(it, receipt)
 		l.mu.Lock()
 		v := l.ledger.keys[keyOf(it)]
 		v.seen = max(v.seen, it.LSN())
@@ -395,8 +395,8 @@ func (l *life) watch(r *rand.Rand) {
 	}
 }
 
-// verify compares the store, just opened on a wreck, with what clients know; then it writes every key anew,
-// so that new names meet the old.
+// verify compares the store, just opened on a crashedDisk, with what clients know; then it writes every key
+// anew, so that new names meet the old.
 func (l *life) verify() {
 	l.t.Helper()
 	checkClean(l.t, l.db)
@@ -414,7 +414,7 @@ func (l *life) verify() {
 		got := state{string(it.Body()), it.LSN()}
 		if err == nil {
 			there++
-			l.told(it, receipt)
+			l.record(it, receipt)
 		}
 		if why := v.contradicts(got); why != "" {
 			l.t.Errorf("%s after a crash: %+v: %s; known was %+v", k, got, why, *v)
@@ -433,13 +433,13 @@ func (l *life) verify() {
 		if _, ok := l.ledger.names["rid "+it.RID()]; ok && receipt.Inserted {
 			l.t.Errorf("a new item has the rid %s, which stood for %s", it.RID(), l.ledger.names["rid "+it.RID()])
 		}
-		l.told(it, receipt)
-		*v = known{now: state{body, it.LSN()}}
+		l.record(it, receipt)
+		*v = observedKey{now: state{body, it.LSN()}}
 	}
 }
 
 // contradicts says why a key cannot be in state s after a crash; empty where it can.
-func (k *known) contradicts(s state) string {
+func (k *observedKey) contradicts(s state) string {
 	same := func(o state) bool { return o.body == s.body }
 	switch {
 	case !same(k.now) && !slices.ContainsFunc(k.next, same):

@@ -130,7 +130,7 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	ds.cat.databases = append(ds.cat.databases, d)
 	ds.cat.addOffer(offer)
 	ds.mu.Unlock()
-	ds.door.catalogWatch.Notify()
+	ds.db.catalogWatch.Notify()
 	return d, nil
 }
 
@@ -161,7 +161,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 				}
 			}
 			dropDatabaseRecords(t, d, ds.cat.offers)
-			t.NoteHighest(highest(containers))
+			t.RecordHighest(highest(containers))
 			return nil
 		})
 	})
@@ -178,7 +178,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	ds.cat.databases = work.Without(ds.cat.databases, d)
 	ds.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
 	ds.mu.Unlock()
-	ds.door.catalogWatch.Notify()
+	ds.db.catalogWatch.Notify()
 	ds.eraseAll(ctx, containers)
 	return nil
 }

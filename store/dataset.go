@@ -23,7 +23,7 @@ import (
 // dataset is the store's data in one instance of its host: the engine and the catalog in memory. Each
 // Database and Container belongs to one dataset for its whole life.
 type dataset struct {
-	door       *DB
+	db         *DB
 	in         *host.Instance
 	eng        engine.Engine
 	get        host.GetFunc
@@ -41,7 +41,7 @@ type dataset struct {
 
 	incarnation uint32
 	timed       bool   // the engine tells the time (engine.Teller)
-	server      uint32 // identifies this store in the marks of slots; unique among the stores over an engine
+	server      uint32 // identifies this store in the marks of ranges; unique among the stores over an engine
 	purged      atomic.Uint64
 }
 
@@ -63,7 +63,7 @@ func (tenant) KeySpace() host.KeySpace {
 func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		for _, r := range rec.Ranges {
-			scopes = append(scopes, layout.SlotScope(rec.CID, r.Slot))
+			scopes = append(scopes, layout.RangeScope(rec.CID, r.Number))
 		}
 		return nil
 	})
@@ -73,13 +73,13 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 // Open implements host.Tenant.
 func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.OpenTenant{Life: db, Reread: db.reread, Sweep: sweeper{db}, ClockUser: dated{db},
-		Awaited: db.awaited, Changed: db.changedElsewhere, Note: db.snapshotNote}, err
+	return host.OpenTenant{Life: db, Reload: db.reread, Sweep: sweeper{db}, ClockObserver: clockObserver{db},
+		Awaited: db.awaited, Changed: db.changedElsewhere, SnapshotNote: db.snapshotNote}, err
 }
 
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
-	db := &dataset{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
+	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.Teller)
 	db.rids.Seed()
@@ -104,16 +104,16 @@ func (ds *dataset) Recover(ctx context.Context) error {
 
 // Start implements host.Life.
 func (ds *dataset) Start() {
-	if ds.door.host == nil { // the host is the same through all restores
-		ds.door.host = ds.in.Host()
+	if ds.db.host == nil { // the host is the same through all restores
+		ds.db.host = ds.in.Host()
 	}
 	ds.reindexer.open(ds)
 	ds.splitter.open(ds)
 	// Of several servers, one does each kind of work. A pass of the reindexer may wake the splitter.
 	ds.reindexer.Start(ds.leader("indexing"))
 	ds.splitter.Start(ds.leader("splitting"))
-	ds.door.dataset.Store(ds)
-	ds.door.catalogWatch.Notify()
+	ds.db.dataset.Store(ds)
+	ds.db.catalogWatch.Notify()
 }
 
 // Stop implements host.Life.
@@ -134,7 +134,7 @@ func (ds *dataset) Gone() {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
-		c.watch.Notify()
+		c.notifier.Notify()
 		c.expirySubscribers.Notify()
 	}
 }
@@ -214,7 +214,7 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
-		if c.watch.Awaited() || c.expirySubscribers.Awaited() {
+		if c.notifier.Awaited() || c.expirySubscribers.Awaited() {
 			scopes = append(scopes, c.state.Load().Scopes()...)
 		}
 	}
@@ -231,7 +231,7 @@ func (ds *dataset) changedElsewhere(scope []byte) {
 		if scope != nil && !hasScope(st, scope) {
 			continue
 		}
-		c.watch.Notify()
+		c.notifier.Notify()
 		c.expirySubscribers.Notify()
 		if scope == nil && st.Elsewhere {
 			ds.splitter.Wake()
@@ -239,7 +239,7 @@ func (ds *dataset) changedElsewhere(scope []byte) {
 	}
 }
 
-// hasScope reports whether a scope is that of one of the container's slots.
+// hasScope reports whether a scope is that of one of the container's ranges.
 func hasScope(st *container.State, scope []byte) bool {
 	return slices.ContainsFunc(st.Scopes(), func(own []byte) bool { return bytes.Equal(own, scope) })
 }

@@ -110,7 +110,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		return nil, classify.ToFault(err)
 	}
 	c.state.Load().Version = container.FirstVersion // nobody else has the container yet
-	c.note(container.MarkSettings, rec.TS)
+	c.recordTime(container.MarkSettings, rec.TS)
 	db.publish(c, offer)
 	return c, nil
 }
@@ -137,7 +137,7 @@ func (ds *dataset) publish(c *Container, offer *record.Offer) {
 	ds.cat.add(c)
 	ds.cat.addOffer(offer)
 	ds.mu.Unlock()
-	ds.door.catalogWatch.Notify()
+	ds.db.catalogWatch.Notify()
 	c.lintDefault()
 }
 
@@ -148,17 +148,17 @@ func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, r
 	db := d.ds
 	rec = record.Container{
 		CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
-		Spec: spec.AppendJSON(nil), Recent: container.KeepsRecency(spec), Backup: db.door.backup.Load(),
+		Spec: spec.AppendJSON(nil), Recent: container.KeepsRecency(spec), Backup: db.db.backup.Load(),
 		Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 		Basis:  definition.PathKey(spec.TTLPropertyPath), Ranges: ranges,
 	}
 	rec.RangeLSN, rec.Version = rec.LSN, db.newVersion(rec.CID)
-	if err := db.nameRanges(txn, d.ID(), spec.ID, &spec.PartitionKey, &rec); err != nil {
+	if err := db.assignRangeIDs(txn, d.ID(), spec.ID, &spec.PartitionKey, &rec); err != nil {
 		return rec, err
 	}
 	beginAbove(txn, rec)
 	for _, r := range rec.Ranges {
-		txn.SetMark(layout.SlotScope(rec.CID, r.Slot), db.ownMark(container.FirstVersion))
+		txn.SetMark(layout.RangeScope(rec.CID, r.Number), db.ownMark(container.FirstVersion))
 	}
 	return rec, nil
 }
@@ -191,13 +191,13 @@ func (ds *dataset) newRanges(
 	if n == 0 {
 		n = 1
 		if !shared {
-			n = min(t.Ranges(), layout.MaxSlots)
+			n = min(t.Ranges(), layout.MaxRanges)
 		}
 	}
 	bounds := definition.SplitRanges(def, n)
 	recs := make([]record.Range, n)
 	for i := range recs {
-		recs[i] = record.Range{ID: i, Slot: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
+		recs[i] = record.Range{ID: i, Number: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
 	}
 	return recs
 }
@@ -300,7 +300,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 			return err
 		}
 		return db.commitDrop(ctx, []*Container{c}, func(t *host.Change) error {
-			t.NoteHighest(highest([]*Container{c}))
+			t.RecordHighest(highest([]*Container{c}))
 			return dropContainerRecords(t, c, db.cat.offers)
 		})
 	})
@@ -310,7 +310,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 	db.mu.Lock()
 	db.cat.removeContainer(c)
 	db.mu.Unlock()
-	db.door.catalogWatch.Notify()
+	db.db.catalogWatch.Notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
 }

@@ -85,7 +85,7 @@
 // # Several stores on one engine
 //
 // Each store that is open over an engine keeps the state of every container in memory. The state has a
-// version, which is stored in the mark of each slot. Transactions and reads compare it with the version in
+// version, which is stored in the mark of each range. Transactions and reads compare it with the version in
 // memory; the mark comes with the position, so the comparison costs no extra read. An operation that finds
 // another version reads the state again and starts over (state.go).
 //

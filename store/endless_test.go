@@ -22,7 +22,7 @@ import (
 // stuckClock is a clock that does not answer a script before it is released.
 type stuckClock struct {
 	*ttl.Virtual
-	wall    *hasty // hurries from then on
+	wall    *skippingClock // hurries from then on
 	release chan struct{}
 	asked   atomic.Int64
 }
@@ -85,7 +85,7 @@ func (b *bench) stuckScripts() int {
 // TestStuckScriptIsLeftBehind: a procedure whose interpreter does not come back holds neither its caller nor
 // its range nor Close, and nothing that it has done stays, then or when it comes back after all.
 func TestStuckScriptIsLeftBehind(t *testing.T) {
-	wall := &hasty{Clock: ttl.Real{}}
+	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
@@ -123,7 +123,7 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 
 // TestCloseDoesNotWaitForStuckScript lets one be stuck until the store is closed.
 func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
-	wall := &hasty{Clock: ttl.Real{}}
+	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
@@ -160,7 +160,7 @@ const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4
 // TestQueryOfScriptEnds: a query inside a procedure ends with the time of the procedure, whatever the request
 // has.
 func TestQueryOfScriptEnds(t *testing.T) {
-	wall := &hasty{Clock: ttl.Real{}}
+	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	close(clock.release)

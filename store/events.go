@@ -51,7 +51,7 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 			case on && !was:
 				transaction.SetExpiryFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
 			case was && !on:
-				transaction.DropExpiries(t, layout.SlotFamily(s.Scope, layout.FamilyExpired))
+				transaction.DropExpiries(t, layout.ScopeFamily(s.Scope, layout.FamilyExpired))
 			}
 		}
 		for _, name := range old.Subscribers() {
@@ -69,7 +69,7 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 	return err
 }
 
-// trimExpiries deletes the entries of a slot's log that are older than its retention. next is the second at
+// trimExpiries deletes the entries of a range's log that are older than its retention. next is the second at
 // which there will be more to delete.
 func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *container.Partition,
 	now int64) (more bool, next int64, err error) {
@@ -94,7 +94,7 @@ func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *co
 		if err := c.writable(t, st, s); err != nil {
 			return err
 		}
-		below := layout.SlotFamily(s.Scope, layout.FamilyExpired)
+		below := layout.ScopeFamily(s.Scope, layout.FamilyExpired)
 		below.End = layout.AppendSequenceKey(nil, s.Scope, layout.FamilyExpired, old.Last)
 		transaction.DropExpiries(t, below)
 		transaction.SetExpiryFloor(t, s.Scope, old.Last, old.TS)
@@ -107,7 +107,7 @@ func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *co
 // announceExpired logs the expiries of items that the reaper may not purge yet.
 func (c *Container) announceExpired(ctx context.Context, st *container.State, s *container.Partition,
 	now int64, limit int) (more bool, next int64, err error) {
-	l := sweep.NewLook(st.Policy(), s.Scope, &s.Announcing, now, limit)
+	l := sweep.NewStep(st.Policy(), s.Scope, &s.Announcing, now, limit)
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return false, never, err
 	}

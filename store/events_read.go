@@ -146,7 +146,7 @@ func (c *Container) Confirm(ctx context.Context, name, position string) error {
 	if _, err := feed.ParsePositions(position, feed.MaxSequence); err != nil {
 		return err
 	}
-	return c.again(ctx, func() error { return c.confirm(ctx, name, position) })
+	return c.retryOutdated(ctx, func() error { return c.confirm(ctx, name, position) })
 }
 
 func (c *Container) confirm(ctx context.Context, name, position string) error {

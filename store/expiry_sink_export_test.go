@@ -28,7 +28,7 @@ func (c *Container) Highest() uint64 { return highest([]*Container{c}) }
 func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 	err = c.ds.eng.View(ctx, func(r engine.Reader) error {
 		for _, s := range c.state.Load().Ranges {
-			it := r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
+			it := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
 			for it.Next() {
 				item, err := c.items.Decode(layout.KeyRID(it.Key()), it.Value())
 				if err != nil {

@@ -131,7 +131,7 @@ func (w *feedWorld) key() metatest.Key {
 
 // step does one random thing and lets a random reader read one page.
 func (w *feedWorld) step(n int) {
-	w.bury()
+	w.purge()
 	switch k := w.key(); w.r.IntN(20) {
 	case 0:
 		w.clock.Advance(time.Duration(1+w.r.IntN(3)) * time.Second)
@@ -161,7 +161,7 @@ func (w *feedWorld) step(n int) {
 	default:
 		w.put(k, n, 1+max(0, w.r.IntN(6)-2))
 	}
-	w.bury()
+	w.purge()
 	w.readers[w.r.IntN(len(w.readers))].page()
 	w.all[w.r.IntN(len(w.all))].page()
 	if w.r.IntN(40) == 0 {
@@ -169,8 +169,8 @@ func (w *feedWorld) step(n int) {
 	}
 }
 
-// bury takes away what has expired by now.
-func (w *feedWorld) bury() {
+// purge takes away what has expired by now.
+func (w *feedWorld) purge() {
 	for k, it := range w.items {
 		if it.ttl > 0 && it.ts+it.ttl <= w.now() {
 			w.gone(k, fmt.Sprintf("expire <- at %d", it.lsn))
@@ -328,15 +328,16 @@ func (w *feedWorld) epk(k metatest.Key) string {
 // settle sweeps and lets all readers come to the end: then they know it all.
 func (w *feedWorld) settle() {
 	w.t.Helper()
-	w.bury()
+	w.purge()
 	w.sweep()
 	for i := 0; i < len(w.all); i++ { // a reader of a range that was split becomes two
 		f := w.all[i]
 		for !f.page() {
 		}
 		for k, want := range w.history {
-			if f.wants(k) && !slices.Equal(f.told[k], want) {
-				w.t.Errorf("%+v was told of %s:\n%s\nwant\n%s", f.scope, k, strings.Join(f.told[k], "\n"), strings.Join(want, "\n"))
+			if f.wants(k) && !slices.Equal(f.changes[k], want) {
+				w.t.Errorf("%+v was told of %s:\n%s\nwant\n%s", f.scope, k, strings.Join(f.changes[k], "\n"),
+					strings.Join(want, "\n"))
 			}
 		}
 	}
@@ -349,12 +350,12 @@ func (w *feedWorld) settle() {
 
 // feedFollower reads a feed from where it was when it began.
 type feedFollower struct {
-	w     *feedWorld
-	scope store.Scope
-	mode  store.ChangeMode
-	after string
-	seen  map[metatest.Key]uint64
-	told  map[metatest.Key][]string
+	w       *feedWorld
+	scope   store.Scope
+	mode    store.ChangeMode
+	after   string
+	seen    map[metatest.Key]uint64
+	changes map[metatest.Key][]string
 }
 
 // follow adds a reader of each feed, from now on.
@@ -364,7 +365,7 @@ func (w *feedWorld) follow(s store.Scope) {
 		if err != nil || len(page.Changes) > 0 {
 			w.t.Fatal(err, page)
 		}
-		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position, seen: map[metatest.Key]uint64{}, told: map[metatest.Key][]string{}}
+		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position, seen: map[metatest.Key]uint64{}, changes: map[metatest.Key][]string{}}
 		if mode == store.AllVersions {
 			w.all = append(w.all, f)
 		} else {
@@ -390,7 +391,7 @@ func (f *feedFollower) wants(k metatest.Key) bool {
 // page reads one page; true: there was nothing to read, and the reader knows all that there is.
 func (f *feedFollower) page() (end bool) {
 	f.w.t.Helper()
-	f.w.bury()
+	f.w.purge()
 	req := store.ChangesRequest{Scope: f.scope, Mode: f.mode, Start: store.ChangesStart{After: f.after}, MaxItems: 1 + f.w.r.IntN(5)}
 	page, _, err := f.w.c.Changes(f.w.ctx, req)
 	if is(err, fault.CodeRangeGone) {
@@ -423,7 +424,7 @@ func (f *feedFollower) divide() {
 		case f.scope.Range == gone:
 			f.scope.Range = r.ID
 		default:
-			other := &feedFollower{w: f.w, scope: store.Scope{Range: r.ID}, mode: f.mode, after: f.after, seen: maps.Clone(f.seen), told: maps.Clone(f.told)}
+			other := &feedFollower{w: f.w, scope: store.Scope{Range: r.ID}, mode: f.mode, after: f.after, seen: maps.Clone(f.seen), changes: maps.Clone(f.changes)}
 			if f.mode == store.AllVersions {
 				f.w.all = append(f.w.all, other)
 			} else {
@@ -471,8 +472,8 @@ func (f *feedFollower) take(ch *store.Change) {
 	default:
 		event = fmt.Sprintf("%s %s at %d", ch.Kind, ch.Item.Body(), ch.LSN)
 	}
-	if n := len(f.told[k]); n >= len(f.w.history[k]) || f.w.history[k][n] != event {
+	if n := len(f.changes[k]); n >= len(f.w.history[k]) || f.w.history[k][n] != event {
 		f.w.t.Errorf("%s: %s, want\n%s", k, event, strings.Join(f.w.history[k], "\n"))
 	}
-	f.told[k] = append(slices.Clip(f.told[k]), event) // another reader may have begun with these
+	f.changes[k] = append(slices.Clip(f.changes[k]), event) // another reader may have begun with these
 }

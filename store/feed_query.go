@@ -39,11 +39,11 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	watch := c.ds.pageWatch(ctx)
 	env := query.NewEnv(c.queryTime, watch.Elapsed)
 	env.Limit, env.UDF = watch.Limit, udfs.Call
-	heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
+	heavy := c.ds.db.heavy.Query(env.Elapsed, env.Limit)
 	defer heavy.Leave()
 	heavy.BegunAnew = true // a run must not be repeated, since it appends to out.Rows
 	env.Turn = heavy.Turn
-	defer c.ds.door.memory.Lend(&env)()
+	defer c.ds.db.memory.Attach(&env)()
 	var out ChangesQueryPage
 	var total Receipt
 	for {

@@ -212,18 +212,18 @@ func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Co
 type replica struct {
 	mode store.ChangeMode
 
-	mu     sync.Mutex
-	knows  knowledge
-	frozen *knowledge // at the crash; what came later is forgotten
+	mu       sync.Mutex
+	observed observedFeed
+	frozen   *observedFeed // at the crash; what came later is forgotten
 }
 
-type knowledge struct {
+type observedFeed struct {
 	after string
 	items map[metatest.Key]string // the body, and behind it the LSN
 }
 
-func (k knowledge) clone() knowledge {
-	c := knowledge{after: k.after, items: make(map[metatest.Key]string, len(k.items))}
+func (k observedFeed) clone() observedFeed {
+	c := observedFeed{after: k.after, items: make(map[metatest.Key]string, len(k.items))}
 	for key, v := range k.items {
 		c.items[key] = v
 	}
@@ -231,21 +231,21 @@ func (k knowledge) clone() knowledge {
 }
 
 func newReplica(mode store.ChangeMode) *replica {
-	return &replica{mode: mode, knows: knowledge{items: map[metatest.Key]string{}}}
+	return &replica{mode: mode, observed: observedFeed{items: map[metatest.Key]string{}}}
 }
 
 func (f *replica) freeze() {
-	k := f.knows.clone()
+	k := f.observed.clone()
 	f.frozen = &k
 }
 
-func (f *replica) thaw() { f.knows, f.frozen = *f.frozen, nil }
+func (f *replica) thaw() { f.observed, f.frozen = *f.frozen, nil }
 
 // page reads a page and reports how many changes it had.
 func (f *replica) page(c *store.Container) (int, error) {
 	f.mu.Lock()
-	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.knows.after},
-		MaxItems: 1 + len(f.knows.items)%5}
+	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.observed.after},
+		MaxItems: 1 + len(f.observed.items)%5}
 	f.mu.Unlock()
 	if req.Start.After == "" && f.mode == store.AllVersions {
 		req.Start.Now = true
@@ -256,25 +256,25 @@ func (f *replica) page(c *store.Container) (int, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.knows.after = page.Position
+	f.observed.after = page.Position
 	for _, ch := range page.Changes {
 		if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
 			key := metatest.Key{ID: ch.Key.ID, Partition: ch.Key.Partition.Values()[0].Str()}
-			if _, lsn, _ := strings.Cut(f.knows.items[key], " "); lsn != strconv.FormatUint(ch.PreviousLSN,
+			if _, lsn, _ := strings.Cut(f.observed.items[key], " "); lsn != strconv.FormatUint(ch.PreviousLSN,
 				10) {
 				return 0, fmt.Errorf("%s is deleted at LSN %d, of which %q is known and not %d", key, ch.LSN,
-					f.knows.items[key], ch.PreviousLSN)
+					f.observed.items[key], ch.PreviousLSN)
 			}
-			delete(f.knows.items, key)
+			delete(f.observed.items, key)
 			continue
 		}
 		key := keyOf(ch.Item)
-		_, there := f.knows.items[key]
+		_, there := f.observed.items[key]
 		if there && ch.Kind == store.ChangeCreate || !there && ch.Kind == store.ChangeReplace {
 			return 0, fmt.Errorf("%s: %s at LSN %d, but %q is known", key, ch.Kind, ch.LSN,
-				f.knows.items[key])
+				f.observed.items[key])
 		}
-		f.knows.items[key] = version(ch.Item)
+		f.observed.items[key] = version(ch.Item)
 	}
 	return len(page.Changes), nil
 }
@@ -304,11 +304,11 @@ func (f *replica) verify(t *testing.T, db *store.DB, c *store.Container) {
 		t.Fatal(err)
 	}
 	for _, it := range page.Items {
-		if got := f.knows.items[keyOf(it)]; got != version(it) {
+		if got := f.observed.items[keyOf(it)]; got != version(it) {
 			t.Errorf("mode %d knows %q, but there is %s", f.mode, got, version(it))
 		}
 	}
-	if f.mode == store.AllVersions && len(page.Items) != len(f.knows.items) {
-		t.Errorf("the reader of all versions knows %d items of %d", len(f.knows.items), len(page.Items))
+	if f.mode == store.AllVersions && len(page.Items) != len(f.observed.items) {
+		t.Errorf("the reader of all versions knows %d items of %d", len(f.observed.items), len(page.Items))
 	}
 }

@@ -27,8 +27,8 @@ import (
 // The reaper's rounds look for containers whose time is over. A container that is the archive of another
 // one is never idle.
 
-// usePromise is by how many seconds the stored "used until" lies after a use.
-const usePromise = 60
+// usedUntilMargin is by how many seconds the stored "used until" lies after a use.
+const usedUntilMargin = 60
 
 // beginUse and endUse enclose a request to the container. They tell the reaper, which yields to requests,
 // and record the use for AutoDeleteOnIdle.
@@ -82,7 +82,7 @@ func (c *Container) tendIdle(ctx context.Context) error {
 		if used <= c.usedKept {
 			return nil
 		}
-		return c.keepUse(ctx, used+usePromise, true)
+		return c.keepUse(ctx, used+usedUntilMargin, true)
 	case len(c.archiveOf()) > 0:
 		return nil
 	}

@@ -56,7 +56,7 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 	if err != nil {
 		return Page{}, r, err
 	}
-	page.Continuation, err = l.Onward(state, page.Continuation, func(next *view.Range) (string, error) {
+	page.Continuation, err = l.NextToken(state, page.Continuation, func(next *view.Range) (string, error) {
 		o.Scope.Range = next.ID
 		sp, err := c.scope(st, o.Scope)
 		return scan.FormatContinuation(&sp, query.Begin(sp.Spans())), err

@@ -14,15 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// told is what a reader of a feed has been told, page by page.
-type told struct {
+// feedRead is what a reader of a feed has been told, page by page.
+type feedRead struct {
 	pages []store.ChangesPage
 	all   []store.Change
 }
 
 // follow1 reads the feed of the container's only range behind an LSN, some changes a page, and checks of each
 // page that it is told in the order of LSNs, ends with its last LSN and leaves none of that for the next one.
-func (b *bench) follow1(mode store.ChangeMode, after uint64, most int) (out told) {
+func (b *bench) follow1(mode store.ChangeMode, after uint64, most int) (out feedRead) {
 	b.t.Helper()
 	for {
 		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{
@@ -54,7 +54,7 @@ func (b *bench) follow1(mode store.ChangeMode, after uint64, most int) (out told
 }
 
 // sizes are the sizes of pages.
-func (f told) sizes() string {
+func (f feedRead) sizes() string {
 	var list []int
 	for _, p := range f.pages {
 		list = append(list, len(p.Changes))

@@ -88,7 +88,7 @@ func (o Options) validate() error {
 
 // checkRanges checks a requested number of partition ranges; 0 means unspecified.
 func checkRanges(n int) error {
-	if n < 0 || n > layout.MaxSlots {
+	if n < 0 || n > layout.MaxRanges {
 		return fault.New(fault.CodeBadRequest, "The number of partition ranges must be between 1 and 4096.")
 	}
 	return nil

@@ -59,7 +59,7 @@ func (c *Container) checkSession(s *container.Partition, session []SessionPositi
 	return nil
 }
 
-// loadPartitions reads the records of a container's slots. It makes sure that the clock is not behind the
+// loadPartitions reads the records of a container's ranges. It makes sure that the clock is not behind the
 // last write and the last purge, and that partition keys which are being deleted stay hidden.
 func (c *Container) loadPartitions(r engine.Reader) error {
 	st := *c.state.Load()
@@ -78,9 +78,9 @@ func (c *Container) loadPartitions(r engine.Reader) error {
 // loadInto is loadPartitions for a state that is not yet the container's. st must belong to the record in
 // r.
 func (c *Container) loadInto(r engine.Reader, st *container.State) error {
-	c.note(container.MarkSettings, st.Rec.TS)
-	c.note(container.MarkSettings, st.Rec.Policy.ChangedAt)
-	c.note(container.MarkSettings, st.Rec.MovesSince)
+	c.recordTime(container.MarkSettings, st.Rec.TS)
+	c.recordTime(container.MarkSettings, st.Rec.Policy.ChangedAt)
+	c.recordTime(container.MarkSettings, st.Rec.MovesSince)
 	container.Raise(&c.used, st.Rec.TS)
 	for _, s := range st.Ranges {
 		last, err := c.loadMoments(r, s)
@@ -98,11 +98,11 @@ func (c *Container) loadInto(r engine.Reader, st *container.State) error {
 	return err
 }
 
-// loadMoments makes sure that the clock is not behind the moments stored in a slot. It returns the second
+// loadMoments makes sure that the clock is not behind the moments stored in a range. It returns the second
 // of the last write.
 func (c *Container) loadMoments(r engine.Reader, s *container.Partition) (wrote int64, err error) {
 	err = s.Moments(r, func(k container.Mark, t int64) {
-		c.note(k, t)
+		c.recordTime(k, t)
 		if k == container.MarkWrite {
 			wrote = max(wrote, t)
 		}

@@ -34,7 +34,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.Prepared) 
 		return nil
 	}
 	p.Patch.Again = true
-	st, now, _, err := c.look(ctx)
+	st, now, _, err := c.stateAndTime(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.Prepared) 
 	}
 	limited, cancel := context.WithTimeout(ctx, maxCondition)
 	defer cancel()
-	heavy := c.ds.door.heavy.Query(c.ds.in.Elapsed(), maxCondition)
+	heavy := c.ds.db.heavy.Query(c.ds.in.Elapsed(), maxCondition)
 	defer heavy.Leave()
 	stored := value.Stored(item)
 	on := scan.NewRow(&c.items.Identity, stored.RID, stored.Head, stored.Body)
@@ -65,7 +65,7 @@ func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on
 	turn func(context.Context) error) error {
 	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)
 	env.Turn = turn
-	defer c.ds.door.memory.Lend(&env)()
+	defer c.ds.db.memory.Attach(&env)()
 	holds, err := condition.Match(ctx, on, env)
 	switch {
 	case err != nil:

@@ -115,7 +115,7 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 		r = c.receipt(served, value.ChargeFailure)
 	}
 	if err == nil && over != nil {
-		page.Cursor, err = l.Onward(state, page.Cursor, func(next *view.Range) (string, error) {
+		page.Cursor, err = l.NextToken(state, page.Cursor, func(next *view.Range) (string, error) {
 			scope.Range = next.ID
 			sp, err := c.scope(st, scope)
 			return plan.Beginning(sp.Name(), sp.Spans()), err
@@ -162,10 +162,10 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 			watch := c.ds.pageWatch(ctx)
 			env := query.NewEnv(c.queryTime, watch.Elapsed)
 			env.Limit = watch.Limit
-			heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
+			heavy := c.ds.db.heavy.Query(env.Elapsed, env.Limit)
 			defer heavy.Leave()
-			defer c.ds.door.memory.Lend(&env)()
-			env.Turn, env.Temp = heavy.Turn, c.ds.door.temp
+			defer c.ds.db.memory.Attach(&env)()
+			env.Turn, env.Temp = heavy.Turn, c.ds.db.temp
 			// The state that the page before has left can be used only once, so the run must not be repeated.
 			heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
 			udfs := c.scripts().Functions(ctx)

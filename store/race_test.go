@@ -463,48 +463,48 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// waits is an engine that reports when somebody is about to wait for the disk.
-type waits struct {
+// stepGate is an engine that reports when somebody is about to wait for the disk.
+type stepGate struct {
 	*pebble.Engine
 	come atomic.Pointer[chan struct{}]
 }
 
 // expect returns a channel that is closed by the next call of tell.
-func (w *waits) expect() <-chan struct{} {
+func (w *stepGate) expect() <-chan struct{} {
 	c := make(chan struct{})
 	w.come.Store(&c)
 	return c
 }
 
-func (w *waits) tell() {
+func (w *stepGate) tell() {
 	if c := w.come.Swap(nil); c != nil {
 		close(*c)
 	}
 }
 
-func (w *waits) Settle(ctx context.Context, scope []byte, seen uint64) error {
+func (w *stepGate) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	w.tell()
 	return w.Engine.Settle(ctx, scope, seen)
 }
 
-func (w *waits) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (w *stepGate) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	w.tell()
 	return w.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// A sluice holds back the syncs of a file system while it is shut.
-type sluice struct {
-	shut    atomic.Pointer[chan struct{}] // closed when the sluice opens; nil while it is open
-	reached chan struct{}                 // a sync has come to the shut sluice
+// A syncGate holds back the syncs of a file system while it is shut.
+type syncGate struct {
+	shut    atomic.Pointer[chan struct{}] // closed when the syncGate opens; nil while it is open
+	reached chan struct{}                 // a sync has come to the shut syncGate
 }
 
-func (s *sluice) close() {
+func (s *syncGate) close() {
 	opens := make(chan struct{})
 	s.shut.Store(&opens)
 }
 
-func (s *sluice) open() {
+func (s *syncGate) open() {
 	close(*s.shut.Swap(nil))
 	select {
 	case <-s.reached: // by a second sync
@@ -512,7 +512,7 @@ func (s *sluice) open() {
 	}
 }
 
-func (s *sluice) fs() vfs.FS {
+func (s *syncGate) fs() vfs.FS {
 	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		opens := s.shut.Load()
 		if opens == nil || op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData {
@@ -530,10 +530,10 @@ func (s *sluice) fs() vfs.FS {
 // Pebble shows a write before it is on the disk; the store must not. Each write here hangs in its sync while
 // somebody else asks, and what it has done may not be told before the sync is over.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
-	s := &sluice{reached: make(chan struct{}, 1)}
-	var w *waits
+	s := &syncGate{reached: make(chan struct{}, 1)}
+	var w *stepGate
 	b := newBenchOver(t, s.fs(), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, store.Options{Ranges: 1, ManualReaper: true},
-		func(e *pebble.Engine) engine.Engine { w = &waits{Engine: e}; return w })
+		func(e *pebble.Engine) engine.Engine { w = &stepGate{Engine: e}; return w })
 	defer b.close()
 
 	body := func(id string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q,"n":%d}`, id, id, n) }

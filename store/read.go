@@ -39,7 +39,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	var position uint64
 	var s *container.Partition
 	for again := true; again; {
-		st, now, _, gone := c.look(ctx)
+		st, now, _, gone := c.stateAndTime(ctx)
 		if gone != nil {
 			return Item{}, Receipt{}, gone
 		}
@@ -65,7 +65,7 @@ func (c *Container) receipt(s *container.Partition, charge float64) Receipt {
 
 // position returns the highest LSN of a range that a read or a commit has shown to be durable. For a range
 // that has been split it stays at the last LSN before the split, because its session tokens are also used
-// for the half that got a new slot.
+// for the half that got a new range.
 func (c *Container) position(s *container.Partition) uint64 {
 	lsn := s.Shown.Load()
 	if lsn == 0 {
@@ -101,7 +101,7 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 	p transaction.Location, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
-		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
+		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if err == nil && p.Named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 		}
@@ -124,7 +124,7 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 		if !ok {
 			return Item{}, 0, engine.ErrCorrupt
 		}
-		v, at, err = c.ds.get(ctx, s.Scope, layout.AppendSlotKey(key[:0], s.Scope, layout.FamilyItem, rid))
+		v, at, err = c.ds.get(ctx, s.Scope, layout.AppendScopeKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if isAbsent(err) && c.moved(p, s) {
 			return Item{}, 0, transaction.ItemNotFound()
 		}
@@ -165,7 +165,7 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
 	var seen uint64
-	if h.Slot == s.Number {
+	if h.Range == s.Number {
 		seen = h.Sequence.LSN()
 	}
 	if seen <= f.at.LSN && h.Life.LeaseUntil <= now { // a lease has no LSN
@@ -215,7 +215,7 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 		return Key{}, value.BadRID(rid)
 	}
 	for {
-		st, now, _, err := c.look(ctx)
+		st, now, _, err := c.stateAndTime(ctx)
 		if err != nil {
 			return Key{}, err
 		}
@@ -259,7 +259,7 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return c.refused(), err
 	}
-	st, _, _, err := c.look(ctx)
+	st, _, _, err := c.stateAndTime(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -272,7 +272,7 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 
 func (c *Container) resolve(ctx context.Context, st *container.State, now int64, n uint64) (Key, error) {
 	for _, s := range st.Ranges {
-		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, n))
+		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
 			return Key{}, classify.ToFault(err)
 		}

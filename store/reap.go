@@ -19,7 +19,7 @@ import (
 // transaction, which reads and checks each candidate again.
 
 // purgeBatch is how many items one purging transaction deletes. It is small, so that a foreground write in
-// the same slot never waits for long.
+// the same range never waits for long.
 const purgeBatch = 32
 
 // rescanEvery is after how many seconds of the data clock a pass starts again at the beginning of the
@@ -30,7 +30,7 @@ const rescanEvery = 60
 // sweeper presents the store to the reaper.
 type sweeper struct{ ds *dataset }
 
-// Ranges returns the slots in which something can expire. The reaper calls it at the start of a round, so
+// Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so
 // it also deletes idle containers. That may fail because the disk is full, which the round is going to
 // mend.
 func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
@@ -75,7 +75,7 @@ func (w sweeper) find(r ttl.Range) (*Container, *container.Partition) {
 	return nil, nil
 }
 
-// Sweep purges at most limit items of one slot.
+// Sweep purges at most limit items of one range.
 func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, error) {
 	c, s := w.find(r)
 	if c == nil {
@@ -88,7 +88,7 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept,
 	error) {
 	rescan := s.Rescan.Swap(false)
-	st, now, _, err := c.look(ctx)
+	st, now, _, err := c.stateAndTime(ctx)
 	if ctx.Err() != nil {
 		s.Rescan.Store(true)
 		return ttl.Swept{}, classify.ToFault(ctx.Err())
@@ -137,7 +137,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 	return out, classify.ToFault(err)
 }
 
-// trim deletes the entries of a slot's log of expiries and feed of all versions that are too old.
+// trim deletes the entries of a range's log of expiries and feed of all versions that are too old.
 func (c *Container) trim(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	out *ttl.Swept) (err error) {
 	var next int64
@@ -155,7 +155,7 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 // sweepExpired purges expired items, as many as h has room for.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	h purgeBlock) (ttl.Swept, error) {
-	l := sweep.NewLook(st.Policy(), s.Scope, &s.Passes, now, h.room)
+	l := sweep.NewStep(st.Policy(), s.Scope, &s.Passes, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return ttl.Swept{}, err

@@ -88,7 +88,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	if err := c.ds.settleLives(ctx); err != nil {
 		return 0, err
 	}
-	st, _, _, err := c.look(ctx)
+	st, _, _, err := c.stateAndTime(ctx)
 	if err != nil {
 		return 0, err
 	}

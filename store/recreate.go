@@ -19,7 +19,7 @@ import (
 //
 //   - Under one name the id of a partition range never names two different spans of partition keys. A
 //     container whose ranges are laid out like those of the last one of its name gets the same ids; any
-//     other gets new ones: see nameRanges. As long as the partition key definition is the same, an id of a
+//     other gets new ones: see assignRangeIDs. As long as the partition key definition is the same, an id of a
 //     former container still names its span. A read by that id is served from the ranges that the span has
 //     now, since some SDKs never recover from the answer that the range is gone.
 //   - A session token contains a version, which identifies its container: see SessionVersion. A token of a
@@ -149,14 +149,14 @@ func beginAbove(t *host.Change, rec record.Container) {
 		return
 	}
 	for _, r := range rec.Ranges {
-		t.RaiseLSN(layout.SlotScope(rec.CID, r.Slot), gone+1)
+		t.RaiseLSN(layout.RangeScope(rec.CID, r.Number), gone+1)
 	}
 }
 
-// nameRanges assigns ids to the ranges of a container that is being created. The ranges keep the ids they
+// assignRangeIDs assigns ids to the ranges of a container that is being created. The ranges keep the ids they
 // have, unless those may have named other spans under the container's name; then they get new ones. The
 // caller holds the catalog's lock.
-func (ds *dataset) nameRanges(t *host.Change, database, id string,
+func (ds *dataset) assignRangeIDs(t *host.Change, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
 	var former record.Former
 	raw, err := t.Get(layout.FormerKey(database, id))
@@ -173,17 +173,17 @@ func (ds *dataset) nameRanges(t *host.Change, database, id string,
 		if err := host.DecodeRecord(raw, &former); err != nil {
 			return err
 		}
-		if err = ds.nameAgain(def, rec, former); err == nil {
+		if err = ds.assignFormerIDs(def, rec, former); err == nil {
 			rec.Former = former.SpansFor(def, rec.Ranges)
 		}
 	}
 	rec.NextRange = max(former.Next, record.HighestID(rec.Ranges)+1)
-	t.NoteNumber(uint32(rec.NextRange - 1))
+	t.RecordNumber(uint32(rec.NextRange - 1))
 	return err
 }
 
-// nameAgain is nameRanges for a name that an earlier container has had.
-func (ds *dataset) nameAgain(def *definition.PartitionKeyDefinition, rec *record.Container,
+// assignFormerIDs is assignRangeIDs for a name that an earlier container has had.
+func (ds *dataset) assignFormerIDs(def *definition.PartitionKeyDefinition, rec *record.Container,
 	former record.Former) error {
 	same := slices.Clone(rec.Ranges)
 	if isFresh(rec.Ranges) {

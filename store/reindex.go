@@ -19,7 +19,7 @@ import (
 // A change of a container's indexing policy is one record: the new spec, together with the older ones by
 // which documents may still be indexed. From then on each write makes the entries of the new policy and
 // removes those of all policies, and a query uses only what all of them index. In the background the
-// reindexer goes over the documents, slot by slot in the order of their rids, and gives each the entries of
+// reindexer goes over the documents, range by range in the order of their rids, and gives each the entries of
 // the new policy. When it has finished, the older specs are removed from the record. Another change in the
 // meantime adds one more older spec and starts the work again.
 //
@@ -110,7 +110,7 @@ func (c *Container) IndexProgress() int {
 			continue
 		}
 		last := float64(c.ds.eng.Horizon(s.Scope))
-		done += min(float64(layout.RIDBorn(at).LSN())/max(last, 1), 1)
+		done += min(float64(layout.RIDCreated(at).LSN())/max(last, 1), 1)
 	}
 	return min(int(100*done/float64(len(st.Ranges))), 99)
 }
@@ -163,7 +163,7 @@ func (c *Container) endReindex(ctx context.Context, st *container.State) (more b
 	return more, err
 }
 
-// reindexSome reindexes a few documents of a slot. same is false if st's policy is not the present one any
+// reindexSome reindexes a few documents of a range. same is false if st's policy is not the present one any
 // more.
 func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
 	err error) {

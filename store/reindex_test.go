@@ -253,7 +253,7 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 		{term, 7, false, "the index entry /a 1 of 0000000000000007 belongs to no item"},
 		{index.ShapeRecordKey([]byte("0123456789abcdef")), 0, false, "does not fit its name"},
 	} {
-		key := layout.SlotPrefix(s.Scope, c.key)
+		key := layout.ScopePrefix(s.Scope, c.key)
 		key = append(key, layout.Number(c.rid)...)
 		var old, faults []string
 		change := func(set bool) {

@@ -59,7 +59,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	var out script.Outcome
 	var charge float64
 	var r Receipt
-	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
+	err = c.ds.db.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
 		r, err = c.update(ctx, at, func(t *transaction.Tx) error {
 			if err := c.checkSession(t.Range, o.Session); err != nil {
 				return err
@@ -149,7 +149,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var reply []byte
 	var charge float64
 	var r Receipt
-	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
+	err = c.ds.db.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
 		r, err = c.updateConditional(
 			ctx,
 			c.items.Locate(key, ""),
@@ -192,7 +192,7 @@ func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (defini
 
 // scripts returns a runner for the scripts of the container.
 func (c *Container) scripts() *procedure.Runner {
-	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.door.heavy, Wall: c.ds.opts.Wall,
+	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,
 		Resources: c.Resources}
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// hasty is a clock by which ten seconds pass between two looks, where it is told to.
-type hasty struct {
+// skippingClock is a clock by which ten seconds pass between two looks, where it is told to.
+type skippingClock struct {
 	ttl.Clock
 	hurry  atomic.Bool
 	looks  atomic.Int64
 	passed atomic.Int64 // nanoseconds that have passed besides
 }
 
-func (h *hasty) Now() time.Time {
+func (h *skippingClock) Now() time.Time {
 	if h.hurry.Load() {
 		h.looks.Add(1)
 	}
@@ -32,7 +32,7 @@ func (h *hasty) Now() time.Time {
 // TestScriptIsBlocked: a script that overruns several times in a row is not run any more, until it is
 // replaced.
 func TestScriptIsBlocked(t *testing.T) {
-	wall := &hasty{Clock: ttl.Real{}}
+	wall := &skippingClock{Clock: ttl.Real{}}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()
 	const text = `function (n) { while (n) {} getContext().getResponse().setBody("done"); }`
@@ -65,7 +65,7 @@ func TestScriptIsBlocked(t *testing.T) {
 // paced is a clock of data: each look at it takes 50 ms of the real time, and a script looks twice.
 type paced struct {
 	ttl.Clock
-	wall *hasty
+	wall *skippingClock
 }
 
 func (p *paced) Now() time.Time {
@@ -75,7 +75,7 @@ func (p *paced) Now() time.Time {
 
 // TestLongScriptIsBlocked: a script that takes most of its time is run six times in a row.
 func TestLongScriptIsBlocked(t *testing.T) {
-	wall := &hasty{Clock: ttl.Real{}}
+	wall := &skippingClock{Clock: ttl.Real{}}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: &paced{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
 	defer b.close()

@@ -109,15 +109,16 @@ func TestTimeOfSeveralStores(t *testing.T) {
 	}
 }
 
-// meddling is an engine at which something happens before each transaction of a split, but for its first.
-type meddling struct {
+// interferingEngine is an engine at which something happens before each transaction of a split, but for its
+// first.
+type interferingEngine struct {
 	engine.Engine
 	engine.Getter
 	meddle func()
 	calls  int
 }
 
-func (m *meddling) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	if len(scopes[0]) > layout.ScopeLen { // a mover's own
 		if m.calls++; m.calls > 1 && m.meddle != nil {
@@ -130,9 +131,9 @@ func (m *meddling) Update(ctx context.Context, scopes [][]byte, fn func(engine.T
 // While one store splits a range the other writes nothing to it, and a store that is opened meanwhile undoes
 // the split, which begins anew.
 func TestSplitOfSeveralStores(t *testing.T) {
-	var m *meddling
+	var m *interferingEngine
 	a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
-		m = &meddling{Engine: e, Getter: e.(engine.Getter)}
+		m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}
 		return m
 	})
 	a.fill(3000, 100)

@@ -38,7 +38,7 @@ func (c *Container) ChangeSettings(ctx context.Context,
 		return definition.ContainerSettings{}, classify.ToFault(err)
 	}
 	db.in.WakeReaper()
-	db.door.catalogWatch.Notify()
+	db.db.catalogWatch.Notify()
 	return next, nil
 }
 
@@ -65,7 +65,7 @@ func (c *Container) changeSettings(ctx context.Context,
 		err := c.storeSettings(ctx, &old, &st, now)
 		if err == nil {
 			container.Raise(&c.used, now)
-			c.note(container.MarkSettings, st.Rec.MovesSince)
+			c.recordTime(container.MarkSettings, st.Rec.MovesSince)
 		}
 		return st, err
 	})

@@ -74,23 +74,23 @@ type broughtFamily struct {
 	records []*record.Resource
 }
 
-// visit is the store in a copy of a snapshot. It is only read and never started.
-type visit struct {
+// snapshotReader is the store in a copy of a snapshot. It is only read and never started.
+type snapshotReader struct {
 	tenant
 	there *dataset
 }
 
 // Open implements host.Tenant.
-func (v *visit) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
+func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
-	return host.OpenTenant{Life: v.there, ClockUser: dated{v.there}}, err
+	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err
 }
 
 // copyFromSnapshot opens the snapshot and copies a database from it. settle fills in what to copy. It is
 // called under the catalog's lock, once before the copy and once after it.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	settle func(*databaseCopy) error) (d *Database, err error) {
-	v := &visit{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
+	v := &snapshotReader{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
 	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v},
 		func(ctx context.Context, _ *host.Instance) error {
 			from, err := v.there.database(source)
@@ -227,7 +227,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	}
 	replaced := b.replaced()
 	err := closeAll(ctx, replaced, func() error {
-		if err := b.rise(ctx, replaced); err != nil {
+		if err := b.raiseLSNs(ctx, replaced); err != nil {
 			return err
 		}
 		return b.commit(ctx, replaced)
@@ -254,7 +254,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	db.reindexer.Wake()
 	db.in.WakeReaper()
 	db.splitter.Wake()
-	db.door.catalogWatch.Notify()
+	db.db.catalogWatch.Notify()
 	return nil
 }
 

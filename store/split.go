@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A split divides a partition range in two. The items of each half move to a new slot, with their rids,
+// A split divides a partition range in two. The items of each half move to a new range, with their rids,
 // LSNs and etags. The halves are new ranges with their own ids, and the old range no longer exists: a
 // request that names it gets CodeRangeGone and must read the ranges again. Existing positions stay valid:
 // continuations work in each of the halves, and so do session tokens and positions in the change feed,
@@ -25,9 +25,9 @@ import (
 //
 // The steps, in the order in which they become durable:
 //
-//  1. The container's record gets a note that a split has begun, and which slots it fills.
-//  2. The contents of the range's slot are copied to the new ones, in pieces.
-//  3. The container's record gets the new ranges, and the old slot is emptied: the moment of the split.
+//  1. The container's record gets a note that a split has begun, and which ranges it fills.
+//  2. The contents of the range's range are copied to the new ones, in pieces.
+//  3. The container's record gets the new ranges, and the old range is emptied: the moment of the split.
 //
 // After a crash before step 3, Open deletes the copies. A split that fails deletes them itself; if it
 // cannot, the next split, the next pass of the splitter or Open does. Of several servers, one whose splitter
@@ -42,12 +42,12 @@ import (
 // gate and copies without it first. So the gate is never held for longer than one such piece and two small
 // transactions take, whatever the size of the range.
 //
-// A container has maxSlots slots in its whole life, since rids contain the slot's number. A split uses two.
+// A container has maxSlots ranges in its whole life, since rids contain the range's number. A split uses two.
 //
 // Other changes of the container do not wait for the copy, only for the piece of it that is being written.
 // A change of the indexing policy makes the copy start again, since its index entries are those of the
 // former policy. A container that is dropped refuses the next piece. A reader that holds an older snapshot,
-// or has looked up a slot before the split, detects that from the state and starts again.
+// or has looked up a range before the split, detects that from the state and starts again.
 
 // errUnwanted means that the splitter does not need this split any more.
 var errUnwanted = errors.New("store: a split is not wanted any more")
@@ -65,7 +65,7 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	var halves []Range
-	err := c.again(ctx, func() (err error) {
+	err := c.retryOutdated(ctx, func() (err error) {
 		halves, err = c.split(ctx, rangeID, at, nil)
 		return err
 	})
@@ -137,7 +137,7 @@ func (c *Container) alone(ctx context.Context, fn func(st container.State) error
 // beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
 // splitting.
 func (c *Container) beginSplit(ctx context.Context, s *container.Partition, bound []byte,
-	wanted func() bool) (m *splitting, err error) {
+	wanted func() bool) (m *splitRun, err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
@@ -151,29 +151,29 @@ func (c *Container) beginSplit(ctx context.Context, s *container.Partition, boun
 			}
 			st = *c.state.Load()
 		}
-		number := st.Rec.NextSlot()
-		if number+1 >= layout.MaxSlots {
+		number := st.Rec.NextRangeNumber()
+		if number+1 >= layout.MaxRanges {
 			return unsplittable(s.ID)
 		}
 		begun := record.Split{From: s.Number, Lower: uint16(number), To: uint16(number + 1),
 			Owner: c.ds.in.ServerID()}
 		next := st
-		next.Rec.Slots, next.Rec.Split = number+2, &begun
+		next.Rec.RangeNumbers, next.Rec.Split = number+2, &begun
 		if m, err = c.newSplitting(&next, s, bound); err != nil {
 			return err
 		}
 		if err := c.setContainer(ctx, &st, &next); err != nil {
 			return err
 		}
-		s.Noted.Store(m.Noted)
+		s.Noted.Store(m.Written)
 		c.state.Store(&next)
 		return nil
 	})
 	return m, err
 }
 
-// splitting is a running split of one range.
-type splitting struct {
+// splitRun is a running split of one range.
+type splitRun struct {
 	*split.Mover
 	c     *Container
 	from  *container.Partition
@@ -181,12 +181,12 @@ type splitting struct {
 	split *record.Split   // as stored in the container's record
 }
 
-// newSplitting prepares the split of s. The container's record already has the numbers of the new slots.
-func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*splitting,
+// newSplitting prepares the split of s. The container's record already has the numbers of the new ranges.
+func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*splitRun,
 	error) {
-	m := &splitting{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
+	m := &splitRun{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
-	m.recs[0].Slot, m.recs[1].Slot = st.Rec.Split.Lower, st.Rec.Split.To
+	m.recs[0].Number, m.recs[1].Number = st.Rec.Split.Lower, st.Rec.Split.To
 	var halves [2]view.Range
 	for i, rec := range m.recs {
 		half, err := container.NewPartition(c.cid, rec)
@@ -201,15 +201,15 @@ func (c *Container) newSplitting(st *container.State, s *container.Partition, bo
 }
 
 // View implements split.Container.
-func (m *splitting) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (m *splitRun) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return m.c.ds.view(ctx, fn)
 }
 
 // Horizon implements split.Container.
-func (m *splitting) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
+func (m *splitRun) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
 // Write implements split.Container.
-func (m *splitting) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
+func (m *splitRun) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
 	fn func(engine.Txn)) error {
 	if !alone {
 		st, _, err := m.c.enter(ctx)
@@ -222,7 +222,7 @@ func (m *splitting) Write(ctx context.Context, round uint32, alone bool, scopes 
 		}
 	}
 	_, err := m.c.ds.eng.Update(ctx, scopes, func(t engine.Txn) error {
-		err := m.going(t)
+		err := m.checkOngoing(t)
 		if err == nil {
 			fn(t)
 		}
@@ -231,8 +231,8 @@ func (m *splitting) Write(ctx context.Context, round uint32, alone bool, scopes 
 	return err
 }
 
-// going fails with *container.ElsewhereError if another store has undone the split.
-func (m *splitting) going(r engine.Reader) error {
+// checkOngoing fails with *container.ElsewhereError if another store has undone the split.
+func (m *splitRun) checkOngoing(r engine.Reader) error {
 	rec, err := m.c.storedRecord(r)
 	if err != nil && !isAbsent(err) {
 		return err
@@ -244,7 +244,7 @@ func (m *splitting) going(r engine.Reader) error {
 }
 
 // finishSplit copies the range and switches to the halves. It returns their ids.
-func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
+func (c *Container) finishSplit(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
 	err error) {
 	for {
 		err := m.Copy(ctx)
@@ -265,7 +265,7 @@ func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func()
 
 // trySwitch copies the rest and switches to the halves. If the rest is more than may be copied under the
 // locks, it copies a part, does not switch and returns nil.
-func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
+func (c *Container) trySwitch(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
 	err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
@@ -299,7 +299,7 @@ func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() b
 }
 
 // halves returns the state that the container will have after the split.
-func (c *Container) halves(st container.State, m *splitting) (next container.State, err error) {
+func (c *Container) halves(st container.State, m *splitRun) (next container.State, err error) {
 	next = st
 	i := slices.Index(st.Ranges, m.from)
 	id := max(record.HighestID(st.Rec.Ranges)+1, st.Rec.NextRange, int(c.ds.in.Catalog().Floor()))
@@ -311,7 +311,7 @@ func (c *Container) halves(st container.State, m *splitting) (next container.Sta
 	}
 	next.Ranges = slices.Clone(st.Ranges)
 	var recs []record.Range
-	var slots []*container.Partition
+	var partitions []*container.Partition
 	for n, rec := range m.recs {
 		rec.ID, rec.TS = id+n, c.moment()
 		rec.Parents = append(slices.Clip(m.from.Rec.Parents), m.from.Rec.ID)
@@ -321,13 +321,13 @@ func (c *Container) halves(st container.State, m *splitting) (next container.Sta
 		}
 		s.Reindexed.Store(layout.AllReindexed)
 		s.Shapes.Known = m.Halves[n].Shapes
-		recs, slots = append(recs, rec), append(slots, s)
+		recs, partitions = append(recs, rec), append(partitions, s)
 	}
 	next.Rec.Ranges = slices.Replace(next.Rec.Ranges, i, i+1, recs...)
-	next.Ranges = slices.Replace(next.Ranges, i, i+1, slots...)
+	next.Ranges = slices.Replace(next.Ranges, i, i+1, partitions...)
 	next.Rec.Split = nil
 	// New indexers, although they are equal: plans, entries made in advance and the reindexer's pass
-	// compare them by identity, and must be made again for the new slots.
+	// compare them by identity, and must be made again for the new ranges.
 	return next, next.Compile()
 }
 

@@ -165,16 +165,17 @@ func TestPagesGoOnInTheHalves(t *testing.T) {
 			parent := b.rangeIDs()[int(seed%2)]
 			want, _ := b.page(q.text, store.Scope{Range: parent}, 1000, "")
 			given, token := b.page(q.text, store.Scope{Range: parent}, 1+r.IntN(len(want)/2), "")
-			given = append(given, b.goOn(q.text, parent, token, q.by, q.descending, r, 3)...)
+			given = append(given, b.continueQuery(q.text, parent, token, q.by, q.descending, r, 3)...)
 			sameRows(t, fmt.Sprintf("seed %d: %s", seed, q.text), given, want, "", false)
 			b.close()
 		}
 	}
 }
 
-// goOn splits a range and goes on in both halves from a token: to the end at depth 1, else for a page before
-// it splits the half.
-func (b *bench) goOn(text, id, token, by string, descending bool, r *rand.Rand, depth int) (given []string) {
+// continueQuery splits a range and goes on in both halves from a token: to the end at depth 1, else for a
+// page before it splits the half.
+func (b *bench) continueQuery(text, id, token, by string, descending bool, r *rand.Rand,
+	depth int) (given []string) {
 	b.t.Helper()
 	lower, upper := b.split(id, "")
 	for _, half := range []string{lower, upper} {
@@ -189,7 +190,7 @@ func (b *bench) goOn(text, id, token, by string, descending bool, r *rand.Rand, 
 			var more []string
 			more, next = b.page(text, scope, 1+r.IntN(6), next)
 			if rows = append(rows, more...); next != "" && depth > 1 {
-				given = append(given, b.goOn(text, half, next, by, descending, r, depth-1)...)
+				given = append(given, b.continueQuery(text, half, next, by, descending, r, depth-1)...)
 			}
 		}
 		sameRows(b.t, text+", one half", rows, rows, by, descending)

@@ -21,8 +21,8 @@ import (
 // switches turns the logs of a container on and off, at random, and its clock back.
 type switches struct {
 	*churn
-	kept, told bool      // all versions, and expiries, are kept
-	latest     time.Time // that the clock has shown
+	kept, seenStates bool      // all versions, and expiries, are kept
+	latest           time.Time // that the clock has shown
 }
 
 func (w *switches) turn() {
@@ -45,9 +45,9 @@ func (w *switches) turn() {
 			w.b.t.Error(err)
 		}
 	case 1:
-		w.told = !w.told
+		w.seenStates = !w.seenStates
 		w.b.settings(func(s *store.ContainerSettings) {
-			if s.ExpiryEvents = nil; w.told {
+			if s.ExpiryEvents = nil; w.seenStates {
 				s.ExpiryEvents = &store.ExpiryEvents{Retention: 3600}
 			}
 		})
@@ -72,7 +72,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 		for range 30 {
 			w.step(false)
 		}
-		var wrecks []splitWreck
+		var wrecks []crashedSplit
 		for len(b.rangeIDs()) < 4 {
 			ids := b.rangeIDs()
 			_, err := b.during(s, ids[w.r.IntN(len(ids))], func(_ int, inside bool) {
@@ -81,7 +81,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 				}
 				settle(b, s)
 				wreck := disk.CrashClone(vfs.CrashCloneCfg{})
-				wrecks = append(wrecks, splitWreck{wreck, maps.Clone(w.want), w.latest})
+				wrecks = append(wrecks, crashedSplit{wreck, maps.Clone(w.want), w.latest})
 			})
 			if err != nil && !is(err, fault.CodeConflict) {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -104,8 +104,8 @@ func TestSplitBesideSwitches(t *testing.T) {
 	}
 }
 
-// splitWreck is what a crash beside a split has left.
-type splitWreck struct {
+// crashedSplit is what a crash beside a split has left.
+type crashedSplit struct {
 	disk *crashdisk.Disk
 	want map[string]string
 	now  time.Time

@@ -19,25 +19,25 @@ import (
 
 // The state of a container (policies, settings, tombstones and ranges) is kept in memory as a whole, and in
 // records on disk. Several stores may be open over one engine; each has its own copy of the state.
-// Therefore states have versions, which are stored in the mark that the engine keeps with each slot's
+// Therefore states have versions, which are stored in the mark that the engine keeps with each range's
 // scope.
 //
-// A change of the container is made in the scopes of all of its slots, and raises their marks. A
-// transaction compares the mark of its slot with the version of its state first. A read compares the mark
+// A change of the container is made in the scopes of all of its ranges, and raises their marks. A
+// transaction compares the mark of its range with the version of its state first. A read compares the mark
 // that it receives with the position of its data. A different version means that another store has changed
 // the container. Then everything read is discarded, the state is read again, and the operation starts over.
 //
 // A container's first version is container.FirstVersion, so that the mark 0 of an erased scope is never a
 // valid version.
 //
-// The upper half of a mark identifies the store that has written to the slot last. A store that finds
-// another one there first reads the moments of the last writes in the slot, so that it never dates a write
+// The upper half of a mark identifies the store that has written to the range last. A store that finds
+// another one there first reads the moments of the last writes in the range, so that it never dates a write
 // before a stored one, whatever the clocks of the servers say (takeOver). A store that is alone does so
-// once for each slot.
+// once for each range.
 //
-// If the engine tells the time, all stores date their writes by it, behind the slot's lock, so no write is
+// If the engine tells the time, all stores date their writes by it, behind the range's lock, so no write is
 // dated before a stored one and nobody takes over. Then the upper half identifies the last wipe of the
-// slot's index, since what stores have cached about the index ends with it.
+// range's index, since what stores have cached about the index ends with it.
 //
 //	+---------------+---------+
 //	| store or wipe | version |   a slot's mark
@@ -47,7 +47,7 @@ import (
 // ownMark returns a mark that identifies this store.
 func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
-// writable is the first step of a transaction. It fails if the transaction must not write to the slot: with
+// writable is the first step of a transaction. It fails if the transaction must not write to the range: with
 // *container.ElsewhereError if the state is outdated, or with container.ErrSplitElsewhere if another store is
 // splitting the range.
 func (c *Container) writable(t engine.Txn, st *container.State, s *container.Partition) error {
@@ -62,12 +62,12 @@ func (c *Container) writable(t engine.Txn, st *container.State, s *container.Par
 }
 
 // commitRecord makes a change of the container's state durable that also changes its record. fn writes the
-// changes, in the scopes of all slots, of new unused ones, and of the catalog. commitRecord sets the
+// changes, in the scopes of all ranges, of new unused ones, and of the catalog. commitRecord sets the
 // version of next. The caller holds the catalog's lock and the gate.
 func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
 	return c.ds.changeCatalog(ctx, func(t *host.Change) error {
-		t.NoteNumber(uint32(record.HighestID(next.Rec.Ranges)))
+		t.RecordNumber(uint32(record.HighestID(next.Rec.Ranges)))
 		return st.Commit(t, next, func() error { return fn(t) })
 	}, st.Scopes()...)
 }
@@ -82,7 +82,7 @@ func (c *Container) commitTombstones(ctx context.Context, st, next *container.St
 	return classify.ToFault(err)
 }
 
-// takeOver records in the mark of a slot that this store writes to it now. If another store has written
+// takeOver records in the mark of a range that this store writes to it now. If another store has written
 // before, it raises the clock, so that new writes are not dated before the stored ones.
 func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) error {
 	if c.ds.timed {
@@ -101,7 +101,7 @@ func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) 
 	return nil
 }
 
-// wipeTerms deletes all index entries of a slot, and tells other stores of it.
+// wipeTerms deletes all index entries of a range, and tells other stores of it.
 func (c *Container) wipeTerms(t *transaction.Tx) {
 	t.WipeTerms()
 	if c.ds.timed {
@@ -121,7 +121,7 @@ func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 	if !errors.As(err, &gone) {
 		return false, err
 	}
-	st, _, _, err := c.look(ctx)
+	st, _, _, err := c.stateAndTime(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -146,9 +146,9 @@ func (c *Container) outdated(ctx context.Context, st *container.State) bool {
 	return again
 }
 
-// again runs fn, which depends on one state of the container, and repeats it as long as that state was
-// outdated. The caller does not hold the catalog's lock.
-func (c *Container) again(ctx context.Context, fn func() error) error {
+// retryOutdated runs fn, which depends on one state of the container, and repeats it as long as that state
+// was outdated. The caller does not hold the catalog's lock.
+func (c *Container) retryOutdated(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
 		if errors.Is(err, host.ErrCatalogMoved) {
@@ -181,7 +181,7 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 // againChange is change, repeated by again.
 func (c *Container) againChange(ctx context.Context,
 	fn func(container.State, int64) (container.State, error)) error {
-	return c.again(ctx, func() error { return c.change(ctx, fn) })
+	return c.retryOutdated(ctx, func() error { return c.change(ctx, fn) })
 }
 
 // commitDrop is commitRecord for containers that are dropped together. The caller holds the catalog's lock
@@ -283,7 +283,7 @@ func (c *Container) reread(r engine.Reader, st *container.State) (next container
 	}
 	for _, rr := range rec.Ranges {
 		i := slices.IndexFunc(st.Ranges, func(s *container.Partition) bool {
-			return s.Number == rr.Slot && s.Rec.ID == rr.ID
+			return s.Number == rr.Number && s.Rec.ID == rr.ID
 		})
 		if i < 0 {
 			s, err := container.NewPartition(c.cid, rr)
@@ -311,6 +311,6 @@ func (c *Container) adopt(st, next *container.State) {
 		}
 	}
 	c.state.Store(next)
-	c.watch.Notify()
+	c.notifier.Notify()
 	c.expirySubscribers.Notify()
 }

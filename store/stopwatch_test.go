@@ -37,12 +37,12 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-// dead is how many expired items a graveyard has.
+// dead is how many expired items a expiredItems has.
 const dead = 6000
 
-// graveyard is a container with many items that have expired and are not purged, a living one before them,
+// expiredItems is a container with many items that have expired and are not purged, a living one before them,
 // and one behind.
-func graveyard(t *testing.T) (*bench, *stepping) {
+func expiredItems(t *testing.T) (*bench, *stepping) {
 	wall := &stepping{}
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
 		store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
@@ -69,7 +69,7 @@ func graveyard(t *testing.T) (*bench, *stepping) {
 // TestWalksLookAtTheirContext: whatever goes over many items that are dead ends with the context of its
 // caller, while it does so.
 func TestWalksLookAtTheirContext(t *testing.T) {
-	b, _ := graveyard(t)
+	b, _ := expiredItems(t)
 	ask := func(text string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			_, _, err := b.c.Query(ctx,
@@ -145,7 +145,7 @@ func pages(t *testing.T, want string, page func(from string) (ids []string, next
 // where it has got to.
 func TestPagesOverTheDead(t *testing.T) {
 	racetest.Sequential(t)
-	b, wall := graveyard(t)
+	b, wall := expiredItems(t)
 	wall.step.Store(int64(2 * time.Second))
 	defer wall.step.Store(0)
 	for _, scope := range []store.Scope{{}, {Partition: pk("a")}} {
@@ -191,7 +191,7 @@ func TestPagesOverTheDead(t *testing.T) {
 
 // TestAggregateOverItsTime: what cannot go on where it was fails once its time is over.
 func TestAggregateOverItsTime(t *testing.T) {
-	b, wall := graveyard(t)
+	b, wall := expiredItems(t)
 	wall.step.Store(int64(2 * time.Second))
 	defer wall.step.Store(0)
 	for _, text := range []string{"SELECT VALUE MAX(c.n) FROM c WHERE c.n + 1 = 2",

@@ -66,7 +66,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	return c.receipt(s, value.ChargeDeletePartition), nil
 }
 
-// sweepTombstones purges up to limit items deleted by the tombstones of one slot, and removes tombstones
+// sweepTombstones purges up to limit items deleted by the tombstones of one range, and removes tombstones
 // that have no items left.
 func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s *container.Partition,
 	limit int) (purged int,
@@ -113,7 +113,7 @@ func (c *Container) removeTombstone(ctx context.Context, s *container.Partition,
 			return st, nil // a newer tombstone has replaced it
 		}
 		if st.RangeOf(epk) != s {
-			return st, nil // the range was split: the items' new slots have not been checked
+			return st, nil // the range was split: the items' new ranges have not been checked
 		}
 		next := st
 		next.Tombstones = maps.Clone(st.Tombstones)

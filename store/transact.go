@@ -27,7 +27,7 @@ type Transaction struct {
 	key definition.PartitionKey // full
 
 	mu     sync.Mutex // held by each operation, so that the transaction does not end in the middle of one
-	over   error      // why no operation is allowed any more; nil while they are
+	ended  error      // why no operation is allowed any more; nil while they are
 	charge float64    // RU so far
 }
 
@@ -65,14 +65,14 @@ func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 	return r, err
 }
 
-// escaped carries a panic of fn, or its end by runtime.Goexit, to the caller.
-type escaped struct{ cause any }
+// carriedPanic carries a panic of fn, or its end by runtime.Goexit, to the caller.
+type carriedPanic struct{ cause any }
 
-func (e *escaped) Error() string {
+func (e *carriedPanic) Error() string {
 	return fmt.Sprintf("the function of a transaction panicked: %v", e.cause)
 }
 
-var errExited = &escaped{"it ended its goroutine"}
+var errExited = &carriedPanic{"it ended its goroutine"}
 
 // run runs fn until it returns or its time is up. fn has a goroutine of its own so that it can be
 // abandoned. A goroutine that never returns cannot be joined, but its operations no longer reach the
@@ -83,7 +83,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 		err := error(errExited)
 		defer func() {
 			if cause := recover(); cause != nil {
-				err = &escaped{cause}
+				err = &carriedPanic{cause}
 			}
 			done <- err
 		}()
@@ -101,9 +101,9 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 	}
 	cancel() // a running operation ends soon
 	x.mu.Lock()
-	x.over = fault.New(fault.CodeUnavailable, "The transaction is over.")
+	x.ended = fault.New(fault.CodeUnavailable, "The transaction is over.")
 	x.mu.Unlock()
-	if e, ok := err.(*escaped); ok && e != errExited {
+	if e, ok := err.(*carriedPanic); ok && e != errExited {
 		panic(e.cause)
 	}
 	return err
@@ -130,7 +130,7 @@ func (x *Transaction) Do(op Operation) OperationResult {
 	r := x.t.Apply(p)
 	x.charge += r.Charge
 	if r.Fatal() {
-		x.over = r.Err
+		x.ended = r.Err
 	}
 	return r
 }
@@ -150,16 +150,16 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 
 // halted returns an error if no operation is allowed any more.
 func (x *Transaction) halted() error {
-	if x.over == nil && x.ctx.Err() != nil {
-		x.over = classify.ToFault(x.ctx.Err())
+	if x.ended == nil && x.ctx.Err() != nil {
+		x.ended = classify.ToFault(x.ctx.Err())
 	}
-	return x.over
+	return x.ended
 }
 
 // Changed returns a channel that is closed when something in the container has changed, or the store is
 // closed. To follow a feed, take the channel, read the feed, and wait for the channel if there is nothing
 // new.
-func (c *Container) Changed() <-chan struct{} { return c.await(&c.watch) }
+func (c *Container) Changed() <-chan struct{} { return c.await(&c.notifier) }
 
 // PartitionKeyOf returns the partition key of a document of this container. The document must be valid
 // JSON.
@@ -183,7 +183,7 @@ func (c *Container) queryIn(ctx context.Context, t *transaction.Tx, q QueryReque
 	udfs := c.scripts().Functions(ctx)
 	env := query.NewEnv(c.queryTime, c.ds.in.Elapsed())
 	env.UDF = udfs.Call
-	defer c.ds.door.memory.Lend(&env)()
+	defer c.ds.db.memory.Attach(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: MaxPageBytes, Cursor: q.Continuation,
 			Scope: sp.Name()})

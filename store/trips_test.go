@@ -28,7 +28,7 @@ func TestTrips(t *testing.T) {
 		if err != nil || c.Cmd != "trips" {
 			t.Fatalf("%s: trips ranges=n", c.Pos)
 		}
-		tr := newTripper(t, ranges)
+		tr := newTripCounter(t, ranges)
 		defer tr.b.close()
 		tr.writes()
 		tr.forget()
@@ -39,8 +39,8 @@ func TestTrips(t *testing.T) {
 	})
 }
 
-// tripper writes a table of trips.
-type tripper struct {
+// tripCounter writes a table of trips.
+type tripCounter struct {
 	t     *testing.T
 	b     *bench
 	fs    vfs.FS
@@ -48,20 +48,20 @@ type tripper struct {
 	table strings.Builder
 }
 
-func newTripper(t *testing.T, ranges int) *tripper {
-	tr := &tripper{t: t, fs: vfs.NewMem()}
+func newTripCounter(t *testing.T, ranges int) *tripCounter {
+	tr := &tripCounter{t: t, fs: vfs.NewMem()}
 	o := store.Options{Ranges: ranges, ManualReaper: true}
 	tr.b = newBenchOver(t, tr.fs, `"defaultTtl":-1`, o, tr.watch)
 	return tr
 }
 
-func (tr *tripper) watch(p *pebble.Engine) engine.Engine {
+func (tr *tripCounter) watch(p *pebble.Engine) engine.Engine {
 	tr.e = trips.Over(p)
 	return tr.e
 }
 
 // forget opens the store anew: nothing is known of where items lie.
-func (tr *tripper) forget() {
+func (tr *tripCounter) forget() {
 	tr.t.Helper()
 	b := tr.b
 	if err := b.db.Close(); err != nil {
@@ -78,7 +78,7 @@ func (tr *tripper) forget() {
 }
 
 // row adds what an operation cost.
-func (tr *tripper) row(name string, fn func() error) {
+func (tr *tripCounter) row(name string, fn func() error) {
 	tr.t.Helper()
 	tr.e.Take()
 	if err := fn(); err != nil {
@@ -95,12 +95,12 @@ func tripBody(i int, more string) []byte {
 
 func tripKey(i int) definition.PartitionKey { return pk(fmt.Sprintf("p%d", i%10)) }
 
-func (tr *tripper) create(i int, more string) error {
+func (tr *tripCounter) create(i int, more string) error {
 	_, _, err := tr.b.c.Create(tr.b.ctx, tripKey(i), tripBody(i, more), store.WriteOptions{})
 	return err
 }
 
-func (tr *tripper) writes() {
+func (tr *tripCounter) writes() {
 	b := tr.b
 	tr.row("create, first of its shape", func() error { return tr.create(0, "") })
 	for i := 1; i < 400; i++ {
@@ -132,7 +132,7 @@ func (tr *tripper) writes() {
 	})
 }
 
-func (tr *tripper) read(id string, want fault.Code) error {
+func (tr *tripCounter) read(id string, want fault.Code) error {
 	_, _, err := tr.b.c.Read(tr.b.ctx, tripKey(8), id, store.ReadOptions{})
 	if want != 0 && is(err, want) {
 		return nil
@@ -140,7 +140,7 @@ func (tr *tripper) read(id string, want fault.Code) error {
 	return err
 }
 
-func (tr *tripper) reads() {
+func (tr *tripCounter) reads() {
 	tr.row("read", func() error { return tr.read("8", 0) })
 	tr.row("read, its rid known", func() error { return tr.read("8", 0) })
 	tr.row("read, absent", func() error { return tr.read("none", fault.CodeNotFound) })
@@ -163,7 +163,7 @@ func (tr *tripper) reads() {
 	}
 }
 
-func (tr *tripper) queries() {
+func (tr *tripCounter) queries() {
 	for _, q := range []string{
 		`SELECT * FROM c WHERE c.city = "c3"`,
 		`SELECT * FROM c WHERE c.city = "c3" AND c.deep.b = "x"`,
@@ -182,7 +182,7 @@ func (tr *tripper) queries() {
 	}
 }
 
-func (tr *tripper) many() {
+func (tr *tripCounter) many() {
 	b := tr.b
 	for i := range 32 {
 		if err := tr.create(1000+10*i, `,"ttl":1`); err != nil {
@@ -216,7 +216,7 @@ func (tr *tripper) many() {
 // over an engine that does not.
 func TestAnswersOverAFarEngine(t *testing.T) {
 	for _, ranges := range []int{1, 3} {
-		tr := newTripper(t, ranges)
+		tr := newTripCounter(t, ranges)
 		for i := range 300 {
 			more := ""
 			if i%7 == 0 {
@@ -244,7 +244,7 @@ func TestAnswersOverAFarEngine(t *testing.T) {
 }
 
 // answers reads the container to the end in all ways, by small pages.
-func (tr *tripper) answers() (all []string) {
+func (tr *tripCounter) answers() (all []string) {
 	const page = 7
 	b := tr.b
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }

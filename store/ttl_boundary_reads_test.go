@@ -11,37 +11,37 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A glance is one call of a reader: what was known before it, and which items it showed.
-type glance struct {
-	y      *churchyard
+// A observation is one call of a reader: what was known before it, and which items it showed.
+type observation struct {
+	y      *boundaryRig
 	how    string
 	before int64
-	known  [plots]epitaph
+	known  [plots]lifetime
 	shown  [plots]bool
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// epitaph is what was known of a plot before a call.
-type epitaph struct{ writes, until, dead int64 }
+// lifetime is what was known of a boundaryItem before a call.
+type lifetime struct{ writes, until, dead int64 }
 
-func (g *glance) begin() {
+func (g *observation) begin() {
 	g.open = 0
 	for i := range g.known {
 		p := &g.y.plots[i]
-		g.known[i] = epitaph{p.writes.Load(), p.until.Load(), p.dead.Load()}
+		g.known[i] = lifetime{p.writes.Load(), p.until.Load(), p.dead.Load()}
 		g.shown[i] = false
 	}
 	g.before = g.y.now()
 }
 
-// settled reports whether a plot was not written from before the call until now: then dead is that of what
-// lay there.
-func (g *glance) settled(i int) bool {
+// settled reports whether a boundaryItem was not written from before the call until now: then dead is that of
+// what lay there.
+func (g *observation) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
 }
 
 // show takes an item that was shown. It says itself when it expires, but for a lease.
-func (g *glance) show(body jsondoc.Value, ts int64) {
+func (g *observation) show(body jsondoc.Value, ts int64) {
 	i, err := strconv.Atoi(body.Member("id").Str())
 	if err != nil || g.shown[i] {
 		g.y.t.Errorf("%s: shown twice, or wrong: %s (%v)", g.how, body.Raw(), err)
@@ -66,7 +66,7 @@ func (g *glance) show(body jsondoc.Value, ts int64) {
 }
 
 // end judges all plots that the call was to show: those of a partition, or all.
-func (g *glance) end(partition int) {
+func (g *observation) end(partition int) {
 	after := g.y.now()
 	var judged, shown int64
 	for i := range g.known {
@@ -85,7 +85,7 @@ func (g *glance) end(partition int) {
 }
 
 // count counts judgments, of which shown were about items that were there.
-func (g *glance) count(judged, shown, after int64) {
+func (g *observation) count(judged, shown, after int64) {
 	judged, shown = judged-g.open, shown-g.open
 	g.y.judged.Add(judged)
 	g.y.shown.Add(shown)
@@ -96,8 +96,8 @@ func (g *glance) count(judged, shown, after int64) {
 }
 
 // read asks in one way after the other.
-func (y *churchyard) read(seed uint64) {
-	g := &glance{y: y}
+func (y *boundaryRig) read(seed uint64) {
+	g := &observation{y: y}
 	r := rand.New(rand.NewPCG(seed, 6))
 	latest, versions := store.ChangesStart{}, store.ChangesStart{Now: true}
 	ways := []struct {
@@ -139,24 +139,24 @@ func scope(partition int) store.Scope {
 	return store.Scope{Partition: pk(strconv.Itoa(partition))}
 }
 
-func (g *glance) point(p *plot) error {
+func (g *observation) point(p *boundaryItem) error {
 	dead, writes, until, before := p.dead.Load(), p.writes.Load(), p.until.Load(), g.y.now()
 	it, _, err := g.y.c.Read(g.y.ctx, pk(p.partition), p.id, store.ReadOptions{})
 	after := g.y.now()
 	switch {
 	case err == nil && (p.kind != leased || writes%2 != 0 || writes != p.writes.Load()):
-		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]epitaph{}, 0
+		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]lifetime{}, 0
 		g.show(jsondoc.Of(it.Body()), it.Timestamp())
 		g.count(1, 1, after)
 		return nil
 	case err != nil && !is(err, fault.CodeNotFound):
 		return err
 	}
-	g.y.judge(g.how, p, err == nil, dead, until, before, after)
+	g.y.check(g.how, p, err == nil, dead, until, before, after)
 	return nil
 }
 
-func (g *glance) many(partition int) error {
+func (g *observation) many(partition int) error {
 	var keys []store.Key
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
@@ -168,13 +168,13 @@ func (g *glance) many(partition int) error {
 	return g.items(items, partition, err)
 }
 
-func (g *glance) list(partition int) error {
+func (g *observation) list(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.List(g.y.ctx, store.ListOptions{Scope: scope(partition), MaxItems: -1})
 	return g.items(page.Items, partition, err)
 }
 
-func (g *glance) items(items []store.Item, partition int, err error) error {
+func (g *observation) items(items []store.Item, partition int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (g *glance) items(items []store.Item, partition int, err error) error {
 	return nil
 }
 
-func (g *glance) query(text string, partition int) error {
+func (g *observation) query(text string, partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Query(g.y.ctx,
 		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: scope(partition), MaxItems: -1}})
@@ -204,7 +204,7 @@ func (g *glance) query(text string, partition int) error {
 }
 
 // total counts: at least those who were alive all the time, at most those who were not dead all the time.
-func (g *glance) total(partition int) error {
+func (g *observation) total(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c",
 		ListOptions: store.ListOptions{Scope: scope(partition)}})
@@ -232,7 +232,7 @@ func (g *glance) total(partition int) error {
 	return nil
 }
 
-func (g *glance) feed(partition int) error {
+func (g *observation) feed(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Scope: scope(partition), MaxItems: -1})
 	if err != nil {
@@ -247,7 +247,7 @@ func (g *glance) feed(partition int) error {
 
 // follow reads on in a feed. The latest versions are alive; in the feed of all versions no item has expired
 // before its time.
-func (g *glance) follow(at *store.ChangesStart, mode store.ChangeMode) error {
+func (g *observation) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})
 	if mode == store.AllVersions && is(err, fault.CodeBadRequest) { // it fell behind the retention
@@ -285,7 +285,7 @@ func (g *glance) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 }
 
 // batch reads a partition in a transaction, or items of any one by one.
-func (g *glance) batch(partition int, atomic bool) error {
+func (g *observation) batch(partition int, atomic bool) error {
 	var ops []store.Operation
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {

@@ -31,10 +31,10 @@ const (
 	partitions = 4
 )
 
-// plot is a key, of which item after item makes use, and what its writer has told of the last of them. A
-// write never shortens the life of an item that is alive, so that until also holds while the next write is
-// under way.
-type plot struct {
+// boundaryItem is a key, of which item after item makes use, and what its writer has told of the last of
+// them. A write never shortens the life of an item that is alive, so that until also holds while the next
+// write is under way.
+type boundaryItem struct {
 	id, partition string
 	kind          int
 
@@ -51,8 +51,8 @@ const (
 	kinds
 )
 
-// churchyard is a container with its plots.
-type churchyard struct {
+// boundaryRig is a container with its plots.
+type boundaryRig struct {
 	t           *testing.T
 	ctx         context.Context
 	clock       *ttl.Virtual
@@ -60,7 +60,7 @@ type churchyard struct {
 	d           *store.Database
 	c           *store.Container
 	short, long int64 // the defaults, between which it goes to and fro
-	plots       [plots]plot
+	plots       [plots]boundaryItem
 
 	// judgments, items shown and rightly missing, and judgments in which the clock moved
 	judged, shown, gone, crossed atomic.Int64
@@ -72,7 +72,7 @@ type churchyard struct {
 func TestNothingExpiredIsReturned(t *testing.T) {
 	t.Run("advanced", func(t *testing.T) {
 		clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
-		y := newChurchyard(t, clock, 2, 4)
+		y := newBoundaryRig(t, clock, 2, 4)
 		y.run(func() {
 			for !y.over() { // half a second while the writers go past four plots
 				clock.Advance(500 * time.Millisecond)
@@ -85,7 +85,7 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 	t.Run("running", func(t *testing.T) {
 		clock := ttl.NewVirtual(ttl.Real{})
 		clock.Set(time.Unix(1_700_000_000, 0))
-		y := newChurchyard(t, clock, 30, 60)
+		y := newBoundaryRig(t, clock, 30, 60)
 		if err := clock.SetRate(5000); err != nil {
 			t.Fatal(err)
 		}
@@ -93,11 +93,11 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 	})
 }
 
-func newChurchyard(t *testing.T, clock *ttl.Virtual, short, long int64) *churchyard {
+func newBoundaryRig(t *testing.T, clock *ttl.Virtual, short, long int64) *boundaryRig {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	y := &churchyard{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
+	y := &boundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
 		enough: metatest.Judgments / 2}
 	e, err := pebble.Open(y.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
 	if err != nil {
@@ -122,7 +122,7 @@ func newChurchyard(t *testing.T, clock *ttl.Virtual, short, long int64) *churchy
 	return y
 }
 
-func (y *churchyard) run(more ...func()) {
+func (y *boundaryRig) run(more ...func()) {
 	jobs := []func(){
 		func() { y.write(0) },
 		func() { y.write(1) },
@@ -144,12 +144,12 @@ func (y *churchyard) run(more ...func()) {
 	}
 }
 
-func (y *churchyard) over() bool { return y.judged.Load() >= y.enough || y.t.Failed() }
+func (y *boundaryRig) over() bool { return y.judged.Load() >= y.enough || y.t.Failed() }
 
-func (y *churchyard) now() int64 { return y.d.Now().Unix() }
+func (y *boundaryRig) now() int64 { return y.d.Now().Unix() }
 
 // tend changes the default and sweeps.
-func (y *churchyard) tend() {
+func (y *boundaryRig) tend() {
 	for n := 0; !y.over(); n++ {
 		spec := y.c.Info().Spec
 		spec.DefaultTTL = ttl.Seconds([]int64{y.short, y.long}[n%2])
@@ -168,7 +168,7 @@ func (y *churchyard) tend() {
 }
 
 // write uses half of the plots.
-func (y *churchyard) write(half int) {
+func (y *boundaryRig) write(half int) {
 	r := rand.New(rand.NewPCG(uint64(half), 5))
 	for i := half; !y.over(); i = (i + 2) % plots {
 		y.use(r, &y.plots[i])
@@ -176,8 +176,8 @@ func (y *churchyard) write(half int) {
 	}
 }
 
-// use writes one plot in one way or another. Whether that succeeds reports whether there was an item.
-func (y *churchyard) use(r *rand.Rand, p *plot) {
+// use writes one boundaryItem in one way or another. Whether that succeeds reports whether there was an item.
+func (y *boundaryRig) use(r *rand.Rand, p *boundaryItem) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {
 		runtime.Gosched()
@@ -215,7 +215,7 @@ func (y *churchyard) use(r *rand.Rand, p *plot) {
 		}
 	}
 	if after := y.now(); err == nil || is(err, fault.CodeConflict) || is(err, fault.CodeNotFound) {
-		y.judge(verb, p, found, dead, until, before, after)
+		y.check(verb, p, found, dead, until, before, after)
 	} else {
 		y.t.Error(err)
 	}
@@ -225,7 +225,7 @@ func (y *churchyard) use(r *rand.Rand, p *plot) {
 }
 
 // publish reports how long a new item lives, and lengthens that of some by a lease.
-func (y *churchyard) publish(r *rand.Rand, p *plot, it store.Item, life int64) {
+func (y *boundaryRig) publish(r *rand.Rand, p *boundaryItem, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {
 	case inherits:
@@ -251,8 +251,8 @@ func raiseTo(at *atomic.Int64, n int64) {
 	}
 }
 
-// judge judges whether an item was found in a call that began at before and ended at after.
-func (y *churchyard) judge(how string, p *plot, found bool, dead, until, before, after int64) {
+// check judges whether an item was found in a call that began at before and ended at after.
+func (y *boundaryRig) check(how string, p *boundaryItem, found bool, dead, until, before, after int64) {
 	switch {
 	case found && dead <= before:
 		y.t.Errorf("%s: %s had expired at %d; a call from %d to %d found it", how, p.id, dead, before, after)

@@ -57,7 +57,7 @@ func TestTTLChangeOfDefault(t *testing.T) {
 		ids = append(ids, fmt.Sprint("ttl=", own))
 	}
 	defaults := []int64{0, -1, 1, 5, 10}
-	onGrounds(t, func(g *ground) {
+	onFixtures(t, func(g *fixture) {
 		var changes []*change
 		for _, from := range defaults {
 			for _, to := range defaults {

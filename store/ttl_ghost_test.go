@@ -12,36 +12,36 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A haunt is a partition with one ghost: an item that has expired and may not have been purged yet.
-type haunt struct {
-	*ground
+// A ghostCase is a partition with one ghost: an item that has expired and may not have been purged yet.
+type ghostCase struct {
+	*fixture
 	pk        definition.PartitionKey
 	name      string
 	etag, rid string
 }
 
-func (h *haunt) body(id, unique string) []byte {
+func (h *ghostCase) body(id, unique string) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"u":%q}`, id, h.name, unique)
 }
 
-func (h *haunt) read(match string) error {
+func (h *ghostCase) read(match string) error {
 	_, _, err := h.c.Read(h.ctx, h.pk, "ghost", store.ReadOptions{IfNoneMatch: match})
 	return err
 }
 
-func (h *haunt) replace(match string) error {
+func (h *ghostCase) replace(match string) error {
 	_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("ghost", "taken"),
 		store.WriteOptions{IfMatch: match})
 	return err
 }
 
-func (h *haunt) patch(match string) error {
+func (h *ghostCase) patch(match string) error {
 	_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/v","value":2}`),
 		store.WriteOptions{IfMatch: match})
 	return err
 }
 
-func (h *haunt) remove(match string) error {
+func (h *ghostCase) remove(match string) error {
 	_, err := h.c.Delete(h.ctx, h.pk, "ghost", store.WriteOptions{IfMatch: match})
 	return err
 }
@@ -49,19 +49,19 @@ func (h *haunt) remove(match string) error {
 var errOldItem = errors.New("it is the old item still")
 
 // fresh refuses what is not a new item.
-func (h *haunt) fresh(it store.Item, err error) error {
+func (h *ghostCase) fresh(it store.Item, err error) error {
 	if err == nil && (it.RID() == h.rid || it.ETag() == h.etag) {
 		return errOldItem
 	}
 	return err
 }
 
-func (h *haunt) create(id, unique string) error {
+func (h *ghostCase) create(id, unique string) error {
 	it, _, err := h.c.Create(h.ctx, h.pk, h.body(id, unique), store.WriteOptions{})
 	return h.fresh(it, err)
 }
 
-func (h *haunt) upsert(o store.WriteOptions) error {
+func (h *ghostCase) upsert(o store.WriteOptions) error {
 	it, receipt, err := h.c.Upsert(h.ctx, h.pk, h.body("ghost", "taken"), o)
 	if err == nil && !receipt.Inserted {
 		return errOldItem
@@ -70,7 +70,7 @@ func (h *haunt) upsert(o store.WriteOptions) error {
 }
 
 // none refuses rows of a query, but for a count of 0.
-func (h *haunt) none(text string) error {
+func (h *ghostCase) none(text string) error {
 	page, _, err := h.c.Query(h.ctx,
 		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
 	if err == nil && len(page.Rows) > 0 && string(page.Rows[0]) != "0" {
@@ -80,7 +80,7 @@ func (h *haunt) none(text string) error {
 }
 
 // batch is a create and an operation on the ghost, of which nothing may be applied.
-func (h *haunt) batch(kind store.OperationKind) error {
+func (h *ghostCase) batch(kind store.OperationKind) error {
 	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
 		{Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
 		{Kind: store.OperationRead, ID: "other"}}
@@ -106,12 +106,12 @@ func (h *haunt) batch(kind store.OperationKind) error {
 var ghostRows = []struct {
 	name string
 	code fault.Code
-	do   func(h *haunt) error
+	do   func(h *ghostCase) error
 }{
-	{"point read", fault.CodeNotFound, func(h *haunt) error { return h.read("") }},
-	{"read If-None-Match its etag", fault.CodeNotFound, func(h *haunt) error { return h.read(h.etag) }},
-	{"read If-None-Match anything", fault.CodeNotFound, func(h *haunt) error { return h.read("*") }},
-	{"read of many", 0, func(h *haunt) error {
+	{"point read", fault.CodeNotFound, func(h *ghostCase) error { return h.read("") }},
+	{"read If-None-Match its etag", fault.CodeNotFound, func(h *ghostCase) error { return h.read(h.etag) }},
+	{"read If-None-Match anything", fault.CodeNotFound, func(h *ghostCase) error { return h.read("*") }},
+	{"read of many", 0, func(h *ghostCase) error {
 		items, _, err := h.c.ReadMany(h.ctx, []store.Key{{Partition: h.pk, ID: "ghost"}}, store.ReadOptions{})
 		if len(items) > 0 {
 			return errOldItem
@@ -119,71 +119,71 @@ var ghostRows = []struct {
 		return err
 	}},
 	{"read by resource id", fault.CodeNotFound,
-		func(h *haunt) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
-	{"list", 0, func(h *haunt) error {
+		func(h *ghostCase) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
+	{"list", 0, func(h *ghostCase) error {
 		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.Scope{Partition: h.pk}})
 		if len(page.Items) > 0 {
 			return errOldItem
 		}
 		return err
 	}},
-	{"replace under another id", fault.CodeNotFound, func(h *haunt) error {
+	{"replace under another id", fault.CodeNotFound, func(h *ghostCase) error {
 		_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("other", "else"), store.WriteOptions{})
 		return err
 	}},
-	{"latest feed", 0, func(h *haunt) error {
+	{"latest feed", 0, func(h *ghostCase) error {
 		page, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.Scope{Partition: h.pk}})
 		if len(page.Changes) > 0 {
 			return errOldItem
 		}
 		return err
 	}},
-	{"query of all", 0, func(h *haunt) error { return h.none("SELECT * FROM c") }},
-	{"query by id", 0, func(h *haunt) error { return h.none("SELECT * FROM c WHERE c.id = 'ghost'") }},
-	{"query by index", 0, func(h *haunt) error {
+	{"query of all", 0, func(h *ghostCase) error { return h.none("SELECT * FROM c") }},
+	{"query by id", 0, func(h *ghostCase) error { return h.none("SELECT * FROM c WHERE c.id = 'ghost'") }},
+	{"query by index", 0, func(h *ghostCase) error {
 		return h.none("SELECT VALUE c.u FROM c WHERE c.u = 'taken'")
 	}},
-	{"query in order", 0, func(h *haunt) error { return h.none("SELECT TOP 1 * FROM c ORDER BY c.u") }},
-	{"COUNT", 0, func(h *haunt) error { return h.none("SELECT VALUE COUNT(1) FROM c") }},
-	{"COUNT by index", 0, func(h *haunt) error {
+	{"query in order", 0, func(h *ghostCase) error { return h.none("SELECT TOP 1 * FROM c ORDER BY c.u") }},
+	{"COUNT", 0, func(h *ghostCase) error { return h.none("SELECT VALUE COUNT(1) FROM c") }},
+	{"COUNT by index", 0, func(h *ghostCase) error {
 		return h.none("SELECT VALUE COUNT(1) FROM c WHERE c.u = 'taken'")
 	}},
-	{"MAX", 0, func(h *haunt) error { return h.none("SELECT VALUE MAX(c.u) FROM c") }},
-	{"DISTINCT", 0, func(h *haunt) error { return h.none("SELECT DISTINCT VALUE c.u FROM c") }},
-	{"GROUP BY", 0, func(h *haunt) error { return h.none("SELECT c.u, COUNT(1) AS n FROM c GROUP BY c.u") }},
-	{"replace", fault.CodeNotFound, func(h *haunt) error { return h.replace("") }},
-	{"replace If-Match its etag", fault.CodeNotFound, func(h *haunt) error { return h.replace(h.etag) }},
+	{"MAX", 0, func(h *ghostCase) error { return h.none("SELECT VALUE MAX(c.u) FROM c") }},
+	{"DISTINCT", 0, func(h *ghostCase) error { return h.none("SELECT DISTINCT VALUE c.u FROM c") }},
+	{"GROUP BY", 0, func(h *ghostCase) error { return h.none("SELECT c.u, COUNT(1) AS n FROM c GROUP BY c.u") }},
+	{"replace", fault.CodeNotFound, func(h *ghostCase) error { return h.replace("") }},
+	{"replace If-Match its etag", fault.CodeNotFound, func(h *ghostCase) error { return h.replace(h.etag) }},
 	{"replace If-Match another", fault.CodeNotFound,
-		func(h *haunt) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"patch", fault.CodeNotFound, func(h *haunt) error { return h.patch("") }},
+		func(h *ghostCase) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"patch", fault.CodeNotFound, func(h *ghostCase) error { return h.patch("") }},
 	{"patch If-Match another", fault.CodeNotFound,
-		func(h *haunt) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"delete", fault.CodeNotFound, func(h *haunt) error { return h.remove("") }},
+		func(h *ghostCase) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"delete", fault.CodeNotFound, func(h *ghostCase) error { return h.remove("") }},
 	{"delete If-Match another", fault.CodeNotFound,
-		func(h *haunt) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
+		func(h *ghostCase) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
 	{"lease", fault.CodeNotFound,
-		func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
+		func(h *ghostCase) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
 	{"release of a lease", fault.CodeNotFound,
-		func(h *haunt) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
-	{"create with its id", 0, func(h *haunt) error { return h.create("ghost", "taken") }},
-	{"create with its unique key", 0, func(h *haunt) error { return h.create("heir", "taken") }},
-	{"create beside it", 0, func(h *haunt) error { return h.create("heir", "free") }},
-	{"upsert", 0, func(h *haunt) error { return h.upsert(store.WriteOptions{}) }},
+		func(h *ghostCase) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
+	{"create with its id", 0, func(h *ghostCase) error { return h.create("ghost", "taken") }},
+	{"create with its unique key", 0, func(h *ghostCase) error { return h.create("heir", "taken") }},
+	{"create beside it", 0, func(h *ghostCase) error { return h.create("heir", "free") }},
+	{"upsert", 0, func(h *ghostCase) error { return h.upsert(store.WriteOptions{}) }},
 	{"upsert If-Match its etag", 0,
-		func(h *haunt) error { return h.upsert(store.WriteOptions{IfMatch: h.etag}) }},
-	{"upsert If-Match another", 0, func(h *haunt) error {
+		func(h *ghostCase) error { return h.upsert(store.WriteOptions{IfMatch: h.etag}) }},
+	{"upsert If-Match another", 0, func(h *ghostCase) error {
 		return h.upsert(store.WriteOptions{IfMatch: `"00000000-0000-0000-0000-000000000000"`})
 	}},
 	{"upsert If-None-Match anything", 0,
-		func(h *haunt) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
-	{"batch with a read", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationRead) }},
+		func(h *ghostCase) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
+	{"batch with a read", fault.CodeNotFound, func(h *ghostCase) error { return h.batch(store.OperationRead) }},
 	{"batch with a replace", fault.CodeNotFound,
-		func(h *haunt) error { return h.batch(store.OperationReplace) }},
-	{"batch with a patch", fault.CodeNotFound, func(h *haunt) error { return h.batch(store.OperationPatch) }},
+		func(h *ghostCase) error { return h.batch(store.OperationReplace) }},
+	{"batch with a patch", fault.CodeNotFound, func(h *ghostCase) error { return h.batch(store.OperationPatch) }},
 	{"batch with a delete", fault.CodeNotFound,
-		func(h *haunt) error { return h.batch(store.OperationDelete) }},
+		func(h *ghostCase) error { return h.batch(store.OperationDelete) }},
 	{"delete of its partition", 0,
-		func(h *haunt) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
+		func(h *ghostCase) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
 }
 
 // Each operation on an item that has expired, in the very second and much later, whether it expired by its
@@ -193,11 +193,11 @@ func TestTTLGhost(t *testing.T) {
 		for _, own := range []string{"", `,"ttl":5`} {
 			by := map[bool]string{true: "its own ttl", false: "the default"}[own != ""]
 			t.Run(fmt.Sprintf("%d seconds later by %s", later, by), func(t *testing.T) {
-				onGrounds(t, func(g *ground) {
+				onFixtures(t, func(g *fixture) {
 					g.container("c", 5, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
-					haunts := make([]haunt, len(ghostRows))
+					haunts := make([]ghostCase, len(ghostRows))
 					for i, row := range ghostRows {
-						h := haunt{ground: g, name: row.name, pk: pk(row.name)}
+						h := ghostCase{fixture: g, name: row.name, pk: pk(row.name)}
 						it, _, err := g.c.Create(g.ctx, h.pk,
 							fmt.Appendf(nil, `{"id":"ghost","pk":%q,"u":"taken"%s}`, row.name,
 								own), store.WriteOptions{})
@@ -246,40 +246,40 @@ func TestTTLGhostTakesSpace(t *testing.T) {
 var refreshes = []struct {
 	name  string
 	fresh bool
-	do    func(h *haunt) error
+	do    func(h *ghostCase) error
 }{
-	{"replace", true, func(h *haunt) error { return h.replace("") }},
-	{"upsert", true, func(h *haunt) error {
+	{"replace", true, func(h *ghostCase) error { return h.replace("") }},
+	{"upsert", true, func(h *ghostCase) error {
 		_, _, err := h.c.Upsert(h.ctx, h.pk, h.body("ghost", "taken"), store.WriteOptions{})
 		return err
 	}},
-	{"patch", true, func(h *haunt) error { return h.patch("") }},
-	{"patch to the ttl that it has", true, func(h *haunt) error {
+	{"patch", true, func(h *ghostCase) error { return h.patch("") }},
+	{"patch to the ttl that it has", true, func(h *ghostCase) error {
 		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/ttl","value":8}`),
 			store.WriteOptions{})
 		return err
 	}},
-	{"patch that takes the ttl away", true, func(h *haunt) error {
+	{"patch that takes the ttl away", true, func(h *ghostCase) error {
 		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"remove","path":"/ttl"}`),
 			store.WriteOptions{})
 		return err
 	}},
-	{"batch", true, func(h *haunt) error { return h.within(true) }},
-	{"bulk", true, func(h *haunt) error { return h.within(false) }},
+	{"batch", true, func(h *ghostCase) error { return h.within(true) }},
+	{"bulk", true, func(h *ghostCase) error { return h.within(false) }},
 	{"delete and create", true,
-		func(h *haunt) error { return errors.Join(h.remove(""), h.create("ghost", "taken")) }},
-	{"point read", false, func(h *haunt) error { return h.read("") }},
-	{"query", false, func(h *haunt) error { _, err := h.query(); return err }},
-	{"feed", false, func(h *haunt) error {
+		func(h *ghostCase) error { return errors.Join(h.remove(""), h.create("ghost", "taken")) }},
+	{"point read", false, func(h *ghostCase) error { return h.read("") }},
+	{"query", false, func(h *ghostCase) error { _, err := h.query(); return err }},
+	{"feed", false, func(h *ghostCase) error {
 		_, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.Scope{Partition: h.pk}})
 		return err
 	}},
-	{"batch with a read", false, func(h *haunt) error {
+	{"batch with a read", false, func(h *ghostCase) error {
 		_, _, err := h.c.Batch(h.ctx, h.pk, []store.Operation{{Kind: store.OperationRead, ID: "ghost"}},
 			store.BatchOptions{Atomic: true})
 		return err
 	}},
-	{"refused replace", false, func(h *haunt) error {
+	{"refused replace", false, func(h *ghostCase) error {
 		if err := h.replace(`"00000000-0000-0000-0000-000000000000"`); !is(err,
 			fault.CodePreconditionFailed) {
 			return fmt.Errorf("not refused: %w", err)
@@ -287,21 +287,21 @@ var refreshes = []struct {
 		return nil
 	}},
 	{"lease that is over in time", false,
-		func(h *haunt) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 2); return err }},
-	{"another indexing policy", false, func(h *haunt) error {
+		func(h *ghostCase) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 2); return err }},
+	{"another indexing policy", false, func(h *ghostCase) error {
 		_, err := h.d.ReplaceContainer(h.ctx, "c",
 			specOf(h.t, `"defaultTtl":8,"indexingPolicy":{"excludedPaths":[{"path":"/*"}]}`), store.WriteOptions{})
 		return err
 	}},
 }
 
-func (h *haunt) query() ([][]byte, error) {
+func (h *ghostCase) query() ([][]byte, error) {
 	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'ghost'",
 		ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
 	return page.Rows, err
 }
 
-func (h *haunt) within(atomic bool) error {
+func (h *ghostCase) within(atomic bool) error {
 	ops := []store.Operation{{Kind: store.OperationReplace, ID: "ghost", Partition: h.pk,
 		Body: h.body("ghost", "taken")}}
 	out, _, err := h.c.Batch(h.ctx, h.pk, ops, store.BatchOptions{Atomic: atomic})
@@ -314,11 +314,11 @@ func (h *haunt) within(atomic bool) error {
 // An item written in second 0 that lives 8 seconds, and what is done to it in second 3: a write of any kind
 // gives it its time anew, to second 10 and no further, all else leaves it as it is, to second 7.
 func TestTTLRefresh(t *testing.T) {
-	onGrounds(t, func(g *ground) {
+	onFixtures(t, func(g *fixture) {
 		g.container("c", 8, "")
-		haunts := make([]haunt, len(refreshes))
+		haunts := make([]ghostCase, len(refreshes))
 		for i, row := range refreshes {
-			h := haunt{ground: g, name: row.name, pk: pk(row.name)}
+			h := ghostCase{fixture: g, name: row.name, pk: pk(row.name)}
 			_, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":8}`, row.name),
 				store.WriteOptions{})
 			g.must(err)
@@ -352,7 +352,7 @@ func TestTTLRefresh(t *testing.T) {
 
 // Seconds are whole: an item that was written late in a second has less of its last one.
 func TestTTLWholeSeconds(t *testing.T) {
-	onGrounds(t, func(g *ground) {
+	onFixtures(t, func(g *fixture) {
 		g.container("c", -1, "")
 		g.clock.Advance(900 * time.Millisecond)
 		g.put(g.c, "late", 1)

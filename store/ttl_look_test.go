@@ -139,7 +139,7 @@ func (l *look) feed() error {
 	}
 }
 
-func (s *stage) releaseIndexer() {
+func (s *timelineRig) releaseIndexer() {
 	if s.release != nil {
 		s.release()
 		s.release = nil

@@ -22,16 +22,16 @@ import (
 // has expired (ghost operations), of all when the default changes, and what the feeds show. Each row is
 // played in memory, on a disk that is opened anew now and then, and under each reaper.
 
-// A ground is a stage of the suite.
-type ground struct {
-	*stage
+// A fixture is a stage of the suite.
+type fixture struct {
+	*timelineRig
 	reaper  string
 	durable bool
 	r       *rand.Rand
 }
 
-// onGrounds plays f on all grounds.
-func onGrounds(t *testing.T, f func(g *ground)) {
+// onFixtures plays f on all grounds.
+func onFixtures(t *testing.T, f func(g *fixture)) {
 	t.Helper()
 	for i, reaper := range reapers {
 		for _, where := range []string{"memory", "disk", "folder"} {
@@ -46,7 +46,7 @@ func onGrounds(t *testing.T, f func(g *ground)) {
 				if where == "folder" {
 					o = pebble.Options{Dir: t.TempDir()}
 				}
-				g := &ground{newStageOn(t, o, reaper != "delayed"), reaper, where != "memory",
+				g := &fixture{newTimelineRigOn(t, o, reaper != "delayed"), reaper, where != "memory",
 					rand.New(rand.NewPCG(uint64(i), 8))}
 				defer g.close()
 				f(g)
@@ -56,7 +56,7 @@ func onGrounds(t *testing.T, f func(g *ground)) {
 }
 
 // container makes the container "c", or another one.
-func (g *ground) container(id string, def ttl.Seconds, more string) *store.Container {
+func (g *fixture) container(id string, def ttl.Seconds, more string) *store.Container {
 	g.t.Helper()
 	spec := specOf(g.t, more)
 	spec.ID, spec.DefaultTTL = id, def
@@ -75,24 +75,24 @@ func (g *ground) container(id string, def ttl.Seconds, more string) *store.Conta
 	return c
 }
 
-func (g *ground) must(err error) {
+func (g *fixture) must(err error) {
 	g.t.Helper()
 	if err != nil {
 		g.t.Fatal(err)
 	}
 }
 
-func (g *ground) now() int64 { return g.clock.Now().Unix() - 1_700_000_000 }
+func (g *fixture) now() int64 { return g.clock.Now().Unix() - 1_700_000_000 }
 
 // until lets seconds pass, to a second that is counted from the beginning.
-func (g *ground) until(second int64) {
+func (g *fixture) until(second int64) {
 	g.t.Helper()
 	g.clock.Set(time.Unix(1_700_000_000+second, 0))
 	g.settle()
 }
 
 // settle lets the reaper do its work, or not, and now and then opens the store anew.
-func (g *ground) settle() {
+func (g *fixture) settle() {
 	g.t.Helper()
 	if g.durable && g.r.IntN(5) == 0 {
 		g.must(g.db.Close())
@@ -111,7 +111,7 @@ func (g *ground) settle() {
 }
 
 // put upserts an item of the partition x.
-func (g *ground) put(c *store.Container, id string, own int64) {
+func (g *fixture) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
 	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.Event{ID: id, Partition: "x", TTL: own}, 0),
 		store.WriteOptions{})
@@ -119,7 +119,7 @@ func (g *ground) put(c *store.Container, id string, own int64) {
 }
 
 // alive checks in every way that those items are alive, with the ttl and _ts that are given, and no others.
-func (g *ground) alive(row string, c *store.Container, among []string, want map[string]seen) {
+func (g *fixture) alive(row string, c *store.Container, among []string, want map[string]seen) {
 	g.t.Helper()
 	var keys []metatest.Key
 	for _, id := range among {
@@ -157,7 +157,7 @@ var matrix = []struct {
 func TestTTLMatrix(t *testing.T) {
 	for _, row := range matrix {
 		t.Run(fmt.Sprint("default=", row.def), func(t *testing.T) {
-			onGrounds(t, func(g *ground) {
+			onFixtures(t, func(g *fixture) {
 				g.container("c", ttl.Seconds(row.def), "")
 				var ids []string
 				for _, own := range owns {

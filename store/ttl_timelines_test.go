@@ -38,7 +38,7 @@ func TestRandomTimelines(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	if *worldSeed != 0 {
 		for i := range reapers {
-			runWorlds(t, *worldSeed, 1, i)
+			runTimelines(t, *worldSeed, 1, i)
 		}
 		return
 	}
@@ -46,15 +46,15 @@ func TestRandomTimelines(t *testing.T) {
 	const stock = 100
 	first, worlds := metatest.FirstSeed(), uint64(metatest.Timelines/metatest.Partitions)
 	for from := uint64(0); from < worlds && !t.Failed(); from += stock {
-		runWorlds(t, first+from, min(stock, worlds-from), int(from/stock))
+		runTimelines(t, first+from, min(stock, worlds-from), int(from/stock))
 	}
 	t.Logf("%d timelines in %d worlds, from seed %d on", worlds*metatest.Partitions, worlds, first)
 }
 
-// runWorlds runs the worlds of some seeds in one store, the i-th of the test.
-func runWorlds(t *testing.T, first, n uint64, i int) {
+// runTimelines runs the worlds of some seeds in one store, the i-th of the test.
+func runTimelines(t *testing.T, first, n uint64, i int) {
 	t.Helper()
-	s := newStage(t, i%2 == 1)
+	s := newTimelineRig(t, i%2 == 1)
 	defer s.close()
 	for seed := first; seed < first+n; seed++ {
 		world := metatest.RandomWorld(rand.New(rand.NewPCG(seed, 3)), roundsEach)
@@ -64,7 +64,7 @@ func runWorlds(t *testing.T, first, n uint64, i int) {
 			continue
 		}
 		again := func(events []metatest.Event) error {
-			s := newStage(t, i%2 == 1)
+			s := newTimelineRig(t, i%2 == 1)
 			defer s.close()
 			return s.play(metatest.World{Default: world.Default, Events: events}, seed, reaper)
 		}
@@ -76,8 +76,8 @@ func runWorlds(t *testing.T, first, n uint64, i int) {
 	}
 }
 
-// A stage is a store on which worlds are played one after the other.
-type stage struct {
+// A timelineRig is a store on which worlds are played one after the other.
+type timelineRig struct {
 	t      *testing.T
 	ctx    context.Context
 	engine pebble.Options
@@ -94,15 +94,15 @@ type stage struct {
 	keys  []metatest.Key
 }
 
-func newStage(t *testing.T, manual bool) *stage {
+func newTimelineRig(t *testing.T, manual bool) *timelineRig {
 	t.Helper()
-	return newStageOn(t, pebble.Options{Dir: "data", FS: vfs.NewMem()}, manual)
+	return newTimelineRigOn(t, pebble.Options{Dir: "data", FS: vfs.NewMem()}, manual)
 }
 
-func newStageOn(t *testing.T, o pebble.Options, manual bool) *stage {
+func newTimelineRigOn(t *testing.T, o pebble.Options, manual bool) *timelineRig {
 	t.Helper()
 	o.Strict = true
-	s := &stage{t: t, ctx: context.Background(), engine: o, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	s := &timelineRig{t: t, ctx: context.Background(), engine: o, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		manual: manual}
 	err := s.open()
 	if err == nil {
@@ -114,7 +114,7 @@ func newStageOn(t *testing.T, o pebble.Options, manual bool) *stage {
 	return s
 }
 
-func (s *stage) open() error {
+func (s *timelineRig) open() error {
 	e, err := pebble.Open(s.ctx, s.engine)
 	if err == nil {
 		s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, ManualReaper: s.manual})
@@ -124,14 +124,14 @@ func (s *stage) open() error {
 
 // holdIndexer keeps a change of what times to live count from unfinished, so that items of several eras are
 // there.
-func (s *stage) holdIndexer() {
+func (s *timelineRig) holdIndexer() {
 	if s.release == nil {
 		s.release = s.db.HoldIndexer()
 	}
 }
 
 // sweep leaves the indexer where it is held.
-func (s *stage) sweep() (err error) {
+func (s *timelineRig) sweep() (err error) {
 	if s.release != nil {
 		return s.db.SweepHeld(s.ctx)
 	}
@@ -139,7 +139,7 @@ func (s *stage) sweep() (err error) {
 	return err
 }
 
-func (s *stage) reopen() error {
+func (s *timelineRig) reopen() error {
 	s.releaseIndexer()
 	if err := s.db.Close(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *stage) reopen() error {
 	return err
 }
 
-func (s *stage) close() {
+func (s *timelineRig) close() {
 	s.t.Helper()
 	s.releaseIndexer()
 	checkClean(s.t, s.db)
@@ -165,7 +165,7 @@ func (s *stage) close() {
 
 // play lets a world pass in a new container, which it deletes afterwards, and returns where it parts from its
 // simulation.
-func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
+func (s *timelineRig) play(w metatest.World, seed uint64, reaper string) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	spec := specOf(s.t, "")
 	spec.DefaultTTL = ttl.Seconds(w.Default)
@@ -212,7 +212,7 @@ func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
 }
 
 // step lets one event happen in both, and looks where seconds pass: before and after.
-func (s *stage) step(e metatest.Event) error {
+func (s *timelineRig) step(e metatest.Event) error {
 	if e.Verb == metatest.Pass {
 		if err := s.look(); err != nil {
 			return fmt.Errorf("before: %w", err)
@@ -229,7 +229,7 @@ func (s *stage) step(e metatest.Event) error {
 	return err
 }
 
-func (s *stage) look() error {
+func (s *timelineRig) look() error {
 	want := map[metatest.Key]seen{}
 	for k, it := range s.sim.All() {
 		want[k] = seen{s.began + it.TS, it.TTL, int64(it.V)}
@@ -241,7 +241,7 @@ func (s *stage) look() error {
 }
 
 // lookAhead asks the store when the items of the present world die, one by one and by a forecast.
-func (s *stage) lookAhead(alive map[metatest.Key]seen) error {
+func (s *timelineRig) lookAhead(alive map[metatest.Key]seen) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {
 		if k.ID == "" {
@@ -257,7 +257,7 @@ func (s *stage) lookAhead(alive map[metatest.Key]seen) error {
 			}
 			continue
 		}
-		at, mortal := s.sim.Death(k)
+		at, mortal := s.sim.ExpiresAt(k)
 		if at += s.began; e.State != inspect.StateLive || e.Mortal != mortal ||
 			mortal && e.ExpiresAt != at && at < 1e11 {
 			return fmt.Errorf("%s dies at %d (%v), and is explained as %+v", k, at, mortal, e)
@@ -276,7 +276,7 @@ func (s *stage) lookAhead(alive map[metatest.Key]seen) error {
 }
 
 // do lets an event happen in the store. Its answer is that of the simulation's Do.
-func (s *stage) do(e metatest.Event) (answer string, err error) {
+func (s *timelineRig) do(e metatest.Event) (answer string, err error) {
 	p, id := pk(e.Partition), e.ID
 	switch e.Verb {
 	case metatest.Pass:
@@ -331,7 +331,7 @@ func outcome(err error) (string, error) {
 	return "", err
 }
 
-func (s *stage) batch(e metatest.Event) (string, error) {
+func (s *timelineRig) batch(e metatest.Event) (string, error) {
 	ops := make([]store.Operation, len(e.Batch))
 	kinds := map[string]store.OperationKind{metatest.Create: store.OperationCreate,
 		metatest.Upsert:  store.OperationUpsert,
@@ -358,7 +358,7 @@ func (s *stage) batch(e metatest.Event) (string, error) {
 	return strings.Repeat("ok ", failed) + answer, err
 }
 
-func (s *stage) set(fn func(*store.ContainerSettings)) error {
+func (s *timelineRig) set(fn func(*store.ContainerSettings)) error {
 	_, err := s.c.ChangeSettings(s.ctx, func(c *store.ContainerSettings) error {
 		fn(c)
 		return nil

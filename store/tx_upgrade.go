@@ -87,13 +87,13 @@ func placeSequences(ctx context.Context, e engine.Engine) error {
 	}
 	slices.SortFunc(containers, func(a, b record.Container) int { return cmp.Compare(a.CID, b.CID) })
 	for _, rec := range containers {
-		last := uint16(max(rec.Slots, 1) - 1)
+		last := uint16(max(rec.RangeNumbers, 1) - 1)
 		for _, r := range rec.Ranges {
-			last = max(last, r.Slot)
+			last = max(last, r.Number)
 		}
-		for slot := range last + 1 {
+		for number := range last + 1 {
 			for family := range sequenceFamilies {
-				next := progress{CID: rec.CID, Slot: slot, Family: family}
+				next := progress{CID: rec.CID, Slot: number, Family: family}
 				switch c := next.compare(at); {
 				case c < 0:
 					continue
@@ -127,7 +127,7 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 	return nil
 }
 
-// placeFamily changes one family of a slot, from the progress on.
+// placeFamily changes one family of a range, from the progress on.
 func placeFamily(ctx context.Context, e engine.Engine, p progress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {
@@ -169,7 +169,7 @@ func placeFamily(ctx context.Context, e engine.Engine, p progress) error {
 
 // lastEntries returns copies of the last entries of a family before p.Key, the last first.
 func lastEntries(r engine.Reader, family byte, p progress) (keys, values [][]byte, err error) {
-	rg := layout.SlotFamily(layout.SlotScope(p.CID, p.Slot), family)
+	rg := layout.ScopeFamily(layout.RangeScope(p.CID, p.Slot), family)
 	if p.Key != nil {
 		rg.End = p.Key
 	}

@@ -52,18 +52,19 @@ func TestPlaceSequences(t *testing.T) {
 	cids := []uint32{layout.CIDBit | 2, layout.CIDBit | 3}
 	for _, cid := range cids {
 		update(func(txn engine.Txn) error {
-			for slot := range uint16(2) {
-				scope := layout.SlotScope(cid, slot)
+			for number := range uint16(2) {
+				scope := layout.RangeScope(cid, number)
 				for n := uint64(1); n <= writes; n++ {
-					item := layout.Header{Slot: slot, Sequence: layout.Sequence(n), EPK: []byte{1}}
-					txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyItem, n), append(item.Append(nil), "{}"...))
+					item := layout.Header{Range: number, Sequence: layout.Sequence(n), EPK: []byte{1}}
+					txn.Set(layout.AppendScopeKey(nil, scope, layout.FamilyItem, n), append(item.Append(nil),
+						"{}"...))
 					entry := layout.FeedEntry{RID: n, Last: layout.Sequence(n)}
-					txn.Set(layout.AppendSlotKey(nil, scope, layout.FamilyFeed, n), entry.Append(nil))
+					txn.Set(layout.AppendScopeKey(nil, scope, layout.FamilyFeed, n), entry.Append(nil))
 				}
 			}
 			txn.Set(layout.ConfirmedKey(cid, "hook"), []byte("0:7"))
 			return host.SetRecord(txn, layout.ContainerKey(1, string(rune('a'+cid&7))), record.Container{CID: cid,
-				Spec: spec.AppendJSON(nil), Ranges: []record.Range{{Slot: 0}, {ID: 1, Slot: 1}}})
+				Spec: spec.AppendJSON(nil), Ranges: []record.Range{{Number: 0}, {ID: 1, Number: 1}}})
 		})
 	}
 	runs := 0
@@ -85,8 +86,8 @@ func TestPlaceSequences(t *testing.T) {
 	}
 	err = e.View(t.Context(), func(r engine.Reader) error {
 		for _, cid := range cids {
-			for slot := range uint16(2) {
-				checkPlaced(t, r, layout.SlotScope(cid, slot), writes)
+			for number := range uint16(2) {
+				checkPlaced(t, r, layout.RangeScope(cid, number), writes)
 			}
 			if v, err := r.Get(layout.ConfirmedKey(cid, "hook")); err != nil || string(v) != "0:1792" {
 				t.Errorf("confirmed: %s, %v", v, err)
@@ -99,12 +100,12 @@ func TestPlaceSequences(t *testing.T) {
 	}
 }
 
-// checkPlaced fails the test unless the items and the feed of a slot have the first sequence of each LSN.
+// checkPlaced fails the test unless the items and the feed of a range have the first sequence of each LSN.
 func checkPlaced(t *testing.T, r engine.Reader, scope []byte, writes uint64) {
 	t.Helper()
 	for n := uint64(1); n <= writes; n++ {
 		want := layout.FirstOf(n)
-		item, err := r.Get(layout.AppendSlotKey(nil, scope, layout.FamilyItem, n))
+		item, err := r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, n))
 		if err != nil || layout.Sequence(binary.BigEndian.Uint64(item[4:])) != want {
 			t.Fatalf("item %d: %v", n, err)
 		}
@@ -116,7 +117,7 @@ func checkPlaced(t *testing.T, r engine.Reader, scope []byte, writes uint64) {
 			t.Fatalf("change %d: %+v, %v", n, entry, err)
 		}
 	}
-	it, found := r.Scan(layout.SlotFamily(scope, layout.FamilyFeed), false), uint64(0)
+	it, found := r.Scan(layout.ScopeFamily(scope, layout.FamilyFeed), false), uint64(0)
 	for it.Next() {
 		found++
 	}

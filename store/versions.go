@@ -30,7 +30,7 @@ func (db *DB) ContinuousBackup() bool { return db.backup.Load() }
 // unchanged.
 func (db *DB) SetContinuousBackup(on bool) { db.backup.Store(on) }
 
-// switchVersions returns what must be written to the slots when a change of the policy turns the feed of
+// switchVersions returns what must be written to the ranges when a change of the policy turns the feed of
 // all versions on or off. The caller holds the container's gate exclusively.
 func switchVersions(old, next *container.State, now int64) (write func(engine.Txn)) {
 	on := next.Retention() > 0
@@ -42,13 +42,13 @@ func switchVersions(old, next *container.State, now int64) (write func(engine.Tx
 			if on {
 				transaction.SetFloor(t, s.Scope, layout.FirstOf(t.NextLSN(s.Scope)), now)
 			} else {
-				transaction.DropVersions(t, layout.SlotFamily(s.Scope, layout.FamilyVersions))
+				transaction.DropVersions(t, layout.ScopeFamily(s.Scope, layout.FamilyVersions))
 			}
 		}
 	}
 }
 
-// trimVersions deletes the entries of a slot that are outside the window. next is the second at which there
+// trimVersions deletes the entries of a range that are outside the window. next is the second at which there
 // will be more.
 func (c *Container) trimVersions(ctx context.Context, st *container.State, s *container.Partition,
 	now int64) (more bool, next int64, err error) {

@@ -17,7 +17,7 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 	fn func(st *container.State, now int64, r engine.Reader, at []engine.Position) error) error {
 	ctx := w.Ctx
 	for {
-		st, now, at, err := c.look(ctx)
+		st, now, at, err := c.stateAndTime(ctx)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 			if err != nil {
 				return err
 			}
-			if same = c.gate.Still(at); !same {
+			if same = c.gate.Unchanged(at); !same {
 				return nil
 			}
 			for _, p := range positions {

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// update runs fn as one durable transaction in the slot of p. The receipt is also filled for a failure, as
+// update runs fn as one durable transaction in the range of p. The receipt is also filled for a failure, as
 // far as possible. If the transaction needs an expired item moved to an expiry sink first, update moves it
 // and runs fn again. CodeCanceled: ctx has ended before fn began, or others have held the range for
 // Options.QueryTime.
@@ -145,12 +145,12 @@ func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
 	}
 	for _, p := range t.Written {
 		c.ds.rids.Put(p.PointAfter(), p.Item.RID)
-		if c.diesSoon(p.Item.Head.Life, t.Now) {
+		if c.expiresSoon(p.Item.Head.Life, t.Now) {
 			c.ds.in.WakeReaper()
 		}
 		broken |= c.lintItem(t.State, p)
 	}
-	c.watch.Notify()
+	c.notifier.Notify()
 	if t.Logs() {
 		c.expirySubscribers.Notify()
 	}
@@ -162,8 +162,8 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transact
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
 }
 
-// diesSoon reports whether an item expires before the reaper would by itself look at an idle range again.
-func (c *Container) diesSoon(l ttl.Life, now int64) bool {
+// expiresSoon reports whether an item expires before the reaper would by itself look at an idle range again.
+func (c *Container) expiresSoon(l ttl.Life, now int64) bool {
 	at, ok := c.state.Load().Policy().ExpiresAt(l)
 	return ok && at-now <= reaperPatience
 }

@@ -53,8 +53,8 @@ func (f floors) raise(n floor) floors {
 	return append(slices.Clip(f[:keep]), n)
 }
 
-// kills reports whether ts + own is at or below a floor that applies to the generation.
-func (f floors) kills(generation uint32, ts int64, own Seconds) bool {
+// expires reports whether ts + own is at or below a floor that applies to the generation.
+func (f floors) expires(generation uint32, ts int64, own Seconds) bool {
 	i := sort.Search(len(f), func(i int) bool { return f[i].Before > generation })
 	return i < len(f) && ts <= f[i].At-int64(own)
 }

@@ -61,11 +61,12 @@ func (p *Policy) Expired(l Life, now int64) bool {
 	case l.Ended:
 		return true
 	case l.Own > 0:
-		return p.Default != Absent && from <= now-int64(l.Own) || p.override.kills(l.Generation, from, l.Own)
+		return p.Default != Absent && from <= now-int64(l.Own) || p.override.expires(l.Generation, from,
+			l.Own)
 	case l.Own == Never:
 		return false
 	default:
-		return p.Default > 0 && from <= now-int64(p.Default) || p.inherit.kills(l.Generation, from, 0)
+		return p.Default > 0 && from <= now-int64(p.Default) || p.inherit.expires(l.Generation, from, 0)
 	}
 }
 
@@ -109,7 +110,7 @@ func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 		if p.Default != Absent {
 			at = from + int64(l.Own)
 		}
-		if p.override.kills(l.Generation, from, l.Own) {
+		if p.override.expires(l.Generation, from, l.Own) {
 			at = min(at, p.ChangedAt)
 		}
 	case l.Own == Never:
@@ -117,7 +118,7 @@ func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 		if p.Default > 0 {
 			at = from + int64(p.Default)
 		}
-		if p.inherit.kills(l.Generation, from, 0) {
+		if p.inherit.expires(l.Generation, from, 0) {
 			at = min(at, p.ChangedAt)
 		}
 	}

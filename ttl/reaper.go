@@ -116,18 +116,18 @@ type Reaper struct {
 	opts    ReaperOptions
 	sweeper Sweeper
 
-	life    context.Context // ends with Close
-	end     context.CancelFunc
-	running sync.WaitGroup // the loop, and calls of SweepNow and Do
-	nudge   chan struct{}  // capacity 1
-	turn    chan struct{}  // capacity 1; its sender may call the sweeper and owns visits
-	visits  map[Range]visit
+	life        context.Context // ends with Close
+	end         context.CancelFunc
+	running     sync.WaitGroup // the loop, and calls of SweepNow and Do
+	wake        chan struct{}  // capacity 1
+	turn        chan struct{}  // capacity 1; its sender may call the sweeper and owns rangeStates
+	rangeStates map[Range]rangeState
 
-	mu      sync.Mutex // guards the fields below
-	closed  bool
-	halt    context.CancelFunc // stops the running round, or nil
-	metrics ReaperMetrics
-	clocks  []Clock // clocks of ranges other than opts.Clock, as of the last list
+	mu          sync.Mutex // guards the fields below
+	closed      bool
+	cancelRound context.CancelFunc // stops the running round, or nil
+	metrics     ReaperMetrics
+	clocks      []Clock // clocks of ranges other than opts.Clock, as of the last list
 }
 
 // OpenReaper starts a reaper with a first round, unless it starts paused. Close must be called before
@@ -135,12 +135,12 @@ type Reaper struct {
 func OpenReaper(o ReaperOptions, s Sweeper) *Reaper {
 	o.ensureDefaults()
 	r := &Reaper{
-		opts:    o,
-		sweeper: s,
-		nudge:   make(chan struct{}, 1),
-		turn:    make(chan struct{}, 1),
-		visits:  map[Range]visit{},
-		metrics: ReaperMetrics{Paused: o.Paused},
+		opts:        o,
+		sweeper:     s,
+		wake:        make(chan struct{}, 1),
+		turn:        make(chan struct{}, 1),
+		rangeStates: map[Range]rangeState{},
+		metrics:     ReaperMetrics{Paused: o.Paused},
 	}
 	r.life, r.end = context.WithCancel(context.Background())
 	r.running.Go(r.loop)
@@ -163,7 +163,7 @@ func (r *Reaper) Close() {
 // Several calls may cause only one round.
 func (r *Reaper) Wake() {
 	select {
-	case r.nudge <- struct{}{}:
+	case r.wake <- struct{}{}:
 	default:
 	}
 }
@@ -173,8 +173,8 @@ func (r *Reaper) Wake() {
 func (r *Reaper) Pause() {
 	r.mu.Lock()
 	r.metrics.Paused = true
-	if r.halt != nil {
-		r.halt()
+	if r.cancelRound != nil {
+		r.cancelRound()
 	}
 	r.mu.Unlock()
 	r.turn <- struct{}{}
@@ -213,7 +213,7 @@ func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	defer context.AfterFunc(r.life, func() { cancel(ErrReaperClosed) })()
 
 	var failed []error
-	queue, err := r.list(ctx, func(visit) bool { return true })
+	queue, err := r.list(ctx, func(rangeState) bool { return true })
 	for err == nil && len(queue) > 0 {
 		queue, err = r.pass(ctx, queue, func(b batch) {
 			purged += b.Purged
@@ -243,10 +243,10 @@ func (r *Reaper) Do(ctx context.Context, fn func(ctx context.Context) error) err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.life, func() { cancel(ErrReaperClosed) })()
-	if r.take(ctx) != nil {
+	if r.acquire(ctx) != nil {
 		return context.Cause(ctx)
 	}
-	defer r.give()
+	defer r.release()
 	return fn(ctx)
 }
 

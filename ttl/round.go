@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A visit is the state of a range that is kept from one round to the next.
-type visit struct {
+// A rangeState is the state of a range that is kept from one round to the next.
+type rangeState struct {
 	clock Clock // clock of the range
 	// on clock: no expiry is expected before; zero if more items are due
 	idleUntil time.Time
@@ -24,10 +24,10 @@ func (r *Reaper) clockOf(rg Range) Clock {
 	return r.opts.Clock
 }
 
-// A bell is a signal from timers. Several rings before it is received count as one.
-type bell chan struct{}
+// A signal is a signal from timers. Several rings before it is received count as one.
+type signal chan struct{}
 
-func (b bell) ring() {
+func (b signal) send() {
 	select {
 	case b <- struct{}{}:
 	default:
@@ -46,7 +46,7 @@ func (r *Reaper) loop() {
 	for r.life.Err() == nil {
 		began := r.opts.Clock.Now()
 		select {
-		case <-r.nudge: // this round serves the request
+		case <-r.wake: // this round serves the request
 			all = true
 		default:
 		}
@@ -60,10 +60,10 @@ func (r *Reaper) loop() {
 func (r *Reaper) sleep(began time.Time) (woken bool) {
 	r.wait(r.life, minGap)
 	var tick <-chan time.Time
-	otherTick := make(bell, 1)
+	otherTick := make(signal, 1)
 	if !r.Metrics().Paused {
 		for _, c := range r.otherClocks() {
-			defer AfterFunc(c, r.opts.Interval, otherTick.ring)()
+			defer AfterFunc(c, r.opts.Interval, otherTick.send)()
 		}
 		// The interval counts from the start of the round: a clock that was advanced during the round
 		// must not delay the next one.
@@ -72,7 +72,7 @@ func (r *Reaper) sleep(began time.Time) (woken bool) {
 		tick = c
 	}
 	select {
-	case <-r.nudge:
+	case <-r.wake:
 		return true
 	case <-tick:
 	case <-otherTick:
@@ -100,15 +100,15 @@ func (r *Reaper) round(all bool) (ended bool) {
 	}
 	defer cancel()
 	began := r.opts.Pace.Now()
-	retried := func(v visit) bool { return !r.opts.Pace.Now().Before(v.retryAt) }
+	retried := func(v rangeState) bool { return !r.opts.Pace.Now().Before(v.retryAt) }
 	queue, err := r.list(ctx,
-		func(v visit) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
+		func(v rangeState) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
 	for err == nil && len(queue) > 0 {
 		for n := 0; n < passes && err == nil && len(queue) > 0; n++ {
-			queue, err = r.pass(ctx, queue, func(b batch) { r.digest(ctx, b, began) })
+			queue, err = r.pass(ctx, queue, func(b batch) { r.afterBatch(ctx, b, began) })
 		}
 		if err == nil {
-			queue, err = r.list(ctx, func(v visit) bool { return retried(v) && v.idleUntil.IsZero() })
+			queue, err = r.list(ctx, func(v rangeState) bool { return retried(v) && v.idleUntil.IsZero() })
 		}
 	}
 	switch {
@@ -122,8 +122,8 @@ func (r *Reaper) round(all bool) (ended bool) {
 	return true
 }
 
-// digest is called after each batch of the loop. It reports an error, or pauses for foreground work.
-func (r *Reaper) digest(ctx context.Context, b batch, began time.Time) {
+// afterBatch is called after each batch of the loop. It reports an error, or pauses for foreground work.
+func (r *Reaper) afterBatch(ctx context.Context, b batch, began time.Time) {
 	if b.err != nil {
 		r.opts.OnError(b.err)
 		return
@@ -145,7 +145,7 @@ func (r *Reaper) startRound() (context.Context, context.CancelFunc) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancel(r.life)
-	r.halt = cancel
+	r.cancelRound = cancel
 	return ctx, cancel
 }
 
@@ -158,21 +158,21 @@ func (r *Reaper) endRound() {
 
 // list returns the present ranges for which due returns true. It drops the state of ranges that no longer
 // exist.
-func (r *Reaper) list(ctx context.Context, due func(visit) bool) ([]Range, error) {
-	if err := r.take(ctx); err != nil {
+func (r *Reaper) list(ctx context.Context, due func(rangeState) bool) ([]Range, error) {
+	if err := r.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer r.give()
+	defer r.release()
 	ranges, err := r.sweeper.Ranges(ctx)
 	if err != nil {
 		r.count(0, ctx.Err() == nil)
 		return nil, fmt.Errorf("list what is to be swept: %w", err)
 	}
-	visits := make(map[Range]visit, len(ranges))
+	visits := make(map[Range]rangeState, len(ranges))
 	var queue []Range
 	var clocks []Clock
 	for _, rg := range ranges {
-		v := r.visits[rg]
+		v := r.rangeStates[rg]
 		if c := r.clockOf(rg); v.clock != c {
 			v.clock, v.idleUntil = c, time.Time{} // a time of another clock is meaningless
 		}
@@ -184,7 +184,7 @@ func (r *Reaper) list(ctx context.Context, due func(visit) bool) ([]Range, error
 			queue = append(queue, rg)
 		}
 	}
-	r.visits = visits
+	r.rangeStates = visits
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clocks = clocks
@@ -197,7 +197,7 @@ func (r *Reaper) otherClocks() []Clock {
 	return r.clocks
 }
 
-// pass sweeps one batch of each range in the queue, calls digest with it, and returns the ranges that
+// pass sweeps one batch of each range in the queue, calls afterBatch with it, and returns the ranges that
 // have more. It returns an error only if ctx has ended.
 func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (left []Range, err error) {
 	for _, rg := range queue {
@@ -219,10 +219,10 @@ func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (l
 // sweep waits for its turn, sweeps one batch of rg and records the result. It returns an error only if
 // ctx has ended; an error of the Sweeper is in the batch.
 func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
-	if err := r.take(ctx); err != nil {
+	if err := r.acquire(ctx); err != nil {
 		return b, err
 	}
-	defer r.give()
+	defer r.release()
 	clock := r.clockOf(rg)
 	now, began := clock.Now(), r.opts.Pace.Now()
 	b.Swept, b.err = r.sweeper.Sweep(ctx, rg, r.opts.Batch)
@@ -230,15 +230,15 @@ func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
 	switch {
 	case b.err == nil:
 		r.count(b.Purged, false)
-		r.visits[rg] = visit{clock: clock, idleUntil: r.idleUntil(b.Swept, now)}
+		r.rangeStates[rg] = rangeState{clock: clock, idleUntil: r.idleUntil(b.Swept, now)}
 		return b, nil
 	case ctx.Err() != nil:
 		return b, ctx.Err()
 	}
 	r.count(0, true)
 	b.Swept, b.err = Swept{}, &RangeError{rg, b.err}
-	failures := r.visits[rg].failures + 1
-	r.visits[rg] = visit{clock: clock, failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
+	failures := r.rangeStates[rg].failures + 1
+	r.rangeStates[rg] = rangeState{clock: clock, failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
 	return b, nil
 }
 
@@ -263,18 +263,18 @@ func (r *Reaper) count(purged int, failed bool) {
 	}
 }
 
-// take waits for the turn to call the sweeper. If it returns no error, give must be called.
-func (r *Reaper) take(ctx context.Context) error {
+// acquire waits for the turn to call the sweeper. If it returns no error, give must be called.
+func (r *Reaper) acquire(ctx context.Context) error {
 	select {
 	case r.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if ctx.Err() != nil { // select chooses at random if both are ready
-		r.give()
+		r.release()
 		return ctx.Err()
 	}
 	return nil
 }
 
-func (r *Reaper) give() { <-r.turn }
+func (r *Reaper) release() { <-r.turn }

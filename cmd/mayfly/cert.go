@@ -18,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// certFacts holds the facts of a certificate that users compare.
-type certFacts struct {
+// certInfo holds the facts of a certificate that users compare.
+type certInfo struct {
 	Subject   string    `json:"subject"`
 	SignsFor  []string  `json:"signsFor"` // names and addresses; empty: any name
 	NotBefore time.Time `json:"notBefore"`
@@ -35,7 +35,7 @@ func certCommand() *cobra.Command {
 			"It is asked for without a certificate to verify: over a network, compare its fingerprint\n" +
 			"with that of the file that `mayfly serve` names.",
 	}
-	return cli.Family(cmd, certShowCommand(), certExportCommand(), certTrustCommand())
+	return cli.ParentCommand(cmd, certShowCommand(), certExportCommand(), certTrustCommand())
 }
 
 func certShowCommand() *cobra.Command {
@@ -52,7 +52,7 @@ func certShowCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		f := factsOf(cert)
+		f := infoOf(cert)
 		signsFor := strings.Join(f.SignsFor, ", ")
 		if signsFor == "" {
 			signsFor = "any name"
@@ -118,17 +118,17 @@ func fetchCertificate(ctx context.Context, c *cli.ServerCall) ([]byte, *x509.Cer
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, nil, &cli.StrangeAnswer{URL: req.URL, Err: errNoPEM}
+		return nil, nil, &cli.UnexpectedAnswer{URL: req.URL, Err: errNoPEM}
 	}
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, nil, &cli.StrangeAnswer{URL: req.URL, Err: err}
+		return nil, nil, &cli.UnexpectedAnswer{URL: req.URL, Err: err}
 	}
 	return text, cert, nil
 }
 
-func factsOf(c *x509.Certificate) certFacts {
-	f := certFacts{Subject: c.Subject.String(), SignsFor: []string{}, NotBefore: c.NotBefore.UTC(),
+func infoOf(c *x509.Certificate) certInfo {
+	f := certInfo{Subject: c.Subject.String(), SignsFor: []string{}, NotBefore: c.NotBefore.UTC(),
 		NotAfter: c.NotAfter.UTC(), SHA256: fmt.Sprintf("%x", sha256.Sum256(c.Raw))}
 	f.SignsFor = append(f.SignsFor, c.PermittedDNSDomains...)
 	for _, r := range c.PermittedIPRanges {

@@ -124,13 +124,13 @@ func (c *checking) run(ctx context.Context) (err error) {
 	if r.Entities, r.Messages, err = queues.Totals(ctx); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%s, %s, %s", cli.HowMany(r.Databases, "database", "databases"),
-		cli.HowMany(r.Containers, "container", "containers"), cli.HowMany(r.Documents, "document", "documents"))
+	summary := fmt.Sprintf("%s, %s, %s", cli.Plural(r.Databases, "database", "databases"),
+		cli.Plural(r.Containers, "container", "containers"), cli.Plural(r.Documents, "document", "documents"))
 	if r.Entities > 0 {
-		summary += fmt.Sprintf(", %s, %s", cli.HowMany(r.Entities, "queue, topic or subscription",
-			"queues, topics and subscriptions"), cli.HowMany(r.Messages, "message", "messages"))
+		summary += fmt.Sprintf(", %s, %s", cli.Plural(r.Entities, "queue, topic or subscription",
+			"queues, topics and subscriptions"), cli.Plural(r.Messages, "message", "messages"))
 	}
-	summary += ": " + cli.HowMany(r.Found, "violation", "violations")
+	summary += ": " + cli.Plural(r.Found, "violation", "violations")
 	if err := cli.PrintResult(out, asJSON, summary, r); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func clockCommand() *cobra.Command {
 	}
 	c.register(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
-		method, question, err := c.question(cmd.Flags())
+		method, question, err := c.request(cmd.Flags())
 		if err != nil {
 			return err
 		}
@@ -80,8 +80,8 @@ func (c *clockCall) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.settle, "settle", false, "then wait until all expired items are purged")
 }
 
-// question returns the request. Without a change it just reads the clock.
-func (c *clockCall) question(flags *pflag.FlagSet) (method string, body any, err error) {
+// request returns the request. Without a change it just reads the clock.
+func (c *clockCall) request(flags *pflag.FlagSet) (method string, body any, err error) {
 	change := map[string]any{}
 	if c.real {
 		change["real"] = true

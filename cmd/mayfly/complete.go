@@ -243,7 +243,7 @@ func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobr
 			completedItems,
 		)
 		q.params = []string{"begun=" + string(start)}
-		_, err = q.pages(ctx, text, "", 0, func(rows []json.RawMessage, _ cli.Answered) (bool, error) {
+		_, err = q.pages(ctx, text, "", 0, func(rows []json.RawMessage, _ cli.PageHeaders) (bool, error) {
 			for _, row := range rows {
 				ids = append(ids, jsondoc.Of(row).Str())
 			}

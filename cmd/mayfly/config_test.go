@@ -57,7 +57,7 @@ func TestMisspelledVariables(t *testing.T) {
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	f.register(flags)
 	var log bytes.Buffer
-	cli.TellMisspelled(newLogger(&log, "info", "text"), flags, []string{"MAYFLY_VIRTUALCLOCK=true",
+	cli.WarnMisspelled(newLogger(&log, "info", "text"), flags, []string{"MAYFLY_VIRTUALCLOCK=true",
 		"MAYFLY_MEMROY=1", "MAYFLY_MEMORY=true", "MAYFLY_URL=http://x", "MAYFLY_VERSION=1", "MAYFLY_DB=shop",
 		"MAYFLY_SERVICE_PORT=8081", "MAYFLY_PORT_8081_TCP=tcp://10.0.0.1:8081", "MAYFLY_=", "PATH=/bin"})
 	told := log.String()

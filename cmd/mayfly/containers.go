@@ -17,7 +17,8 @@ func containersCommand() *cobra.Command {
 		Use:   "containers",
 		Short: "List, create and delete containers",
 	}
-	return cli.Family(cmd, containersListCommand(), containersCreateCommand(), containersDeleteCommand())
+	return cli.ParentCommand(cmd, containersListCommand(), containersCreateCommand(),
+		containersDeleteCommand())
 }
 
 func containersListCommand() *cobra.Command {

@@ -15,7 +15,7 @@ func databasesCommand() *cobra.Command {
 		Use:   "databases",
 		Short: "List, create and delete databases",
 	}
-	return cli.Family(cmd, databasesListCommand(), databasesCreateCommand(), databasesDeleteCommand())
+	return cli.ParentCommand(cmd, databasesListCommand(), databasesCreateCommand(), databasesDeleteCommand())
 }
 
 func databasesListCommand() *cobra.Command {

@@ -42,8 +42,8 @@ type finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// errSick is returned if a finding stops every client.
-var errSick = errors.New("a client cannot connect: see what failed above")
+// errCannotConnect is returned if a finding stops every client.
+var errCannotConnect = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
 	var c cli.ServerCall
@@ -73,7 +73,7 @@ func doctorCommand() *cobra.Command {
 			return err
 		}
 		if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
-			return errSick
+			return errCannotConnect
 		}
 		return nil
 	})
@@ -179,14 +179,14 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 
 // get sends a request without a proxy and without checking the certificate: other checks cover these.
 func (d *doctor) get(ctx context.Context, req *http.Request) (*http.Response, error) {
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: d.untrusting()}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: d.insecureTLS()}
 	defer transport.CloseIdleConnections()
 	return transport.RoundTrip(req.WithContext(ctx))
 }
 
-// untrusting returns a TLS configuration that accepts any certificate, since the certificate is only
+// insecureTLS returns a TLS configuration that accepts any certificate, since the certificate is only
 // examined.
-func (d *doctor) untrusting() *tls.Config {
+func (d *doctor) insecureTLS() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true, ServerName: d.at.Hostname(), //nolint:gosec // only examined
 		NextProtos: []string{"h2", "http/1.1"}}
 }
@@ -249,9 +249,9 @@ func (d *doctor) checkKey(ctx context.Context) finding {
 		"look into the server's log"}
 }
 
-// shake makes a TLS handshake that offers the same protocols as an HTTP/2 client.
-func (d *doctor) shake(ctx context.Context) (tls.ConnectionState, error) {
-	dialer := tls.Dialer{Config: d.untrusting()}
+// handshake makes a TLS handshake that offers the same protocols as an HTTP/2 client.
+func (d *doctor) handshake(ctx context.Context) (tls.ConnectionState, error) {
+	dialer := tls.Dialer{Config: d.insecureTLS()}
 	conn, err := dialer.DialContext(ctx, "tcp", d.host)
 	if err != nil {
 		return tls.ConnectionState{}, err
@@ -261,7 +261,7 @@ func (d *doctor) shake(ctx context.Context) (tls.ConnectionState, error) {
 }
 
 func (d *doctor) checkTLS(ctx context.Context) finding {
-	state, err := d.shake(ctx)
+	state, err := d.handshake(ctx)
 	if err != nil {
 		return finding{"tls", findingFail, "no TLS at " + d.host + ": " + err.Error(),
 			"does something stand before the server that passes HTTP alone?"}
@@ -277,7 +277,7 @@ func (d *doctor) checkTLS(ctx context.Context) finding {
 // checkTrust verifies the certificate like a client that uses the system's trusted certificates.
 func (d *doctor) checkTrust(ctx context.Context) finding {
 	const check = "trust"
-	state, err := d.shake(ctx)
+	state, err := d.handshake(ctx)
 	if err != nil || len(state.PeerCertificates) == 0 {
 		return finding{check, findingWarn, "there is no certificate to look at", ""}
 	}

@@ -41,8 +41,9 @@ type emulatorVariable struct {
 	// used unchanged.
 	read func(value string) (string, error)
 
-	// missed says how to get the effect of a variable that has none here; empty: there is nothing to say.
-	missed string
+	// alternative says how to get the effect of a variable that has none here; empty: there is nothing to
+	// say.
+	alternative string
 }
 
 // emulatorTable lists the variables in the emulators' documentation. All other variables are ignored.
@@ -58,16 +59,16 @@ func emulatorTable() []emulatorVariable {
 		{name: "GATEWAY_PUBLIC_ENDPOINT", arg: "gateway-endpoint", flag: "san", read: hostAlone},
 		{name: "KEY_FILE", arg: "key-file", flag: "key-file"},
 		{name: "DATA_PATH", arg: "data-path", flag: "data"},
-		{name: "CERT_PATH", arg: "cert-path", missed: oneCertificate},
-		{name: "CERT_SECRET", missed: oneCertificate},
+		{name: "CERT_PATH", arg: "cert-path", alternative: oneCertificate},
+		{name: "CERT_SECRET", alternative: oneCertificate},
 		{name: "LOG_LEVEL", arg: "log-level", flag: "log-level", read: emulatorLevel},
 		// If it is true, the OTEL_* variables define the target.
 		{name: "ENABLE_OTLP_EXPORTER", arg: "enable-otlp", flag: "otlp", read: whenFalse("off")},
 		{name: "ENABLE_CONSOLE_EXPORTER", arg: "enable-console"},
 		{name: "VERBOSE", arg: "verbose"},
 		{name: "QUERY_BUFFER_SIZE_KB", arg: "query-buffer-size"},
-		{name: "ENABLE_INIT_DATA", arg: "enable-init-data", missed: "seeds are files: --seed"},
-		{name: "INIT_PATH", arg: "init-path", missed: "seeds are files: --seed"},
+		{name: "ENABLE_INIT_DATA", arg: "enable-init-data", alternative: "seeds are files: --seed"},
+		{name: "INIT_PATH", arg: "init-path", alternative: "seeds are files: --seed"},
 		{name: "ENABLE_TELEMETRY", arg: "enable-telemetry"},
 
 		{name: "AZURE_COSMOS_EMULATOR_KEY", flag: "key"},
@@ -76,8 +77,8 @@ func emulatorTable() []emulatorVariable {
 		{name: "AZURE_COSMOS_EMULATOR_PARTITION_COUNT"}, // limits containers, which are not limited here
 		{name: "AZURE_COSMOS_EMULATOR_DEFAULT_PARTITION_COUNT"},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_EXPLORER"},
-		{name: "AZURE_COSMOS_EMULATOR_ENABLE_MONGODB_ENDPOINT", missed: "there is the API for NoSQL alone"},
-		{name: "AZURE_COSMOS_EMULATOR_ARGS", missed: "mayfly serve --help has the flags"},
+		{name: "AZURE_COSMOS_EMULATOR_ENABLE_MONGODB_ENDPOINT", alternative: "there is the API for NoSQL alone"},
+		{name: "AZURE_COSMOS_EMULATOR_ARGS", alternative: "mayfly serve --help has the flags"},
 
 		{name: "EMULATOR_HTTP_PORT", flag: "servicebus-admin-port"},
 		{name: "ACCEPT_EULA"},
@@ -189,9 +190,9 @@ func emulatorArguments(args []string) (own []string, variables map[string]string
 	return own, variables
 }
 
-// takeEmulatorArguments returns the arguments of serve for a container that is started with the vnext
+// convertEmulatorArguments returns the arguments of serve for a container that is started with the vnext
 // emulator's arguments, which are options without a command. Other arguments stay unchanged.
-func takeEmulatorArguments(args []string) []string {
+func convertEmulatorArguments(args []string) []string {
 	if os.Getenv(cli.Variable(emulatorVariables)) != "true" || len(args) == 0 ||
 		!strings.HasPrefix(args[0], "--") || args[0] == "--help" || args[0] == "--version" {
 		return args
@@ -203,20 +204,20 @@ func takeEmulatorArguments(args []string) []string {
 	return own
 }
 
-// greetEmulator prints, after the greeting, the words by which the official Testcontainers modules detect
+// printEmulator prints, after the greeting, the words by which the official Testcontainers modules detect
 // that an emulator is ready.
-func (s *serve) greetEmulator(w io.Writer) {
+func (s *serve) printEmulator(w io.Writer) {
 	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\n", s.authority(portOf(s.listeners[0])))
 }
 
-// tellEmulatorVariables logs which of the emulators' variables are set but have no effect.
-func tellEmulatorVariables(log *slog.Logger, lookup func(string) (string, bool)) {
+// logIgnoredVariables logs which of the emulators' variables are set but have no effect.
+func logIgnoredVariables(log *slog.Logger, lookup func(string) (string, bool)) {
 	var idle []string
 	for _, v := range emulatorTable() {
 		switch value, ok := lookup(v.name); {
 		case !ok || value == "" || v.flag != "":
-		case v.missed != "":
-			log.Warn("a variable of the emulators is not taken", "variable", v.name, "instead", v.missed)
+		case v.alternative != "":
+			log.Warn("a variable of the emulators is not taken", "variable", v.name, "instead", v.alternative)
 		default:
 			idle = append(idle, v.name)
 		}
@@ -226,8 +227,8 @@ func tellEmulatorVariables(log *slog.Logger, lookup func(string) (string, bool))
 	}
 }
 
-// settleEmulator uses the entities of the Service Bus emulator if they are mounted at its path.
-func (f *serveFlags) settleEmulator(config string) {
+// applyEmulatorConfig uses the entities of the Service Bus emulator if they are mounted at its path.
+func (f *serveFlags) applyEmulatorConfig(config string) {
 	bus := &f.servicebus
 	if !f.emulatorVariables || !bus.on || bus.config != "" {
 		return

@@ -89,7 +89,7 @@ func TestEmulatorVariablesTold(t *testing.T) {
 	var log bytes.Buffer
 	env := map[string]string{"ACCEPT_EULA": "Y", "SQL_SERVER": "sql", "CERT_PATH": "/c.pfx", "PORT": "9000",
 		"VERBOSE": ""}
-	tellEmulatorVariables(newLogger(&log, "info", "text"), func(name string) (string, bool) {
+	logIgnoredVariables(newLogger(&log, "info", "text"), func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok
 	})
@@ -111,7 +111,7 @@ func TestEmulatorConfig(t *testing.T) {
 		"other": {emulatorVariables: true, servicebus: servicebusFlags{on: true, config: "other"}},
 		"":      {emulatorVariables: true},
 	} {
-		if f.settleEmulator(config); f.servicebus.config != want {
+		if f.applyEmulatorConfig(config); f.servicebus.config != want {
 			t.Errorf("%q, want %q", f.servicebus.config, want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestEmulatorArguments(t *testing.T) {
 		{"--version", "--version", ""},
 		{"", "", ""},
 	} {
-		if got := strings.Join(takeEmulatorArguments(strings.Fields(c.given)), " "); got != c.want {
+		if got := strings.Join(convertEmulatorArguments(strings.Fields(c.given)), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.given, got, c.want)
 		}
 		for _, pair := range strings.Fields(c.set) {
@@ -142,7 +142,7 @@ func TestEmulatorArguments(t *testing.T) {
 		}
 	}
 	t.Setenv("MAYFLY_EMULATOR_VARIABLES", "")
-	if got := takeEmulatorArguments([]string{"--protocol"}); len(got) != 1 {
+	if got := convertEmulatorArguments([]string{"--protocol"}); len(got) != 1 {
 		t.Errorf("taken without being asked to: %v", got)
 	}
 }

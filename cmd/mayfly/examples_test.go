@@ -36,7 +36,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		for _, line := range e.lines {
-			args, err := words(line)
+			args, err := splitWords(line)
 			if err != nil {
 				t.Errorf("%s: %v", line, err)
 				continue

@@ -27,8 +27,8 @@ func (c *itemCall) register(flags *pflag.FlagSet) {
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
 
-// question returns the body that names the item.
-func (c *itemCall) question(id string) (map[string]any, error) {
+// requestBody returns the body that names the item.
+func (c *itemCall) requestBody(id string) (map[string]any, error) {
 	q := map[string]any{"id": id}
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil {
@@ -67,7 +67,7 @@ func expiryCommand() *cobra.Command {
 	c.register(flags)
 	c.RegisterJSON(flags)
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
-		question, err := c.question(args[0])
+		question, err := c.requestBody(args[0])
 		if err != nil {
 			return err
 		}

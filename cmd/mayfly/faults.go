@@ -19,7 +19,7 @@ import (
 const faultsPath = "_mayfly/faults"
 
 func faultsCommand() *cobra.Command {
-	return cli.Family(&cobra.Command{
+	return cli.ParentCommand(&cobra.Command{
 		Use:   "faults",
 		Short: "Make operations fail on demand",
 		Long: "Make operations of a server fail on demand, to test how a program handles it. With the " +
@@ -44,7 +44,7 @@ func faultsListCommand() *cobra.Command {
 	return faultsCall(&c, &cobra.Command{Use: "list", Short: "List the faults, with what they have done",
 		Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
-			return tell(cmd, &c, http.MethodGet, faultsPath, nil,
+			return sendAndPrint(cmd, &c, http.MethodGet, faultsPath, nil,
 				func(out io.Writer, list laboratory.Faults) error { return printFaults(out, list.Faults) })
 		})
 }
@@ -78,7 +78,7 @@ func faultsAddCommand() *cobra.Command {
 		if args[0] == "latency" && f.latency == 0 {
 			return cli.Misuse("a latency has a length: --latency 200ms")
 		}
-		return tell(cmd, &c, http.MethodPost, faultsPath, f.question(args[0], &c),
+		return sendAndPrint(cmd, &c, http.MethodPost, faultsPath, f.requestBody(args[0], &c),
 			func(out io.Writer, made laboratory.Fault) error {
 				return printFaults(out, []laboratory.Fault{made})
 			})
@@ -105,8 +105,8 @@ func faultsAddCommand() *cobra.Command {
 	return cmd
 }
 
-// question returns the request body for the fault.
-func (f *faultFlags) question(fault string, c *cli.ServerCall) map[string]any {
+// requestBody returns the request body for the fault.
+func (f *faultFlags) requestBody(fault string, c *cli.ServerCall) map[string]any {
 	q := map[string]any{"fault": fault, "share": f.share, "seed": f.seed, "skip": f.skip, "count": f.count,
 		"latencyMs": f.latency.Milliseconds(), "retryAfterMs": f.retry.Milliseconds(),
 		"substatus": f.substatus, "database": c.Database, "container": c.Container, "entity": f.entity,
@@ -128,7 +128,7 @@ func faultsDeleteCommand() *cobra.Command {
 	return faultsCall(&c, &cobra.Command{Use: "delete ID", Short: "End a fault", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, args []string) error {
 			c.Item = args[0]
-			return tell(cmd, &c, http.MethodDelete, faultsPath+"/{id}", nil,
+			return sendAndPrint(cmd, &c, http.MethodDelete, faultsPath+"/{id}", nil,
 				func(out io.Writer, _ struct{}) error {
 					_, err := fmt.Fprintf(out, "fault %s has ended\n", args[0])
 					return err
@@ -140,7 +140,8 @@ func faultsClearCommand() *cobra.Command {
 	var c cli.ServerCall
 	return faultsCall(&c, &cobra.Command{Use: "clear", Short: "End all faults", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
-			return tell(cmd, &c, http.MethodDelete, faultsPath, nil, func(out io.Writer, _ struct{}) error {
+			return sendAndPrint(cmd, &c, http.MethodDelete, faultsPath, nil, func(out io.Writer,
+				_ struct{}) error {
 				_, err := fmt.Fprintln(out, "there are no faults any more")
 				return err
 			})

@@ -21,9 +21,9 @@ func (s *serve) authority(port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// greet prints what a user needs to connect. The lines must keep their first words: scripts find them by
+// printStart prints what a user needs to connect. The lines must keep their first words: scripts find them by
 // these.
-func (s *serve) greet(w io.Writer) {
+func (s *serve) printStart(w io.Writer) {
 	var ports []int
 	for _, ln := range s.listeners {
 		if p := portOf(ln); !slices.Contains(ports, p) {
@@ -53,9 +53,9 @@ func (s *serve) greet(w io.Writer) {
 		row("advertised", s.flags.advertise)
 	}
 	row("key", key)
-	s.greetClients(row, main, key)
+	s.printClients(row, main, key)
 	if s.bus != nil {
-		s.bus.greet(s, row)
+		s.bus.printPorts(s, row)
 	}
 	row("browser", "http://"+main+"/_explorer/")
 	row("certificate", certificate)
@@ -74,10 +74,10 @@ func (s *serve) greet(w io.Writer) {
 	}
 }
 
-// greetClients prints settings that can be pasted. The .NET and Java clients need settings to skip the check
+// printClients prints settings that can be pasted. The .NET and Java clients need settings to skip the check
 // of an unknown certificate, and to use the gateway mode if direct mode is off. For the other clients the
 // greeting says how to trust the certificate. The key is in few lines, because it makes them long.
-func (s *serve) greetClients(row func(name, value string), main, key string) {
+func (s *serve) printClients(row func(name, value string), main, key string) {
 	// Clients that support the last setting (.NET) skip the check of the certificate; others ignore the
 	// setting.
 	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+

@@ -173,7 +173,7 @@ func TestKilledStoreExport(t *testing.T) {
 	if err := os.CopyFS(gone, os.DirFS(to)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(gone, seed.Unfinished), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(gone, seed.UnfinishedMarker), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.refuses(t, exitFailed, "the server has no more", "export", "--to", gone, "--continue")

@@ -248,7 +248,7 @@ func TestImportOfWrongFolders(t *testing.T) {
 		"not there":       {[]string{filepath.Join(t.TempDir(), "none")}, exitFailed, "none"},
 		"a database's":    {[]string{filepath.Join(good, "db")}, exitFailed, "a database's folder has"},
 		"files":           {[]string{files}, exitFailed, "there is no seed here"},
-		"half an export":  {[]string{broken(seed.Unfinished, "")}, exitFailed, "has not come to its end"},
+		"half an export":  {[]string{broken(seed.UnfinishedMarker, "")}, exitFailed, "has not come to its end"},
 		"half a file":     {[]string{broken("db/c/container.json", `{"p`)}, exitFailed, "container.json:1:"},
 		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2:6: the text"},
 		"stray":           {[]string{broken("db/x.json", `{}`)}, exitFailed, "x.json"},
@@ -268,7 +268,7 @@ func TestImportOfWrongFolders(t *testing.T) {
 	}
 	b.refuses(t, exitUsage, "is not empty", "export", "--to", good)
 	b.refuses(t, exitUsage, "has no export", "export", "--to", good, "--continue")
-	b.refuses(t, exitUsage, "--continue goes on", "export", "--to", broken(seed.Unfinished, ""))
+	b.refuses(t, exitUsage, "--continue goes on", "export", "--to", broken(seed.UnfinishedMarker, ""))
 }
 
 // TestLargeDefinitions: what defines things may be many times as large as a document.

@@ -27,7 +27,7 @@ func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listene
 		}
 		all = append(all, ln)
 	}
-	twin := f.hasTwin() // the machine may have no IPv6
+	twin := f.usesIPv6Loopback() // the machine may have no IPv6
 	if twin {
 		extra("::1", portOf(first), slog.LevelDebug)
 	}

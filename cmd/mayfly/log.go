@@ -42,13 +42,14 @@ type boundedLog struct {
 func (b *boundedLog) Handle(ctx context.Context, r slog.Record) error {
 	ok, before := b.lines.take(r.Time.Unix(), r.Level, r.Message)
 	if before.debug > 0 {
-		if err := b.tell(ctx, r, slog.LevelDebug, "debug lines were left out",
+		if err := b.writeNotice(ctx, r, slog.LevelDebug, "debug lines were left out",
 			slog.Int("lines", before.debug), slog.Int("mostInASecond", maxDebugLines)); err != nil {
 			return err
 		}
 	}
 	if before.others > 0 {
-		if err := b.tell(ctx, r, slog.LevelWarn, "lines were left out", slog.Int("lines", before.others),
+		if err := b.writeNotice(ctx, r, slog.LevelWarn, "lines were left out", slog.Int("lines",
+			before.others),
 			slog.String("such as", before.example)); err != nil {
 			return err
 		}
@@ -59,8 +60,8 @@ func (b *boundedLog) Handle(ctx context.Context, r slog.Record) error {
 	return b.Handler.Handle(ctx, r)
 }
 
-// tell writes a line about the log itself, with the time of another line.
-func (b *boundedLog) tell(ctx context.Context, at slog.Record, level slog.Level, message string,
+// writeNotice writes a line about the log itself, with the time of another line.
+func (b *boundedLog) writeNotice(ctx context.Context, at slog.Record, level slog.Level, message string,
 	attrs ...slog.Attr) error {
 	told := slog.NewRecord(at.Time, level, message, 0)
 	told.AddAttrs(attrs...)
@@ -84,23 +85,23 @@ type lineBudget struct {
 	debug  int            // lines below info that were written
 	others int            // number of other lines
 	same   map[string]int // number of other lines by message
-	left   leftOut
+	left   droppedLines
 }
 
-// leftOut counts lines that were left out and not reported yet.
-type leftOut struct {
+// droppedLines counts lines that were left out and not reported yet.
+type droppedLines struct {
 	debug, others int
 	example       string // message of the first of the others
 }
 
 // take asks for permission to write a line in a second. before is what was left out in earlier seconds and
 // has not been reported yet.
-func (b *lineBudget) take(second int64, level slog.Level, message string) (ok bool, before leftOut) {
+func (b *lineBudget) take(second int64, level slog.Level, message string) (ok bool, before droppedLines) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if second != b.second {
 		before = b.left
-		b.second, b.debug, b.others, b.left = second, 0, 0, leftOut{}
+		b.second, b.debug, b.others, b.left = second, 0, 0, droppedLines{}
 		clear(b.same)
 	}
 	if level < slog.LevelInfo {

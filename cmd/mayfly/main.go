@@ -49,7 +49,7 @@ func withoutSignals(ctx context.Context) context.Context {
 
 // rootCommand returns the program with all its commands.
 func rootCommand() *cobra.Command {
-	root := cli.Family(&cobra.Command{
+	root := cli.ParentCommand(&cobra.Command{
 		Use:   "mayfly",
 		Short: "A document store with the protocol and expiry rules of Azure Cosmos DB",
 		Long: "A document store with the protocol and expiry rules of Azure Cosmos DB.\n\n" +
@@ -83,7 +83,7 @@ func rootCommand() *cobra.Command {
 	root.SetCompletionCommandGroupID("The server")
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(cli.FlagError)
-	cli.TellArguments(root)
+	cli.ReportArguments(root)
 	addExamples(root)
 	return root
 }
@@ -109,7 +109,7 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 		return exitFailed
 	}
 	// never nil: for nil, cobra uses the arguments of the process
-	root.SetArgs(append([]string{}, takeEmulatorArguments(args)...))
+	root.SetArgs(append([]string{}, convertEmulatorArguments(args)...))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -117,7 +117,7 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 	if err == nil {
 		return 0
 	}
-	var already *told
+	var already *printedError
 	if !errors.As(err, &already) {
 		fmt.Fprintln(stderr, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}

@@ -26,7 +26,7 @@ func (s *serve) openProbes(ctx context.Context) error {
 		return nil
 	}
 	all := []net.Listener{first}
-	if s.flags.hasTwin() {
+	if s.flags.usesIPv6Loopback() {
 		ln, err := listenOn(ctx, "::1", portOf(first))
 		if err != nil { // the machine may have no IPv6
 			s.log.Debug("a further port is not available", "error", err)

@@ -79,7 +79,7 @@ func TestHealthPort(t *testing.T) {
 	}
 }
 
-// TestHealthPortWhileOpening: as long as the server opens its data and plants its seed it is alive and not
+// TestHealthPortWhileOpening: as long as the server opens its data and applies its seed it is alive and not
 // ready.
 func TestHealthPortWhileOpening(t *testing.T) {
 	flags, err := parse([]string{"--memory", "--port", "0", "--health-port", "0"}, nil)

@@ -23,7 +23,7 @@ const (
 var errNoQueryName = cli.Misuse("NAME must not be empty")
 
 func queriesCommand() *cobra.Command {
-	return cli.Family(&cobra.Command{
+	return cli.ParentCommand(&cobra.Command{
 		Use:   "queries",
 		Short: "List, run, save and delete the saved queries of a container",
 		Long: "List, run, save and delete the saved queries of a container. They are part of its " +

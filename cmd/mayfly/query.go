@@ -113,7 +113,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	case c.JSON:
 		w = &arrayWriter{out: out}
 	}
-	_, err := c.pages(ctx, text, "", 0, func(rows []json.RawMessage, a cli.Answered) (bool, error) {
+	_, err := c.pages(ctx, text, "", 0, func(rows []json.RawMessage, a cli.PageHeaders) (bool, error) {
 		return true, w.page(rows, a.Charge)
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 // pages reads pages of a query from a continuation on, each with at most that many rows (0: the server's
 // default), until fn returns false. It returns the continuation behind the last page; empty at the end.
 func (c *queryCall) pages(ctx context.Context, text, continuation string, most int,
-	fn func(rows []json.RawMessage, a cli.Answered) (more bool, err error)) (last string, err error) {
+	fn func(rows []json.RawMessage, a cli.PageHeaders) (more bool, err error)) (last string, err error) {
 	question := map[string]any{"query": text, "parameters": c.parameters()}
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if err != nil {
@@ -148,22 +148,22 @@ func (c *queryCall) pages(ctx context.Context, text, continuation string, most i
 		req.Header.Set("X-Ms-Documentdb-Query-Enablecrosspartition", "true")
 		req.Header.Set("X-Mayfly-Serve-Cross-Partition", "true")
 		return req, nil
-	}, "Documents", func(rows []json.RawMessage, a cli.Answered) error {
+	}, "Documents", func(rows []json.RawMessage, a cli.PageHeaders) error {
 		last = a.Continuation
 		more, err := fn(rows, a)
 		if err == nil && !more {
-			err = errEnough
+			err = errStopPaging
 		}
 		return err
 	})
-	if err == errEnough {
+	if err == errStopPaging {
 		err = nil
 	}
 	return last, err
 }
 
-// errEnough stops a list early.
-var errEnough = errors.New("enough")
+// errStopPaging stops a list early.
+var errStopPaging = errors.New("enough")
 
 // parameters returns the parameters of --param. The @ before a name may be omitted.
 func (c *queryCall) parameters() []map[string]any {

@@ -61,7 +61,7 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 }
 
 func (t *tableWriter) end() error {
-	_, err := fmt.Fprintf(t.out, "\n%s, %.2f RU\n", cli.HowMany(t.rows, "row", "rows"), t.charge)
+	_, err := fmt.Fprintf(t.out, "\n%s, %.2f RU\n", cli.Plural(t.rows, "row", "rows"), t.charge)
 	return err
 }
 

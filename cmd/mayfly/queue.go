@@ -28,7 +28,8 @@ func queueCommand() *cobra.Command {
 			"is called " +
 			"topic/Subscriptions/name.",
 	}
-	return cli.Family(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(), queueShowCommand(),
+	return cli.ParentCommand(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(),
+		queueShowCommand(),
 		queueDeleteCommand(),
 		queueSendCommand(),
 		queueReceiveCommand(), queuePeekCommand("peek", "Look at messages, which stay where they are", false),
@@ -55,8 +56,8 @@ func queueCall(c *cli.ServerCall, use, short string,
 	return cmd
 }
 
-// tell sends a request and prints the answer.
-func tell[T any](cmd *cobra.Command, c *cli.ServerCall, method, path string, question any,
+// sendAndPrint sends a request and prints the answer.
+func sendAndPrint[T any](cmd *cobra.Command, c *cli.ServerCall, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
 	req, err := c.Call(cmd.Context(), method, path, question)
 	if err != nil {
@@ -71,7 +72,7 @@ func queueListCommand() *cobra.Command {
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
-		return tell(cmd, &c, http.MethodGet, entitiesPath, nil,
+		return sendAndPrint(cmd, &c, http.MethodGet, entitiesPath, nil,
 			func(out io.Writer, list laboratory.Entities) error {
 				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(w, "entity\tkind\tactive\tscheduled\tdead letters\tbytes")
@@ -89,7 +90,7 @@ func queueShowCommand() *cobra.Command {
 	var c cli.ServerCall
 	return queueCall(&c, "show PATH", "Show an entity with its properties",
 		func(cmd *cobra.Command, _ []string) error {
-			return tell(cmd, &c, http.MethodGet, entityPath, nil,
+			return sendAndPrint(cmd, &c, http.MethodGet, entityPath, nil,
 				func(out io.Writer, answer json.RawMessage) error {
 					return cli.PrintJSON(out, answer)
 				})
@@ -142,7 +143,7 @@ func queueSendCommand() *cobra.Command {
 			own[name] = v
 		}
 		question["properties"] = own
-		return tell(cmd, &c, http.MethodPost, entityPath+"/send", question,
+		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/send", question,
 			func(out io.Writer, _ laboratory.Sent) error {
 				_, err := fmt.Fprintln(out, "sent to", args[0])
 				return err
@@ -179,7 +180,7 @@ func queueReceiveCommand() *cobra.Command {
 			if session != "" {
 				question["session"] = session
 			}
-			return tell(cmd, &c, http.MethodPost, entityPath+"/receive", question, printMessages)
+			return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/receive", question, printMessages)
 		})
 	flags := cmd.Flags()
 	flags.IntVar(&count, "count", 1, "how many at most")
@@ -195,7 +196,7 @@ func queuePeekCommand(name, short string, dead bool) *cobra.Command {
 	var from int64
 	cmd := queueCall(&c, name+" PATH", short, func(cmd *cobra.Command, _ []string) error {
 		question := map[string]any{"count": count, "from": from, "deadLetters": dead}
-		return tell(cmd, &c, http.MethodPost, entityPath+"/peek", question, printMessages)
+		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/peek", question, printMessages)
 	})
 	cmd.Flags().IntVar(&count, "count", 100, "how many at most")
 	cmd.Flags().Int64Var(&from, "from", 0, "the first sequence number")
@@ -240,7 +241,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 			}
 			question["deadLetters"] = dead
 		}
-		return tell(cmd, &c, http.MethodPost, entityPath+"/"+verb, question,
+		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/"+verb, question,
 			func(out io.Writer, m laboratory.Moved) error {
 				_, err := fmt.Fprintf(out, "%d %s\n", m.Messages, done)
 				return err
@@ -263,7 +264,7 @@ func queueExplainCommand() *cobra.Command {
 				return cli.Misuse("a sequence number is a number above 0, not " + args[1])
 			}
 			question := map[string]any{"from": from, "count": 1, "deadLetters": dead}
-			return tell(cmd, &c, http.MethodPost, entityPath+"/peek", question,
+			return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/peek", question,
 				func(out io.Writer, list laboratory.Messages) error {
 					if len(list.Messages) == 0 || list.Messages[0].Number != from {
 						return fmt.Errorf("%s has no message of the number %d", args[0], from)
@@ -287,7 +288,7 @@ func queueForecastCommand() *cobra.Command {
 	var by string
 	cmd := queueCall(&c, "forecast PATH", "Say when messages of an entity expire",
 		func(cmd *cobra.Command, _ []string) error {
-			return tell(cmd, &c, http.MethodGet, entityPath+"/forecast", nil,
+			return sendAndPrint(cmd, &c, http.MethodGet, entityPath+"/forecast", nil,
 				func(out io.Writer, f laboratory.MessageForecast) error {
 					steps, ok := f.By[by]
 					if !ok {
@@ -323,7 +324,7 @@ func queueWaitCommand() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error {
 			question := map[string]any{"until": until, "count": count, "timeout": int64(timeout.Seconds()),
 				"deadLetters": dead}
-			return tell(cmd, &c, http.MethodPost, entityPath+"/wait", question,
+			return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/wait", question,
 				func(out io.Writer, e laboratory.Entity) error {
 					_, err := fmt.Fprintf(out, "%s: %d active, %d scheduled, %d dead letters\n", e.Path,
 						e.Active, e.Scheduled,

@@ -42,9 +42,9 @@ func (s *entitySettings) duration(flag, name, usage string) {
 	s.names[flag] = name
 }
 
-// given adds the flags that were given to question. An empty value becomes null, which stands for the
+// addTo adds the flags that were given to question. An empty value becomes null, which stands for the
 // default.
-func (s *entitySettings) given(question map[string]any) {
+func (s *entitySettings) addTo(question map[string]any) {
 	s.flags.Visit(func(f *pflag.Flag) {
 		name, ok := s.names[f.Name]
 		if !ok {
@@ -78,7 +78,7 @@ func queueCreateCommand() *cobra.Command {
 	cmd := queueCall(&c, "create PATH", "Make a queue, a topic or a subscription",
 		func(cmd *cobra.Command, args []string) error {
 			question := map[string]any{}
-			settings.given(question)
+			settings.addTo(question)
 			for name, value := range question {
 				if value == nil {
 					delete(question, name)
@@ -86,7 +86,7 @@ func queueCreateCommand() *cobra.Command {
 			}
 			question["path"], question["topic"] = args[0], topic
 			question["requiresSession"], question["detectsDuplicates"] = sessions, duplicates
-			return tell(cmd, &c, http.MethodPost, entitiesPath, question,
+			return sendAndPrint(cmd, &c, http.MethodPost, entitiesPath, question,
 				func(out io.Writer, e laboratory.Entity) error {
 					_, err := fmt.Fprintln(out, "created", e.Kind, e.Path)
 					return err
@@ -107,11 +107,11 @@ func queueSetCommand() *cobra.Command {
 	cmd := queueCall(&c, "set PATH", "Change settings of a queue, a topic or a subscription",
 		func(cmd *cobra.Command, _ []string) error {
 			question := map[string]any{}
-			settings.given(question)
+			settings.addTo(question)
 			if len(question) == 0 {
 				return cli.Misuse("nothing is to be set: --help names what can be")
 			}
-			return tell(cmd, &c, http.MethodPatch, entityPath, question,
+			return sendAndPrint(cmd, &c, http.MethodPatch, entityPath, question,
 				func(out io.Writer, e laboratory.Entity) error {
 					_, err := fmt.Fprintln(out, "changed", e.Kind, e.Path)
 					return err

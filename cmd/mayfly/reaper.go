@@ -45,11 +45,11 @@ func reaperCommand() *cobra.Command {
 	c.Register(flags)
 	c.RegisterJSON(flags)
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
-		o, err := reaperOrder(args, c.Database == "" && c.Container == "")
+		o, err := parseReaperArgs(args, c.Database == "" && c.Container == "")
 		if err != nil {
 			return err
 		}
-		req, err := c.Call(cmd.Context(), o.method, o.path, o.question)
+		req, err := c.Call(cmd.Context(), o.method, o.path, o.body)
 		if err != nil {
 			return err
 		}
@@ -62,12 +62,12 @@ func reaperCommand() *cobra.Command {
 // reaperRequest is the request of a reaper command.
 type reaperRequest struct {
 	method, path string
-	question     any  // nil: no body
+	body         any  // nil: no body
 	purges       bool // the answer has the number of purged items
 	all          bool // it applies to all containers
 }
 
-func reaperOrder(args []string, all bool) (reaperRequest, error) {
+func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
 	verb, rest := "", args
 	if len(args) > 0 {
 		verb, rest = args[0], args[1:]

@@ -91,7 +91,7 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return c.show(cmd, args[0])
 	case c.clear:
-		return tell(cmd, &c.ServerCall, http.MethodDelete, requestsPath, nil,
+		return sendAndPrint(cmd, &c.ServerCall, http.MethodDelete, requestsPath, nil,
 			func(out io.Writer, _ struct{}) error {
 				_, err := fmt.Fprintln(out, "the log of requests is empty now")
 				return err
@@ -101,9 +101,9 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 	case c.follow:
 		return c.followAll(cmd)
 	}
-	return tell(cmd, &c.ServerCall, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
+	return sendAndPrint(cmd, &c.ServerCall, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
 		func(out io.Writer, page laboratory.Requests) error {
-			return (&requestTable{out: out}).print(folded(page.Requests))
+			return (&requestTable{out: out}).print(lastAttempts(page.Requests))
 		})
 }
 
@@ -201,10 +201,10 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 	}
 	var archive laboratory.Archive
 	if err := json.Unmarshal(text, &archive); err != nil {
-		return &cli.StrangeAnswer{URL: req.URL, Err: err}
+		return &cli.UnexpectedAnswer{URL: req.URL, Err: err}
 	}
 	n := len(archive.Log.Entries)
-	return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "wrote "+cli.HowMany(n, "request",
+	return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "wrote "+cli.Plural(n, "request",
 		"requests")+" to "+c.har,
 		map[string]any{"file": c.har, "requests": n})
 }
@@ -212,5 +212,5 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 // show prints a request with its headers and bodies.
 func (c *requestsCall) show(cmd *cobra.Command, id string) error {
 	c.Item = id
-	return tell(cmd, &c.ServerCall, http.MethodGet, requestsPath+"/{id}", nil, printRequest)
+	return sendAndPrint(cmd, &c.ServerCall, http.MethodGet, requestsPath+"/{id}", nil, printRequest)
 }

@@ -12,8 +12,8 @@ import (
 
 // requestTable prints requests as lines of at most 80 columns.
 type requestTable struct {
-	out    io.Writer
-	titled bool
+	out           io.Writer
+	headerPrinted bool
 }
 
 // requestColumns are the widths of all columns except the last, which gets the rest of 80.
@@ -24,8 +24,8 @@ const (
 )
 
 func (t *requestTable) print(list []laboratory.Request) error {
-	if !t.titled {
-		t.titled = true
+	if !t.headerPrinted {
+		t.headerPrinted = true
 		if _, err := fmt.Fprintf(t.out, requestColumns, "id", "time", "status", "ms", "RU", "operation",
 			"of"); err != nil {
 			return err
@@ -95,8 +95,8 @@ func requestSubject(r *laboratory.Request) string {
 	return widths.Truncate(plain(subject), subjectWidth-widths.StringWidth(more), "…") + more
 }
 
-// folded keeps only the last attempt of each operation.
-func folded(list []laboratory.Request) []laboratory.Request {
+// lastAttempts keeps only the last attempt of each operation.
+func lastAttempts(list []laboratory.Request) []laboratory.Request {
 	last := make(map[uint64]uint64, len(list)) // by the operation's first attempt
 	for i := range list {
 		last[list[i].First] = list[i].ID

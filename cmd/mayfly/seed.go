@@ -10,7 +10,7 @@ import (
 )
 
 func seedCommand() *cobra.Command {
-	return cli.Family(&cobra.Command{
+	return cli.ParentCommand(&cobra.Command{
 		Use:   "seed",
 		Short: "Check seeds for `mayfly serve --seed`, and print their schema",
 	}, seedCheckCommand(), seedSchemaCommand())
@@ -31,13 +31,15 @@ func seedCheckCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := s.Rehearse(cmd.Context()); err != nil {
+		if err := s.DryRun(cmd.Context()); err != nil {
 			return err
 		}
 		c := s.Count()
-		text := fmt.Sprintf("the seed is good: %s, %s, %s, %s", cli.HowMany(c.Databases, "database", "databases"),
-			cli.HowMany(c.Containers, "container", "containers"), cli.HowMany(c.Documents, "document", "documents"),
-			cli.HowMany(c.Entities, "queue, topic or subscription", "queues, topics and subscriptions"))
+		text := fmt.Sprintf("the seed is good: %s, %s, %s, %s", cli.Plural(c.Databases, "database",
+			"databases"),
+			cli.Plural(c.Containers, "container", "containers"), cli.Plural(c.Documents, "document",
+				"documents"),
+			cli.Plural(c.Entities, "queue, topic or subscription", "queues, topics and subscriptions"))
 		return cli.PrintResult(cmd.OutOrStdout(), asJSON, text, c)
 	})
 	return cmd

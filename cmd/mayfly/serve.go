@@ -49,16 +49,16 @@ func serveCommand() *cobra.Command {
 			return err
 		}
 		s.log = newLogger(cmd.ErrOrStderr(), s.flags.logLevel, s.flags.logFormat)
-		cli.TellMisspelled(s.log, cmd.Flags(), os.Environ())
+		cli.WarnMisspelled(s.log, cmd.Flags(), os.Environ())
 		if s.flags.emulatorVariables {
-			tellEmulatorVariables(s.log, os.LookupEnv)
+			logIgnoredVariables(s.log, os.LookupEnv)
 		}
 		if err := s.Open(cmd.Context()); err != nil {
 			return err
 		}
-		s.greet(cmd.OutOrStdout())
+		s.printStart(cmd.OutOrStdout())
 		if s.flags.emulatorVariables {
-			s.greetEmulator(cmd.OutOrStdout())
+			s.printEmulator(cmd.OutOrStdout())
 		}
 		return s.Run(cmd.Context())
 	})

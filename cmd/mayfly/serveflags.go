@@ -152,7 +152,7 @@ func (f *serveFlags) settle(sources map[string]cli.Source) error {
 	if err := f.readKeyFile(sources); err != nil {
 		return err
 	}
-	f.settleEmulator(emulatorConfig)
+	f.applyEmulatorConfig(emulatorConfig)
 	if f.key == "" {
 		f.key = httpapi.EmulatorKey
 	}
@@ -289,8 +289,8 @@ func (f *serveFlags) tableCompression() pebble.Compression {
 	return pebble.Fastest
 }
 
-// hasTwin reports whether clients may also use ::1, which many try first for "localhost".
-func (f *serveFlags) hasTwin() bool { return f.host == defaultHost || f.host == "localhost" }
+// usesIPv6Loopback reports whether clients may also use ::1, which many try first for "localhost".
+func (f *serveFlags) usesIPv6Loopback() bool { return f.host == defaultHost || f.host == "localhost" }
 
 // loopback reports whether host is reachable from its own machine only.
 func loopback(host string) bool {

@@ -39,7 +39,7 @@ func (b *servicebus) listen(ctx context.Context, f *serveFlags, log *slog.Logger
 			continue
 		}
 		first, err := listenOn(ctx, f.host, p.port)
-		if err != nil && p.asked {
+		if err != nil && p.explicit {
 			return err
 		}
 		if err != nil {
@@ -47,7 +47,7 @@ func (b *servicebus) listen(ctx context.Context, f *serveFlags, log *slog.Logger
 			continue
 		}
 		open := openPort{p.what, p.secure, []net.Listener{first}}
-		if f.hasTwin() {
+		if f.usesIPv6Loopback() {
 			if twin, err := listenOn(ctx, "::1", portOf(first)); err == nil {
 				open.listeners = append(open.listeners, twin)
 			}
@@ -81,8 +81,8 @@ func (b *servicebus) listeners() (all []net.Listener) {
 	return all
 }
 
-// greet prints how clients connect.
-func (b *servicebus) greet(s *serve, row func(name, value string)) {
+// printPorts prints how clients connect.
+func (b *servicebus) printPorts(s *serve, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {
 		key = s.flags.servicebus.signed[0]

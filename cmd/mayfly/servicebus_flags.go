@@ -30,7 +30,7 @@ type servicebusPort struct {
 	value       string
 	port        int  // the value, parsed
 	off         bool // the value is "off"
-	asked       bool // the user has set it: if it cannot be opened the server does not start
+	explicit    bool // the user has set it: if it cannot be opened the server does not start
 }
 
 func (f *servicebusFlags) register(flags *pflag.FlagSet) {
@@ -63,7 +63,7 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 func (f *servicebusFlags) settle(sources map[string]cli.Source) error {
 	for i := range f.ports {
 		p := &f.ports[i]
-		_, p.asked = sources[p.flag]
+		_, p.explicit = sources[p.flag]
 		if p.value == "off" {
 			p.off = true
 			continue

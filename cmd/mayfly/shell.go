@@ -22,15 +22,15 @@ import (
 // shell is one session of `mayfly shell`.
 type shell struct {
 	cli.ServerCall
-	out, errs io.Writer
-	file      *os.File // output file set by \o; nil: output goes to out
-	lines     lineSource
-	person    bool // a user types at a terminal
-	goOn      bool // continue after a failure of a script
+	out, errs       io.Writer
+	file            *os.File // output file set by \o; nil: output goes to out
+	lines           lineSource
+	interactive     bool // a user types at a terminal
+	continueOnError bool // continue after a failure of a script
 
 	json, timing bool
-	params       []string // name=value
-	more         *asked   // the query whose next page \more reads; nil: there is none
+	params       []string   // name=value
+	more         *openQuery // the query whose next page \more reads; nil: there is none
 	names        nameCache
 	failed       error // the first failure of a script
 	depth        int   // nesting depth of \i
@@ -57,14 +57,14 @@ func shellCommand() *cobra.Command {
 	}
 	s.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&s.json, "json", false, "print rows as JSON, one per line, like \\json")
-	cmd.Flags().BoolVar(&s.goOn, "continue", false, "continue after a failed statement")
+	cmd.Flags().BoolVar(&s.continueOnError, "continue", false, "continue after a failed statement")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) (err error) {
 		s.out, s.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		ctx := cmd.Context()
 		if cmd.InOrStdin() == os.Stdin && liner.TerminalSupported() && isTerminal(os.Stdin) &&
 			isTerminal(os.Stdout) {
-			s.person = true
-			s.lines = newTypedLines(s)
+			s.interactive = true
+			s.lines = newTerminalReader(s)
 			ctx = withoutSignals(ctx)
 			stray := make(chan os.Signal, 1) // Ctrl-C between two statements has no effect
 			signal.Notify(stray, os.Interrupt)
@@ -73,7 +73,7 @@ func shellCommand() *cobra.Command {
 		} else {
 			in := cli.Interruptible(ctx, cmd.InOrStdin())
 			defer in.Close()
-			s.lines = &scriptLines{bufio.NewReader(in)}
+			s.lines = &scriptReader{bufio.NewReader(in)}
 		}
 		defer func() { err = errors.Join(err, s.lines.close(), s.closeFile()) }()
 		return s.run(ctx)
@@ -96,7 +96,7 @@ func (s *shell) run(ctx context.Context) error {
 		text, err := statement(s.lines, s.prompt())
 		switch {
 		case err == io.EOF:
-			if s.person && s.depth == 0 {
+			if s.interactive && s.depth == 0 {
 				fmt.Fprintln(s.out)
 			}
 			return s.ending()
@@ -110,14 +110,14 @@ func (s *shell) run(ctx context.Context) error {
 		case err == errQuit:
 			return s.ending()
 		case err != nil:
-			s.tell(text, err)
-			if s.person {
+			s.printError(text, err)
+			if s.interactive {
 				continue
 			}
 			if s.failed == nil {
 				s.failed = err
 			}
-			if !s.goOn {
+			if !s.continueOnError {
 				return s.ending()
 			}
 		}
@@ -129,13 +129,13 @@ func (s *shell) ending() error {
 	if s.failed == nil {
 		return nil
 	}
-	return &told{s.failed}
+	return &printedError{s.failed}
 }
 
-// told wraps an error that has been printed already.
-type told struct{ error }
+// printedError wraps an error that has been printed already.
+type printedError struct{ error }
 
-func (t *told) Unwrap() error { return t.error }
+func (t *printedError) Unwrap() error { return t.error }
 
 // prompt shows the current database and container.
 func (s *shell) prompt() string {
@@ -154,7 +154,7 @@ func (s *shell) statement(ctx context.Context, text string) error {
 	if strings.HasPrefix(text, "--") {
 		return nil // a comment
 	}
-	if s.person {
+	if s.interactive {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
 		defer stop()
@@ -162,9 +162,10 @@ func (s *shell) statement(ctx context.Context, text string) error {
 	began := ttl.Real{}.Now()
 	err := s.dispatch(ctx, text)
 	if s.timing && err != errQuit {
-		fmt.Fprintf(s.to(), "time: %.3f ms\n", float64(ttl.Real{}.Now().Sub(began))/float64(time.Millisecond))
+		fmt.Fprintf(s.output(), "time: %.3f ms\n",
+			float64(ttl.Real{}.Now().Sub(began))/float64(time.Millisecond))
 	}
-	if errors.Is(err, context.Canceled) && s.person {
+	if errors.Is(err, context.Canceled) && s.interactive {
 		return errStopped
 	}
 	return err
@@ -172,8 +173,8 @@ func (s *shell) statement(ctx context.Context, text string) error {
 
 var errStopped = errors.New("stopped")
 
-// tell prints an error, with its place in the query.
-func (s *shell) tell(text string, err error) {
+// printError prints an error, with its place in the query.
+func (s *shell) printError(text string, err error) {
 	fmt.Fprintln(s.errs, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	var r *cli.Refusal
 	if !errors.As(err, &r) || r.At < 0 || strings.HasPrefix(text, `\`) {
@@ -193,8 +194,8 @@ func (s *shell) tell(text string, err error) {
 	fmt.Fprintf(s.errs, "  %s\n  %s^\n", string(runes[from:to]), strings.Repeat(" ", at-from))
 }
 
-// to returns the output for results.
-func (s *shell) to() io.Writer {
+// output returns the output for results.
+func (s *shell) output() io.Writer {
 	if s.file != nil {
 		return s.file
 	}
@@ -210,8 +211,8 @@ func (s *shell) closeFile() error {
 	return err
 }
 
-// asked is a query with more pages.
-type asked struct {
+// openQuery is a query with more pages.
+type openQuery struct {
 	call         queryCall
 	text         string
 	continuation string
@@ -224,29 +225,29 @@ func (s *shell) query(ctx context.Context, text string) error {
 	if s.Database == "" || s.Container == "" {
 		return cli.Misuse(`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`)
 	}
-	a := &asked{call: queryCall{ServerCall: s.ServerCall, params: s.params}, text: text}
+	a := &openQuery{call: queryCall{ServerCall: s.ServerCall, params: s.params}, text: text}
 	return s.pages(ctx, a)
 }
 
 // pages shows pages of a query, one at a terminal. Rows that arrive in small pieces, such as from one
 // partition range after the other, are collected until they fill a page.
-func (s *shell) pages(ctx context.Context, a *asked) error {
-	var w rowWriter = &lineWriter{out: s.to()}
+func (s *shell) pages(ctx context.Context, a *openQuery) error {
+	var w rowWriter = &lineWriter{out: s.output()}
 	if !s.json {
 		if a.w == nil {
 			a.w = newTableWriter(a.text, nil)
 		}
-		a.w.out = s.to()
+		a.w.out = s.output()
 		w = a.w
 	}
 	most := 0
-	if s.person && s.file == nil {
+	if s.interactive && s.file == nil {
 		most = shellPage
 	}
 	var held []json.RawMessage
 	var charge float64
 	last, err := a.call.pages(ctx, a.text, a.continuation, most,
-		func(rows []json.RawMessage, page cli.Answered) (bool, error) {
+		func(rows []json.RawMessage, page cli.PageHeaders) (bool, error) {
 			if most == 0 {
 				return true, w.page(rows, page.Charge)
 			}

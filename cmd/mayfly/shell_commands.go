@@ -17,16 +17,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// shellWord is a built-in command of the shell.
-type shellWord struct {
+// shellVerb is a built-in command of the shell.
+type shellVerb struct {
 	name, args, short string
 	whole             bool // the rest of the line is one argument, unchanged
 	run               func(s *shell, ctx context.Context, args []string) error
 }
 
-// shellWords returns the shell's built-in commands. All other commands are those of mayfly.
-func shellWords() []shellWord {
-	return []shellWord{
+// shellVerbs returns the shell's built-in commands. All other commands are those of mayfly.
+func shellVerbs() []shellVerb {
+	return []shellVerb{
 		{"?", "", "list the commands", false, (*shell).help},
 		{"q", "", "end the shell", false, func(*shell, context.Context, []string) error { return errQuit }},
 		{"use", "DB[/CONTAINER]", "go to a database, or to a container", true, (*shell).use},
@@ -69,8 +69,8 @@ func shellWords() []shellWord {
 // notInShell are commands of mayfly that are not useful in a shell.
 var notInShell = []string{"shell", "serve", "completion", "help"}
 
-// ofTheServer are commands whose --db has a special meaning, so the shell does not set it.
-var ofTheServer = []string{"clock", "faults"}
+// serverCommands are commands whose --db has a special meaning, so the shell does not set it.
+var serverCommands = []string{"clock", "faults"}
 
 // dispatch runs one statement.
 func (s *shell) dispatch(ctx context.Context, text string) error {
@@ -79,11 +79,11 @@ func (s *shell) dispatch(ctx context.Context, text string) error {
 	}
 	name, rest, _ := strings.Cut(strings.TrimRight(text[1:], " \t;"), " ")
 	rest = strings.TrimSpace(rest)
-	for _, w := range shellWords() {
+	for _, w := range shellVerbs() {
 		if w.name != name {
 			continue
 		}
-		args, err := words(rest)
+		args, err := splitWords(rest)
 		if w.whole {
 			args, err = []string{rest}, nil
 		}
@@ -96,7 +96,7 @@ func (s *shell) dispatch(ctx context.Context, text string) error {
 		}
 		return w.run(s, ctx, args)
 	}
-	args, err := words(rest)
+	args, err := splitWords(rest)
 	if err != nil {
 		return err
 	}
@@ -117,13 +117,13 @@ func (s *shell) command(ctx context.Context, args []string) error {
 	}
 	inherited := map[string]string{"url": s.URL, "key": s.Key, "db": s.Database, "container": s.Container}
 	for _, name := range []string{"url", "key", "db", "container"} {
-		ours := name == "url" || name == "key" || !slices.Contains(ofTheServer, top.Name())
-		if cmd.Flags().Lookup(name) != nil && inherited[name] != "" && ours && !given(args, name) {
+		ours := name == "url" || name == "key" || !slices.Contains(serverCommands, top.Name())
+		if cmd.Flags().Lookup(name) != nil && inherited[name] != "" && ours && !hasFlag(args, name) {
 			args = append(args, "--"+name+"="+inherited[name])
 		}
 	}
 	root.SetArgs(args)
-	root.SetOut(s.to())
+	root.SetOut(s.output())
 	root.SetErr(s.errs)
 	root.SetIn(strings.NewReader(""))
 	err = root.ExecuteContext(ctx)
@@ -140,7 +140,7 @@ func (s *shell) unknown(name string) error {
 	near := foreign[name]
 	if near == "" {
 		var names []string
-		for _, w := range shellWords() {
+		for _, w := range shellVerbs() {
 			if len(w.name) > 1 {
 				names = append(names, w.name)
 			}
@@ -157,16 +157,16 @@ func (s *shell) unknown(name string) error {
 	return cli.Misuse(fmt.Sprintf(`there is no command \%s: %s`, name, hint))
 }
 
-// given reports whether a flag is in args.
-func given(args []string, flag string) bool {
+// hasFlag reports whether a flag is in args.
+func hasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		return arg == "--"+flag || strings.HasPrefix(arg, "--"+flag+"=")
 	})
 }
 
 func (s *shell) help(context.Context, []string) error {
-	w := tabwriter.NewWriter(s.to(), 0, 0, 2, ' ', 0)
-	for _, one := range shellWords() {
+	w := tabwriter.NewWriter(s.output(), 0, 0, 2, ' ', 0)
+	for _, one := range shellVerbs() {
 		fmt.Fprintf(w, "  \\%s %s\t%s\n", one.name, one.args, one.short)
 	}
 	fmt.Fprintln(w, "\nand the commands of mayfly, with their flags (\\NAME --help):")
@@ -179,7 +179,7 @@ func (s *shell) help(context.Context, []string) error {
 // commands returns mayfly's commands for the shell, without those that the shell has in a shorter form.
 func (s *shell) commands() (list []*cobra.Command) {
 	for _, cmd := range rootCommand().Commands() {
-		own := slices.ContainsFunc(shellWords(), func(w shellWord) bool { return w.name == cmd.Name() })
+		own := slices.ContainsFunc(shellVerbs(), func(w shellVerb) bool { return w.name == cmd.Name() })
 		if !own && !slices.Contains(notInShell, cmd.Name()) {
 			list = append(list, cmd)
 		}
@@ -220,7 +220,7 @@ func (s *shell) describe(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return cli.PrintJSON(s.to(), raw)
+	return cli.PrintJSON(s.output(), raw)
 }
 
 // itemArgs returns the arguments of a command about an item: its id, and its partition key, if given, as text
@@ -298,7 +298,7 @@ func (s *shell) put(ctx context.Context, args []string) error {
 func (s *shell) param(_ context.Context, args []string) error {
 	if args[0] == "" {
 		for _, p := range s.params {
-			fmt.Fprintln(s.to(), "@"+p)
+			fmt.Fprintln(s.output(), "@"+p)
 		}
 		return nil
 	}
@@ -313,7 +313,7 @@ func (s *shell) param(_ context.Context, args []string) error {
 
 func (s *shell) toggleTiming(context.Context, []string) error {
 	s.timing = !s.timing
-	fmt.Fprintln(s.to(), "timing is", map[bool]string{true: "on", false: "off"}[s.timing])
+	fmt.Fprintln(s.output(), "timing is", map[bool]string{true: "on", false: "off"}[s.timing])
 	return nil
 }
 
@@ -339,7 +339,7 @@ func (s *shell) include(ctx context.Context, args []string) error {
 		return err
 	}
 	defer file.Close()
-	lines := &scriptLines{bufio.NewReader(file)}
+	lines := &scriptReader{bufio.NewReader(file)}
 	s.depth++
 	defer func() { s.depth-- }()
 	for {

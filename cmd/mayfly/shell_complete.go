@@ -19,14 +19,14 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// typedLines reads lines from a user at a terminal, with a history and completion.
-type typedLines struct {
+// terminalReader reads lines from a user at a terminal, with a history and completion.
+type terminalReader struct {
 	state   *liner.State
 	history string // its file; empty: the history is not stored
 }
 
-func newTypedLines(s *shell) *typedLines {
-	t := &typedLines{state: liner.NewLiner(), history: historyFile()}
+func newTerminalReader(s *shell) *terminalReader {
+	t := &terminalReader{state: liner.NewLiner(), history: historyFile()}
 	t.state.SetCtrlCAborts(true)
 	t.state.SetMultiLineMode(true)
 	t.state.SetTabCompletionStyle(liner.TabPrints)
@@ -51,7 +51,7 @@ func historyFile() string {
 	return filepath.Join(dir, "mayfly", "shell_history")
 }
 
-func (t *typedLines) line(prompt string) (string, error) {
+func (t *terminalReader) line(prompt string) (string, error) {
 	text, err := t.state.Prompt(prompt)
 	if err == liner.ErrPromptAborted {
 		err = errCleared
@@ -59,12 +59,12 @@ func (t *typedLines) line(prompt string) (string, error) {
 	return text, err
 }
 
-func (t *typedLines) add(statement string) {
+func (t *terminalReader) add(statement string) {
 	t.state.AppendHistory(strings.Join(strings.Fields(statement), " "))
 }
 
 // close restores the terminal and stores the history. Failing to store it is not an error.
-func (t *typedLines) close() error {
+func (t *terminalReader) close() error {
 	if t.history != "" && os.MkdirAll(filepath.Dir(t.history), 0o700) == nil {
 		if file, err := os.OpenFile(t.history, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
 			_, _ = t.state.WriteHistory(file)
@@ -102,7 +102,7 @@ func (s *shell) proposals(ctx context.Context, head, begun string) (list []strin
 	command, _, _ := strings.Cut(strings.TrimSpace(head), " ")
 	switch {
 	case command == "" && strings.HasPrefix(begun, `\`):
-		for _, w := range shellWords() {
+		for _, w := range shellVerbs() {
 			list = append(list, `\`+w.name)
 		}
 		for _, cmd := range s.commands() {
@@ -174,10 +174,10 @@ type nameCache struct {
 
 func (n *nameCache) forget() { n.of = "" }
 
-// sampled is how many items are read to find paths, and maxDepth the maximal depth of paths.
+// sampleSize is how many items are read to find paths, and maxDepth the maximal depth of paths.
 const (
-	sampled  = 20
-	maxDepth = 4
+	sampleSize = 20
+	maxDepth   = 4
 )
 
 // paths returns the paths of some items of the container, as written in a query.
@@ -188,7 +188,8 @@ func (s *shell) paths(ctx context.Context) []string {
 	}
 	found := map[string]bool{}
 	q := queryCall{ServerCall: s.ServerCall}
-	_, err := q.pages(ctx, "SELECT * FROM c", "", sampled, func(rows []json.RawMessage, _ cli.Answered) (bool,
+	_, err := q.pages(ctx, "SELECT * FROM c", "", sampleSize, func(rows []json.RawMessage,
+		_ cli.PageHeaders) (bool,
 		error) {
 		for _, row := range rows {
 			collectPaths(found, "c", jsondoc.Of(row), maxDepth)

@@ -23,10 +23,10 @@ type lineSource interface {
 // errCleared means that a user has pressed Ctrl-C at the prompt.
 var errCleared = errors.New("the line was given up")
 
-// scriptLines reads lines of a file or of a pipe.
-type scriptLines struct{ in *bufio.Reader }
+// scriptReader reads lines of a file or of a pipe.
+type scriptReader struct{ in *bufio.Reader }
 
-func (s *scriptLines) line(string) (string, error) {
+func (s *scriptReader) line(string) (string, error) {
 	text, err := s.in.ReadString('\n')
 	if err == io.EOF && text != "" {
 		err = nil
@@ -34,8 +34,8 @@ func (s *scriptLines) line(string) (string, error) {
 	return strings.TrimRight(text, "\r\n"), err
 }
 
-func (s *scriptLines) add(string)   {}
-func (s *scriptLines) close() error { return nil }
+func (s *scriptReader) add(string)   {}
+func (s *scriptReader) close() error { return nil }
 
 // statement reads the next statement: a line with a command, which begins with a backslash, or the lines of a
 // query, which end with a semicolon, an empty line or the end of the input.
@@ -65,9 +65,9 @@ func statement(from lineSource, prompt string) (string, error) {
 	}
 }
 
-// words splits a command line as a shell does: at blanks outside of quotes. JSON without quotes around it
-// stays in one piece: within braces and brackets, quotes and blanks belong to the JSON.
-func words(line string) (list []string, err error) {
+// splitWords splits a command line as a shell does: at blanks outside of quotes. JSON without quotes around
+// it stays in one piece: within braces and brackets, quotes and blanks belong to the JSON.
+func splitWords(line string) (list []string, err error) {
 	var word strings.Builder
 	begun, depth, quote, inText := false, 0, rune(0), false
 	runes := []rune(line)

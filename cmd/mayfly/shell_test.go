@@ -39,7 +39,7 @@ func TestShellFillsPages(t *testing.T) {
 			"x-ms-documentdb-partitionkey", `["`+pk+`"]`)
 	}
 	var out bytes.Buffer
-	s := shell{out: &out, errs: &out, person: true}
+	s := shell{out: &out, errs: &out, interactive: true}
 	s.URL, s.Key, s.Database, s.Container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
 	if err := s.query(t.Context(), "SELECT c.id FROM c"); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestShellWords(t *testing.T) {
 		``:            "",
 		`--by=day ''`: "--by=day|", `a[1]`: "a[1]",
 	} {
-		if got, err := words(line); err != nil || strings.Join(got, "|") != want {
+		if got, err := splitWords(line); err != nil || strings.Join(got, "|") != want {
 			t.Errorf("%s: %q, %v", line, got, err)
 		}
 	}

@@ -40,7 +40,7 @@ func snapshotCommand() *cobra.Command {
 			"restore or fork\n" +
 			"a single database, its data are copied.",
 	}
-	return cli.Family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(),
+	return cli.ParentCommand(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(),
 		snapshotForkCommand(), snapshotDeleteCommand())
 }
 

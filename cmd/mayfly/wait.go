@@ -35,7 +35,7 @@ func waitCommand() *cobra.Command {
 		question := map[string]any{}
 		if len(args) > 1 {
 			var err error
-			if question, err = c.question(args[1]); err != nil {
+			if question, err = c.requestBody(args[1]); err != nil {
 				return err
 			}
 		}

@@ -32,8 +32,8 @@ func number(r engine.Reader, key string) (int64, error) {
 	return int64(binary.BigEndian.Uint64(v)), nil
 }
 
-// together runs n goroutines and waits for them.
-func together(n int, fn func(i int)) {
+// runConcurrently runs n goroutines and waits for them.
+func runConcurrently(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() { fn(i) })
@@ -44,7 +44,7 @@ func together(n int, fn func(i int)) {
 // testNoLostUpdate increments a counter from many goroutines, which name the shared scope in different ways.
 func testNoLostUpdate(t *testing.T, s *subject) {
 	const writers, rounds = 32, 25
-	together(writers, func(i int) {
+	runConcurrently(writers, func(i int) {
 		scopes := [][][]byte{keys("a"), keys("a", "a"), keys("a", "b"), keys("b", "a", "b")}[i%4]
 		for n := range rounds {
 			_, err := s.Update(ctx, scopes, func(tx engine.Txn) error {
@@ -111,7 +111,7 @@ func testScopesRunSideBySide(t *testing.T, s *subject) {
 func testTransfersKeepTheSum(t *testing.T, s *subject) {
 	const accounts, writers, rounds = 5, 16, 40
 	name := func(i int) string { return string(rune('a' + i%accounts)) }
-	together(writers, func(w int) {
+	runConcurrently(writers, func(w int) {
 		for n := range rounds {
 			from, to := name(w+n), name(w*3+n*7+1)
 			scopes := [][]byte{[]byte(from), []byte(to), []byte(name(n))}
@@ -148,8 +148,8 @@ func testTransfersKeepTheSum(t *testing.T, s *subject) {
 	})
 }
 
-// caught runs fn and returns what it panicked with.
-func caught(fn func()) (cause any) {
+// panicOf runs fn and returns what it panicked with.
+func panicOf(fn func()) (cause any) {
 	defer func() { cause = recover() }()
 	fn()
 	return nil
@@ -157,7 +157,7 @@ func caught(fn func()) (cause any) {
 
 func testPanicIsCarried(t *testing.T, s *subject) {
 	for _, scopes := range [][]string{{"a"}, {"a", "b"}} {
-		cause := caught(func() {
+		cause := panicOf(func() {
 			_, _ = s.Update(ctx, keys(scopes...), func(tx engine.Txn) error {
 				tx.Set([]byte("a/1"), []byte("x"))
 				tx.NextLSN([]byte("a"))
@@ -171,7 +171,7 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 		s.set("a", "a/2", "x") // the scopes must be free again
 		s.set("b", "b/2", "x")
 	}
-	if cause := caught(func() {
+	if cause := panicOf(func() {
 		_ = s.View(ctx,
 			func(engine.Reader) error { panic(errRefused) })
 	}); cause != errRefused {
@@ -188,7 +188,7 @@ func testPanicOfAWaiter(t *testing.T, s *subject) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			cause := caught(func() {
+			cause := panicOf(func() {
 				_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
 					tx.Set(fmt.Appendf(nil, "a/%d", i), []byte("x"))
 					if i%3 == 0 {

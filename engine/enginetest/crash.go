@@ -94,7 +94,7 @@ func testCrashAfterEachWrite(t *testing.T, s *subject) {
 // (ErrTorn), and no LSN may be issued twice (ErrReissued). No engine may be open over the data.
 func Crash(t *testing.T, d Data, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	l := &ledger{told: map[string]string{}, issued: map[string]uint64{}}
+	l := &ledger{acknowledged: map[string]string{}, issued: map[string]uint64{}}
 	for round := range 8 {
 		act := (*ledger).play
 		if round%2 == 1 {
@@ -137,16 +137,16 @@ var crashScopes = []string{"a", "b", "c"}
 
 // ledger records what clients of the engine have been told. A crash must not contradict it.
 type ledger struct {
-	mu     sync.Mutex
-	told   map[string]string // keys and values that were acknowledged, or read and settled
-	issued map[string]uint64 // by scope, the highest LSN that a client may have seen
-	failed error
+	mu           sync.Mutex
+	acknowledged map[string]string // keys and values that were acknowledged, or read and settled
+	issued       map[string]uint64 // by scope, the highest LSN that a client may have seen
+	failed       error
 }
 
 func (l *ledger) copy() *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &ledger{told: maps.Clone(l.told), issued: maps.Clone(l.issued)}
+	return &ledger{acknowledged: maps.Clone(l.acknowledged), issued: maps.Clone(l.issued)}
 }
 
 func (l *ledger) fail(err error) {
@@ -224,7 +224,7 @@ func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scop
 		}
 	}
 	if err == nil && !relaxed {
-		l.tell(written)
+		l.acknowledge(written)
 	}
 	if fails && errors.Is(err, errRefused) {
 		return nil
@@ -238,10 +238,10 @@ func (l *ledger) issue(scope string, lsn uint64) {
 	l.issued[scope] = max(l.issued[scope], lsn)
 }
 
-func (l *ledger) tell(pairs map[string]string) {
+func (l *ledger) acknowledge(pairs map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.Copy(l.told, pairs)
+	maps.Copy(l.acknowledged, pairs)
 }
 
 // read reads all scopes in a View and settles them; then everything that it has read counts as reported.
@@ -250,7 +250,7 @@ func (l *ledger) read(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		if at, err = r.Positions(keys(crashScopes...)); err == nil {
-			found, err = everything(r)
+			found, err = readAll(r)
 		}
 		return err
 	})
@@ -263,12 +263,12 @@ func (l *ledger) read(e engine.Engine) error {
 		}
 	}
 	if err == nil {
-		l.tell(found)
+		l.acknowledge(found)
 	}
 	return err
 }
 
-func everything(r engine.Reader) (map[string]string, error) {
+func readAll(r engine.Reader) (map[string]string, error) {
 	found := map[string]string{}
 	it := r.Scan(engine.Range{}, false)
 	for it.Next() {
@@ -301,13 +301,13 @@ func keysOf(all string) func(yield func(string) bool) {
 func (l *ledger) verify(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
-		found, err = everything(r)
+		found, err = readAll(r)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("reading after the cut: %w", err)
 	}
-	for key, value := range l.told {
+	for key, value := range l.acknowledged {
 		if found[key] != value {
 			return fmt.Errorf("%w: %q", ErrLost, key)
 		}
@@ -320,15 +320,15 @@ func (l *ledger) verify(e engine.Engine) error {
 		}
 	}
 	for _, scope := range crashScopes {
-		if err := l.goOn(e, scope, found); err != nil {
+		if err := l.checkNextLSN(e, scope, found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// goOn checks that a scope continues with LSNs above all that were seen.
-func (l *ledger) goOn(e engine.Engine, scope string, found map[string]string) error {
+// checkNextLSN checks that a scope continues with LSNs above all that were seen.
+func (l *ledger) checkNextLSN(e engine.Engine, scope string, found map[string]string) error {
 	last := l.issued[scope]
 	for key := range found {
 		if key[:1] == scope {

@@ -64,7 +64,7 @@ func testLSNsOfOneTransaction(t *testing.T, s *subject) {
 			}
 		}
 	})
-	together(8, func(w int) {
+	runConcurrently(8, func(w int) {
 		for n := range 40 {
 			at, err := s.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
 				tx.NextLSN(scope)
@@ -101,7 +101,7 @@ func testLSNsGivenBack(t *testing.T, s *subject) {
 	if !errors.Is(err, errRefused) {
 		t.Fatal(err)
 	}
-	caught(func() {
+	panicOf(func() {
 		_, _ = s.Update(ctx, keys("a", "b"), func(tx engine.Txn) error { take(tx); panic(errRefused) })
 	})
 	_, err = s.Update(ctx, keys("a"), func(tx engine.Txn) error {
@@ -149,7 +149,7 @@ func testLSNsAcrossReopen(t *testing.T, s *subject) {
 func testLSNsOfManyScopes(t *testing.T, s *subject) {
 	const n = 200
 	firsts := make([]uint64, n)
-	together(8, func(w int) {
+	runConcurrently(8, func(w int) {
 		for i := w; i < n; i += 8 {
 			scope := fmt.Appendf(nil, "scope %d", i)
 			_, err := s.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
@@ -200,7 +200,7 @@ func testLSNsInCommitOrder(t *testing.T, s *subject) {
 			}
 		}
 	})
-	together(writers, func(w int) {
+	runConcurrently(writers, func(w int) {
 		for n := range rounds {
 			_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
 				for range 1 + n%3 {
@@ -303,7 +303,7 @@ func testHorizonNeverAhead(t *testing.T, s *subject) {
 			}
 		}
 	})
-	together(8, func(w int) {
+	runConcurrently(8, func(w int) {
 		for n := range 40 {
 			mine := scopes[w%2:][:1]
 			if n%4 == 0 {

@@ -24,9 +24,9 @@ import (
 // crash therefore leaves the whole snapshot or none; the next Open removes the remains.
 
 const (
-	snapshotFolder = "snapshots"
-	unfinished     = ".new-" // prefix of the folder of a snapshot that is being made or removed
-	noteFile       = "NOTE"
+	snapshotFolder   = "snapshots"
+	unfinishedPrefix = ".new-" // prefix of the folder of a snapshot that is being made or removed
+	noteFile         = "NOTE"
 )
 
 var _ engine.Snapshotter = (*Engine)(nil)
@@ -36,7 +36,7 @@ func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
 	if !engine.NewSnapshotName(name) {
 		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)
 	}
-	return e.withSnapshot(ctx, name, func(h *home) error {
+	return e.withSnapshot(ctx, name, func(h *dataFolder) error {
 		if err := e.fence.err(); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
 		if _, err := h.fs.Stat(h.snapshot(name)); err == nil {
 			return fmt.Errorf("%w: %s", engine.ErrSnapshotExists, name)
 		}
-		draft := h.snapshot(unfinished + name)
+		draft := h.snapshot(unfinishedPrefix + name)
 		err := e.checkpoint(h, draft, note)
 		if err == nil {
 			err = h.fs.Rename(draft, h.snapshot(name))
@@ -63,7 +63,7 @@ func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
 }
 
 // checkpoint makes the folder of a snapshot and syncs it.
-func (e *Engine) checkpoint(h *home, dir string, note []byte) error {
+func (e *Engine) checkpoint(h *dataFolder, dir string, note []byte) error {
 	if err := h.fs.RemoveAll(dir); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (e *Engine) libraryCheckpoint(dir string) (err error) {
 
 // Snapshots implements engine.Snapshotter.
 func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err error) {
-	err = e.withHome(ctx, func(h *home) error {
+	err = e.withFolder(ctx, func(h *dataFolder) error {
 		names, err := h.fs.List(h.fs.PathJoin(h.root, snapshotFolder))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -138,11 +138,11 @@ func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err err
 // DropSnapshot implements engine.Snapshotter. The name can be used again at once. A crash leaves at most
 // files that the next Open removes.
 func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
-	return e.withSnapshot(ctx, name, func(h *home) error {
+	return e.withSnapshot(ctx, name, func(h *dataFolder) error {
 		if err := h.mustHave(name); err != nil {
 			return err
 		}
-		grave := h.snapshot(unfinished + name)
+		grave := h.snapshot(unfinishedPrefix + name)
 		if err := h.fs.RemoveAll(grave); err != nil {
 			return fileError(err)
 		}
@@ -157,7 +157,7 @@ func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
 // OpenSnapshot implements engine.Snapshotter.
 func (e *Engine) OpenSnapshot(ctx context.Context, name string) (engine.Engine, error) {
 	var copied *Engine
-	err := e.withSnapshot(ctx, name, func(h *home) (err error) {
+	err := e.withSnapshot(ctx, name, func(h *dataFolder) (err error) {
 		copied, err = h.openCopy(name, scratchPrefix)
 		return err
 	})
@@ -167,16 +167,16 @@ func (e *Engine) OpenSnapshot(ctx context.Context, name string) (engine.Engine, 
 	return copied, nil
 }
 
-// withSnapshot is withHome for an operation on the existing snapshot of that name.
-func (e *Engine) withSnapshot(ctx context.Context, name string, fn func(*home) error) error {
+// withSnapshot is withFolder for an operation on the existing snapshot of that name.
+func (e *Engine) withSnapshot(ctx context.Context, name string, fn func(*dataFolder) error) error {
 	if !engine.ValidSnapshotName(name) {
 		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)
 	}
-	return e.withHome(ctx, fn)
+	return e.withFolder(ctx, fn)
 }
 
-// withHome runs fn as a counted call, if the engine has snapshots.
-func (e *Engine) withHome(ctx context.Context, fn func(*home) error) error {
+// withFolder runs fn as a counted call, if the engine has snapshots.
+func (e *Engine) withFolder(ctx context.Context, fn func(*dataFolder) error) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
@@ -184,18 +184,18 @@ func (e *Engine) withHome(ctx context.Context, fn func(*home) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if e.home == nil {
+	if e.folder == nil {
 		return fmt.Errorf("%w: this engine is a copy of a snapshot", engine.ErrNoSnapshot)
 	}
-	return fn(e.home)
+	return fn(e.folder)
 }
 
 // snapshot returns the path of a snapshot's folder.
-func (h *home) snapshot(name string) string {
+func (h *dataFolder) snapshot(name string) string {
 	return h.fs.PathJoin(h.root, snapshotFolder, name)
 }
 
-func (h *home) mustHave(name string) error {
+func (h *dataFolder) mustHave(name string) error {
 	_, err := h.fs.Stat(h.snapshot(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s", engine.ErrNoSnapshot, name)
@@ -203,7 +203,7 @@ func (h *home) mustHave(name string) error {
 	return fileError(err)
 }
 
-func (h *home) describe(name string) (s engine.Snapshot, err error) {
+func (h *dataFolder) describe(name string) (s engine.Snapshot, err error) {
 	s.Name = name
 	dir := h.snapshot(name)
 	files, err := h.fs.List(dir)
@@ -308,7 +308,7 @@ func CopySnapshot(o Options, name, to string) error {
 	if _, err := o.FS.Stat(to); err == nil {
 		return &fs.PathError{Op: "copy a snapshot to", Path: to, Err: fs.ErrExist}
 	}
-	h := &home{o: o, fs: o.FS, root: o.Dir}
+	h := &dataFolder{o: o, fs: o.FS, root: o.Dir}
 	if err := h.mustHave(name); err != nil {
 		return err
 	}

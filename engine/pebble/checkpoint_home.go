@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A home is a data folder with these contents:
+// A dataFolder is a data folder with these contents:
 //
 //	LOCK                      held while any engine has the folder open
 //	MANIFEST-…, *.sst, …      the data, until a snapshot is restored for the first time
@@ -27,9 +27,9 @@ import (
 // The marker is moved by creating its next file. So at any moment it names either the old data or the new
 // data, and both are complete. Data that the marker does not name are removed, at once or by the next Open.
 //
-// When a snapshot is restored, the home passes from the old engine to the new one. The last engine releases
-// the lock.
-type home struct {
+// When a snapshot is restored, the data folder passes from the old engine to the new one. The last engine
+// releases the lock.
+type dataFolder struct {
 	o    Options // Dir is the root
 	fs   vfs.FS
 	root string
@@ -43,9 +43,10 @@ const (
 	scratchPrefix = "scratch-"
 )
 
-// openHome reads the data folder and returns the home and the folder that holds the current data.
-func openHome(o Options, lock *pebble.Lock) (h *home, dir string, err error) {
-	h = &home{o: o, fs: o.FS, root: o.Dir, lock: lock}
+// openDataFolder reads the data folder and returns the data folder and the folder that holds the current
+// data.
+func openDataFolder(o Options, lock *pebble.Lock) (h *dataFolder, dir string, err error) {
+	h = &dataFolder{o: o, fs: o.FS, root: o.Dir, lock: lock}
 	names, err := o.FS.List(o.Dir)
 	if err != nil {
 		return nil, "", err
@@ -70,7 +71,7 @@ func openHome(o Options, lock *pebble.Lock) (h *home, dir string, err error) {
 }
 
 // marked returns the path of the folder that the marker names.
-func (h *home) marked(names []string, value string) (string, error) {
+func (h *dataFolder) marked(names []string, value string) (string, error) {
 	if _, ok := numberIn(value, livePrefix, ""); !ok {
 		return "", fmt.Errorf("%w: its marker says %q", engine.ErrCorrupt, value)
 	}
@@ -82,7 +83,7 @@ func (h *home) marked(names []string, value string) (string, error) {
 
 // clear removes all data except those in the folder live. It only frees disk space, so a failure is just
 // logged.
-func (h *home) clear(live string) {
+func (h *dataFolder) clear(live string) {
 	for _, name := range h.list(h.root) {
 		path := h.fs.PathJoin(h.root, name)
 		_, old := numberIn(name, livePrefix, "")
@@ -96,7 +97,7 @@ func (h *home) clear(live string) {
 	}
 	folder := h.fs.PathJoin(h.root, snapshotFolder)
 	for _, name := range h.list(folder) {
-		if strings.HasPrefix(name, unfinished) {
+		if strings.HasPrefix(name, unfinishedPrefix) {
 			h.remove(h.fs.PathJoin(folder, name))
 		}
 	}
@@ -104,7 +105,7 @@ func (h *home) clear(live string) {
 
 // erase removes the data in dir. If dir is the root, only the data files are removed; otherwise the whole
 // folder is.
-func (h *home) erase(dir string) {
+func (h *dataFolder) erase(dir string) {
 	if dir != h.root {
 		h.remove(dir)
 		return
@@ -117,7 +118,7 @@ func (h *home) erase(dir string) {
 }
 
 // list returns the names in a folder, or nil if it does not exist.
-func (h *home) list(dir string) []string {
+func (h *dataFolder) list(dir string) []string {
 	names, err := h.fs.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		h.o.Logger.Warn("a folder could not be cleared of what is obsolete", "path", dir, "error", err)
@@ -125,7 +126,7 @@ func (h *home) list(dir string) []string {
 	return names
 }
 
-func (h *home) remove(path string) {
+func (h *dataFolder) remove(path string) {
 	if err := h.fs.RemoveAll(path); err != nil {
 		h.o.Logger.Warn("an obsolete file could not be removed", "path", path, "error", err)
 	}
@@ -139,7 +140,7 @@ func isData(name string) bool {
 }
 
 // openCopy copies a snapshot into a new folder and opens the copy.
-func (h *home) openCopy(name, prefix string) (*Engine, error) {
+func (h *dataFolder) openCopy(name, prefix string) (*Engine, error) {
 	if err := h.mustHave(name); err != nil {
 		return nil, err
 	}
@@ -160,16 +161,17 @@ func (h *home) openCopy(name, prefix string) (*Engine, error) {
 		h.remove(dir)
 		return nil, fmt.Errorf("opening the snapshot %s: %w", name, err)
 	}
-	e.after = func() error { h.remove(dir); return nil }
+	e.afterClose = func() error { h.remove(dir); return nil }
 	return e, nil
 }
 
-// errUnknown is wrapped by a failure after which it is not known, until the folder is opened again, which
-// data are current.
-var errUnknown = errors.New("moving to the restored data failed half-way")
+// errHalfRestored is wrapped by a failure after which it is not known, until the folder is opened again,
+// which data are current.
+var errHalfRestored = errors.New("moving to the restored data failed half-way")
 
-// move makes dir the folder of the current data. If the error wraps errUnknown, dir may be current or not.
-func (h *home) move(dir string) (err error) {
+// move makes dir the folder of the current data. If the error wraps errHalfRestored, dir may be current or
+// not.
+func (h *dataFolder) move(dir string) (err error) {
 	m, before, err := atomicfs.LocateMarker(h.fs, h.root, dataMarker)
 	if err != nil {
 		return fileError(err)
@@ -177,7 +179,7 @@ func (h *home) move(dir string) (err error) {
 	defer func() {
 		// Pebble panics if the folder cannot be synced.
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %v", errUnknown, cause)
+			err = fmt.Errorf("%w: %v", errHalfRestored, cause)
 		}
 		if closed := m.Close(); err == nil && closed != nil {
 			h.o.Logger.Warn("closing the data folder's marker", "error", closed)
@@ -189,7 +191,7 @@ func (h *home) move(dir string) (err error) {
 	}
 	if err := m.Move(h.fs.PathBase(dir)); err != nil {
 		if now, readErr := atomicfs.ReadMarker(h.fs, h.root, dataMarker); readErr != nil || now != before {
-			return fmt.Errorf("%w: %w", errUnknown, err)
+			return fmt.Errorf("%w: %w", errHalfRestored, err)
 		}
 		return fileError(err)
 	}

@@ -12,7 +12,7 @@ import (
 func (e *Engine) Restore(ctx context.Context, name string,
 	adopt func(next engine.Engine) error) (engine.Engine, error) {
 	var next *Engine
-	err := e.withSnapshot(ctx, name, func(h *home) (err error) {
+	err := e.withSnapshot(ctx, name, func(h *dataFolder) (err error) {
 		if err := e.fence.err(); err != nil {
 			return err
 		}
@@ -22,7 +22,7 @@ func (e *Engine) Restore(ctx context.Context, name string,
 	if err != nil {
 		return nil, err
 	}
-	if err := e.succeed(next, adopt); err != nil {
+	if err := e.replaceWith(next, adopt); err != nil {
 		return nil, err
 	}
 	return next, nil
@@ -31,10 +31,10 @@ func (e *Engine) Restore(ctx context.Context, name string,
 // errReplaced is the cause with which the fence of a replaced engine is cut.
 var errReplaced = errors.New("its data was replaced by a snapshot's")
 
-// succeed stops e and makes next the engine of the data folder. If that fails, e continues.
-func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
+// replaceWith stops e and makes next the engine of the data folder. If that fails, e continues.
+func (e *Engine) replaceWith(next *Engine, adopt func(engine.Engine) error) error {
 	e.stop()
-	h := e.home
+	h := e.folder
 	moved := false
 	defer func() {
 		if !moved {
@@ -48,12 +48,12 @@ func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 	if err == nil {
 		err = h.move(next.dir)
 	}
-	if errors.Is(err, errUnknown) {
+	if errors.Is(err, errHalfRestored) {
 		// It is not known which data are current, so neither engine may write: both fences trip and the files
 		// stay.
 		e.fence.trip(err)
 		next.fence.trip(err)
-		next.after = func() error { return nil }
+		next.afterClose = func() error { return nil }
 		return errors.Join(e.fence.err(), next.Close())
 	}
 	if err != nil {
@@ -61,8 +61,8 @@ func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 	}
 	moved = true
 	old := e.dir
-	e.home, e.after = nil, func() error { h.erase(old); return nil }
-	next.home, next.after = h, h.lock.Close
+	e.folder, e.afterClose = nil, func() error { h.erase(old); return nil }
+	next.folder, next.afterClose = h, h.lock.Close
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (e *Engine) succeed(next *Engine, adopt func(engine.Engine) error) error {
 // again.
 func (e *Engine) stop() {
 	e.shut.Store(true)
-	for e.inside.Load() > 0 {
-		<-e.empty
+	for e.activeCalls.Load() > 0 {
+		<-e.drained
 	}
 }

@@ -10,25 +10,25 @@ import (
 // spareFiles is how many file descriptors are reserved for files that the engine cannot do without.
 const spareFiles = 8
 
-// spares holds reserved file descriptors (of the null device). If the process has used up its descriptors, a
-// spare one is closed to make room for a log, a manifest or a table of a flush, since the engine could not
-// write any more if opening one of these failed. Other files get no spare descriptor: their callers survive
-// the error.
-type spares struct {
+// spareDescriptors holds reserved file descriptors (of the null device). If the process has used up its
+// descriptors, a spare one is closed to make room for a log, a manifest or a table of a flush, since the
+// engine could not write any more if opening one of these failed. Other files get no spare descriptor: their
+// callers survive the error.
+type spareDescriptors struct {
 	mu    sync.Mutex
 	files []*os.File
 	used  bool // fill was called and close was not: refill replaces used descriptors
 }
 
 // fill opens as many of the missing spare descriptors as possible.
-func (s *spares) fill() {
+func (s *spareDescriptors) fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = true
 	s.fillLocked()
 }
 
-func (s *spares) fillLocked() {
+func (s *spareDescriptors) fillLocked() {
 	for len(s.files) < spareFiles {
 		f, err := os.Open(os.DevNull)
 		if err != nil {
@@ -38,8 +38,8 @@ func (s *spares) fillLocked() {
 	}
 }
 
-// give closes one spare descriptor. It returns false if there is none.
-func (s *spares) give() bool {
+// closeOne closes one spare descriptor. It returns false if there is none.
+func (s *spareDescriptors) closeOne() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.files)
@@ -51,16 +51,16 @@ func (s *spares) give() bool {
 	return true
 }
 
-func (s *spares) close() {
+func (s *spareDescriptors) close() {
 	s.mu.Lock()
 	s.used = false
 	s.mu.Unlock()
-	for s.give() {
+	for s.closeOne() {
 	}
 }
 
 // refill replaces the spare descriptors that have been used.
-func (s *spares) refill() {
+func (s *spareDescriptors) refill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used {
@@ -68,11 +68,11 @@ func (s *spares) refill() {
 	}
 }
 
-// opened runs open, which needs a descriptor. If there is none left, it frees a spare one and runs open
-// again.
-func (s *spares) opened(open func() error) error {
+// openWithSpare runs open, which needs a descriptor. If there is none left, it frees a spare one and runs
+// open again.
+func (s *spareDescriptors) openWithSpare(open func() error) error {
 	err := open()
-	for scarce(err) && s.give() {
+	for outOfDescriptors(err) && s.closeOne() {
 		err = open()
 	}
 	if err == nil {
@@ -81,8 +81,11 @@ func (s *spares) opened(open func() error) error {
 	return err
 }
 
-// scarce reports whether an error means that the process or the machine has no file descriptor left.
-func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
+// outOfDescriptors reports whether an error means that the process or the machine has no file descriptor
+// left.
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
 
 // mostTables is the most tables that an engine keeps open: enough for 100 GB at the table sizes of the lower
 // levels, and below the usual limit of 1,024 descriptors.

@@ -16,7 +16,7 @@ import (
 // that was given back.
 type crowded struct {
 	vfs.FS
-	spares atomic.Pointer[spares] // others have used up the rest; nil: there are plenty
+	spares atomic.Pointer[spareDescriptors] // others have used up the rest; nil: there are plenty
 	failed atomic.Int32
 }
 

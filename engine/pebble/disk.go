@@ -31,11 +31,11 @@ type space struct {
 	reserve int64 // < 0: no check
 	now     func() time.Time
 
-	written atomic.Int64 // bytes since the last probe
-	probed  atomic.Int64 // second of the last probe
-	free    atomic.Int64 // bytes free at the last probe
-	low     atomic.Bool  // little room is left: probe at every Update
-	starved atomic.Bool  // the last flush failed for want of room
+	written      atomic.Int64 // bytes since the last probe
+	probed       atomic.Int64 // second of the last probe
+	free         atomic.Int64 // bytes free at the last probe
+	low          atomic.Bool  // little room is left: probe at every Update
+	flushFailing atomic.Bool  // the last flush failed for want of room
 
 	mu      sync.Mutex
 	cond    sync.Cond
@@ -60,15 +60,15 @@ const probeEvery = 1 << 20
 func newSpace(o Options) *space {
 	s := &space{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve, now: o.Now}
 	if s.reserve == 0 {
-		s.reserve = s.ofDisk()
+		s.reserve = s.defaultReserve()
 	}
 	s.cond.L = &s.mu
 	s.free.Store(math.MaxInt64)
 	return s
 }
 
-// ofDisk returns the default reserve: an eighth of the disk, at most defaultDiskReserve.
-func (s *space) ofDisk() int64 {
+// defaultReserve returns the default reserve: an eighth of the disk, at most defaultDiskReserve.
+func (s *space) defaultReserve() int64 {
 	reserve := int64(defaultDiskReserve)
 	if du, err := s.fs.GetDiskUsage(s.dir); err == nil && du.TotalBytes > 0 {
 		reserve = int64(min(uint64(reserve), du.TotalBytes/8))
@@ -109,7 +109,7 @@ func (s *space) check() {
 // admit decides whether a transaction of n bytes may be written. A transaction that frees more than it writes
 // needs only half of the reserve. For a large transaction, half of the reserve must remain free after it.
 func (s *space) admit(n int64, frees bool) error {
-	if s.starved.Load() {
+	if s.flushFailing.Load() {
 		return fmt.Errorf("%w: the last flush found no room, or no file descriptor", engine.ErrDiskFull)
 	}
 	if s.reserve < 0 {
@@ -130,7 +130,7 @@ func (s *space) admit(n int64, frees bool) error {
 }
 
 // noRoom reports whether an error is caused by a full disk or by a lack of file descriptors.
-func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || scarce(err) }
+func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
 // failed records an error on a file that Pebble survives.
 func (s *space) failed(k kind, err error) {
@@ -138,11 +138,11 @@ func (s *space) failed(k kind, err error) {
 		return
 	}
 	if k == flushed {
-		s.starved.Store(true)
+		s.flushFailing.Store(true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = s.pacedLocked()
+	s.held = s.delaysLocked()
 	s.low.Store(true)
 	if k == flushed && s.failure != nil {
 		close(s.failure)
@@ -159,15 +159,15 @@ func (s *space) flushFailed() <-chan struct{} {
 		s.failure = make(chan struct{})
 	}
 	failure := s.failure
-	if s.starved.Load() {
+	if s.flushFailing.Load() {
 		close(failure)
 		s.failure = nil
 	}
 	return failure
 }
 
-// fed records that a flush has succeeded.
-func (s *space) fed() { s.starved.Store(false) }
+// flushSucceeded records that a flush has succeeded.
+func (s *space) flushSucceeded() { s.flushFailing.Store(false) }
 
 // stall records that a writer begins (on) or ends waiting for a flush.
 func (s *space) stall(on bool) {
@@ -180,26 +180,26 @@ func (s *space) stall(on bool) {
 	}
 }
 
-// paces reports whether wait delays the retry after this error.
-func (s *space) paces(err error) bool {
+// delaysRetry reports whether wait delays the retry after this error.
+func (s *space) delaysRetry(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pacedLocked() && noRoom(err)
+	return s.delaysLocked() && noRoom(err)
 }
 
-func (s *space) pacedLocked() bool { return s.mode == holding && !s.stalled }
+func (s *space) delaysLocked() bool { return s.mode == holding && !s.stalled }
 
 // wait blocks the creation of a table while there is no room for it.
 func (s *space) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.held && s.pacedLocked() {
+	for s.held && s.delaysLocked() {
 		s.cond.Wait()
 	}
 }
 
-// arm permits tables to be delayed, from the end of Open on.
-func (s *space) arm() {
+// enableDelays permits tables to be delayed, from the end of Open on.
+func (s *space) enableDelays() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mode == opening {

@@ -15,18 +15,18 @@ import (
 // Engine implements engine.Engine and engine.Getter over one Pebble store. Its methods are safe for
 // concurrent use.
 type Engine struct {
-	db     *pebble.DB
-	dir    string       // folder of the data files
-	lock   *pebble.Lock // of dir; nil if Pebble locks the folder itself
-	home   *home        // nil for a copy of a snapshot, and for an engine that Restore has replaced
-	after  func() error // run at the end of Close
-	fence  *fence
-	space  *space
-	log    *slog.Logger
-	first  uint64 // the first LSN of a scope without a stored ceiling
-	block  uint64 // number of LSNs by which a ceiling is raised
-	strict bool
-	memory bool
+	db         *pebble.DB
+	dir        string       // folder of the data files
+	lock       *pebble.Lock // of dir; nil if Pebble locks the folder itself
+	folder     *dataFolder  // nil for a copy of a snapshot, and for an engine that Restore has replaced
+	afterClose func() error // run at the end of Close
+	fence      *fence
+	space      *space
+	log        *slog.Logger
+	first      uint64 // the first LSN of a scope without a stored ceiling
+	block      uint64 // number of LSNs by which a ceiling is raised
+	strict     bool
+	memory     bool
 
 	compactions *scheduler
 
@@ -38,10 +38,10 @@ type Engine struct {
 	// Running calls are counted in inside. Close sets shut, which refuses new calls, and waits until none is
 	// running. A RWMutex would not do: a View inside an Update must not wait for a Close that waits for the
 	// Update.
-	shut   atomic.Bool
-	closed atomic.Bool // Close has been called
-	inside atomic.Int64
-	empty  chan struct{}
+	shut        atomic.Bool
+	closed      atomic.Bool // Close has been called
+	activeCalls atomic.Int64
+	drained     chan struct{}
 }
 
 var (
@@ -50,7 +50,7 @@ var (
 )
 
 func (e *Engine) enter() error {
-	e.inside.Add(1)
+	e.activeCalls.Add(1)
 	if e.shut.Load() {
 		e.leave()
 		return engine.ErrClosed
@@ -59,9 +59,9 @@ func (e *Engine) enter() error {
 }
 
 func (e *Engine) leave() {
-	if e.inside.Add(-1) == 0 && e.shut.Load() {
+	if e.activeCalls.Add(-1) == 0 && e.shut.Load() {
 		select {
-		case e.empty <- struct{}{}:
+		case e.drained <- struct{}{}:
 		default:
 		}
 	}
@@ -122,7 +122,7 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 // position returns the position of a scope, valid for everything read before the call. It reads whether the
 // scope is settled before it reads the horizon, because settling raises the horizon first.
 func (e *Engine) position(s *scope) (engine.Position, error) {
-	settled := !s.shows()
+	settled := !s.mayShowUnsynced()
 	h, err := e.horizon(s)
 	if err != nil {
 		return engine.Position{}, err
@@ -194,7 +194,7 @@ func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
 	if s == nil {
 		return nil
 	}
-	if s.shows() {
+	if s.mayShowUnsynced() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

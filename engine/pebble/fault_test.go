@@ -244,7 +244,7 @@ func fill(e *Engine, writes int) (acked int, err error) {
 // fillSlowly is fill that leaves flushes the time to keep up, or to fail: no write ever waits behind one.
 func fillSlowly(e *Engine, writes int) (acked int, err error) {
 	for acked < writes {
-		for e.db.Metrics().MemTable.Count > 4 && !e.space.starved.Load() {
+		for e.db.Metrics().MemTable.Count > 4 && !e.space.flushFailing.Load() {
 			runtime.Gosched()
 		}
 		if err = put(e, fmt.Sprintf("a/%04d", acked), make([]byte, 8000)); err != nil {
@@ -368,8 +368,8 @@ func TestBackgroundGivesUp(t *testing.T) {
 	if !errors.Is(err, engine.ErrFailed) || !errors.Is(err, syscall.EIO) {
 		t.Errorf("writing without tables ends after %d writes with %v, want ErrFailed and the cause", acked, err)
 	}
-	if n := f.seen.Load(); n != patience {
-		t.Errorf("%d tables were tried, want %d", n, patience)
+	if n := f.seen.Load(); n != maxBackgroundFailures {
+		t.Errorf("%d tables were tried, want %d", n, maxBackgroundFailures)
 	}
 	if err := e.Close(); !errors.Is(err, engine.ErrFailed) {
 		t.Errorf("Close: %v", err)

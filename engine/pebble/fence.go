@@ -43,7 +43,7 @@ type fence struct {
 	log     *slog.Logger
 	space   *space
 	logs    *logBook
-	spares  spares
+	spares  spareDescriptors
 	scratch *vfs.MemFS
 	cause   atomic.Pointer[error]
 }
@@ -159,14 +159,14 @@ func (f *fence) open(k kind, open func() (vfs.File, error)) (file vfs.File, err 
 	if k != critical && k != flushed {
 		return open()
 	}
-	err = f.spares.opened(func() error { file, err = open(); return err })
+	err = f.spares.openWithSpare(func() error { file, err = open(); return err })
 	return file, err
 }
 
 // created wraps a new file, or handles the error of creating it.
 func (f *fence) created(file vfs.File, err error, name string, k kind) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
-		if err = f.logs.made(n); err != nil {
+		if err = f.logs.recordCreated(n); err != nil {
 			_ = file.Close() // the new log cannot be used
 		}
 	}
@@ -230,7 +230,7 @@ func (f *fence) logNumber(name string) (n uint64, log bool) {
 // forget records that a log is about to be removed. If it fails, the log must stay.
 func (f *fence) forget(name string) error {
 	if n, log := f.logNumber(name); log {
-		return f.logs.removed(n)
+		return f.logs.recordRemoved(n)
 	}
 	return nil
 }

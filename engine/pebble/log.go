@@ -31,9 +31,9 @@ func (l *logger) Fatalf(format string, args ...any) {
 	l.fence.trip(fmt.Errorf(format, args...))
 }
 
-// patience is how many times in a row background work may fail. Pebble retries at once, without a pause, so a
-// permanent fault would loop for ever while writers wait.
-const patience = 16
+// maxBackgroundFailures is how many times in a row background work may fail. Pebble retries at once, without
+// a pause, so a permanent fault would loop for ever while writers wait.
+const maxBackgroundFailures = 16
 
 const stallMessage = "writers wait for background work"
 
@@ -43,19 +43,19 @@ func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
-			if f.err() != nil || f.space.paces(err) {
+			if f.err() != nil || f.space.delaysRetry(err) {
 				return
 			}
 			n := failures.Add(1)
 			log.Error("background work failed", "error", err, "in a row", n)
-			if n >= patience {
+			if n >= maxBackgroundFailures {
 				f.trip(err)
 			}
 		},
 		FlushEnd: func(i pebble.FlushInfo) {
 			if i.Err == nil {
 				failures.Store(0)
-				f.space.fed()
+				f.space.flushSucceeded()
 			}
 		},
 		CompactionEnd: func(i pebble.CompactionInfo) {

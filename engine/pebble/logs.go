@@ -34,8 +34,8 @@ const unsyncedTail = 16 << 10
 // logSuffix ends the names of logs: 000123.log.
 const logSuffix = ".log"
 
-// setAside is appended to the name of a log that is not to be read.
-const setAside = ".damaged"
+// damagedSuffix is appended to the name of a log that is not to be read.
+const damagedSuffix = ".damaged"
 
 // checkLogs checks the logs of a folder for damage. If the options accept it, the logs end at the first
 // damage: everything behind it is kept in files that are never read, and the logger reports how much that is.
@@ -116,7 +116,7 @@ func (d *logDamage) accept(o Options, later []uint64) error {
 	path := func(n uint64) string { return o.FS.PathJoin(o.Dir, logName(n)) }
 	// The last log is renamed first: after a crash in between, the damage can be accepted again.
 	for i := len(later) - 1; i >= 0; i-- {
-		if err := o.FS.Rename(path(later[i]), path(later[i])+setAside); err != nil {
+		if err := o.FS.Rename(path(later[i]), path(later[i])+damagedSuffix); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func (d *logDamage) accept(o Options, later []uint64) error {
 		if err := writeFile(o.FS, kept, d.data[:d.from]); err != nil {
 			return err
 		}
-		if err := errors.Join(writeFile(o.FS, path(d.number)+setAside, d.data),
+		if err := errors.Join(writeFile(o.FS, path(d.number)+damagedSuffix, d.data),
 			o.FS.Rename(kept, path(d.number))); err != nil {
 			return err
 		}
@@ -208,9 +208,9 @@ type logBook struct {
 	live   []uint64
 }
 
-// made records a new log, before anything is written to it. It syncs the folder first: after a power cut a
-// marker must not name a log that does not exist on disk.
-func (b *logBook) made(n uint64) error {
+// recordCreated records a new log, before anything is written to it. It syncs the folder first: after a power
+// cut a marker must not name a log that does not exist on disk.
+func (b *logBook) recordCreated(n uint64) error {
 	if err := syncDir(b.fs, b.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -219,15 +219,15 @@ func (b *logBook) made(n uint64) error {
 	})
 }
 
-// removed records that a log is about to be removed.
-func (b *logBook) removed(n uint64) error {
+// recordRemoved records that a log is about to be removed.
+func (b *logBook) recordRemoved(n uint64) error {
 	return b.change(func(live []uint64) []uint64 {
 		return slices.DeleteFunc(live, func(l uint64) bool { return l == n })
 	})
 }
 
-// rest records that all data are in tables, so that the next Open does not report a log as missing.
-func (b *logBook) rest() error {
+// recordNoLogs records that all data are in tables, so that the next Open does not report a log as missing.
+func (b *logBook) recordNoLogs() error {
 	return b.change(func([]uint64) []uint64 { return nil })
 }
 

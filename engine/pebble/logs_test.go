@@ -90,7 +90,7 @@ func TestDamagedLog(t *testing.T) {
 		mustPut(t, e, "a/1", []byte("new"))
 		mustClose(t, e)
 		mustClose(t, mustOpen(t, Options{Dir: "data", FS: mem}))
-		find(t, mem, setAside)
+		find(t, mem, damagedSuffix)
 	}
 	if refused*100 < tried*95 {
 		t.Errorf("%d of %d were refused", refused, tried)

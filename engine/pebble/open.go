@@ -54,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 
 // openAt opens the data of a locked folder, in whichever subfolder they are.
 func openAt(o Options, lock *pebble.Lock) (*Engine, error) {
-	h, dir, err := openHome(o, lock)
+	h, dir, err := openDataFolder(o, lock)
 	if err != nil {
 		return nil, openError(err)
 	}
@@ -65,7 +65,7 @@ func openAt(o Options, lock *pebble.Lock) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.home, e.after = h, h.lock.Close
+	e.folder, e.afterClose = h, h.lock.Close
 	h.clear(dir)
 	return e, nil
 }
@@ -77,17 +77,17 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 	}
 	s := newSpace(o)
 	e := &Engine{
-		dir:    o.Dir,
-		lock:   lock,
-		fence:  newFence(o.FS, o.Logger, s),
-		space:  s,
-		log:    o.Logger,
-		first:  o.FirstLSN,
-		block:  o.lsnBlock,
-		strict: o.Strict,
-		memory: o.Memory || o.ReadOnly,
-		scopes: scopes{m: map[string]*scope{}},
-		empty:  make(chan struct{}, 1),
+		dir:     o.Dir,
+		lock:    lock,
+		fence:   newFence(o.FS, o.Logger, s),
+		space:   s,
+		log:     o.Logger,
+		first:   o.FirstLSN,
+		block:   o.lsnBlock,
+		strict:  o.Strict,
+		memory:  o.Memory || o.ReadOnly,
+		scopes:  scopes{m: map[string]*scope{}},
+		drained: make(chan struct{}, 1),
 	}
 	if !e.memory {
 		e.fence.spares.fill()
@@ -109,7 +109,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		e.compactions.open()
 	}
 	s.probe()
-	s.arm()
+	s.enableDelays()
 	return e, nil
 }
 
@@ -224,11 +224,11 @@ func (e *Engine) Close() error {
 	}
 	e.stop()
 	defer e.fence.release()
-	if e.home == nil {
+	if e.folder == nil {
 		// The data are discarded: cut the fence so that nothing is flushed and no compaction is waited for.
 		e.fence.cut(errReplaced)
 		_ = e.db.Close()
-		return e.after()
+		return e.afterClose()
 	}
 	err := e.settle()
 	// Everything is in the log. A table that waits for room on a full disk may fail now.
@@ -243,12 +243,12 @@ func (e *Engine) Close() error {
 			err = closed
 		}
 		if err == nil && flushed {
-			err = e.fence.logs.rest()
+			err = e.fence.logs.recordNoLogs()
 		}
 	} else {
 		_ = e.db.Close() // the error concerns files in memory only
 	}
-	if ended := e.after(); err == nil {
+	if ended := e.afterClose(); err == nil {
 		err = ended
 	}
 	return err

@@ -23,8 +23,8 @@ const (
 	maxArena = 64 << 10 // capacity that is kept for the next function
 )
 
-// keep copies a value into the arena. The copy is never nil.
-func (r *reads) keep(v []byte) []byte {
+// copyToArena copies a value into the arena. The copy is never nil.
+func (r *reads) copyToArena(v []byte) []byte {
 	if r.arena == nil || len(v) > cap(r.arena)-len(r.arena) {
 		r.arena = make([]byte, 0, max(minArena, min(2*cap(r.arena), maxArena), len(v)))
 	}
@@ -47,7 +47,7 @@ func (r *reads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	return r.keep(v), nil
+	return r.copyToArena(v), nil
 }
 
 // someKeys is how many keys are looked up between two checks of the context.

@@ -74,8 +74,8 @@ func (s *scheduler) UpdateGetAllowedWithoutPermission() {
 	s.more.Store(s.roomLocked())
 }
 
-// nudge starts compactions that wait although they are allowed. The caller must hold no locks.
-func (s *scheduler) nudge() {
+// startWaiting starts compactions that wait although they are allowed. The caller must hold no locks.
+func (s *scheduler) startWaiting() {
 	if s.more.Load() && s.more.CompareAndSwap(true, false) {
 		s.mu.Lock()
 		s.grantAndUnlock()

@@ -20,10 +20,10 @@ type scope struct {
 	head, tail *request // queue of the waiting requests, first in first out
 
 	// Accessed by the holder only.
-	next     uint64 // the next LSN to issue; 0 until the ceiling has been read
-	ceiling  uint64 // durable: the first LSN that must not be issued yet
-	promised uint64 // a higher ceiling that is committed but maybe not durable; 0 for none
-	due      uint64 // number of the commit that contains the promised ceiling
+	next           uint64 // the next LSN to issue; 0 until the ceiling has been read
+	ceiling        uint64 // durable: the first LSN that must not be issued yet
+	pendingCeiling uint64 // a higher ceiling that is committed but maybe not durable; 0 for none
+	pendingCommit  uint64 // number of the commit that contains the promised ceiling
 
 	// Numbers of commits: begun (not visible yet), applied, and durable. The holder counts the first two.
 	begun, applied, durable atomic.Uint64
@@ -108,8 +108,8 @@ func (s *scope) unlink(r *request) {
 // dirty reports whether the scope shows commits that may not be durable. Only the holder may call it.
 func (s *scope) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
-// shows reports whether the scope may show commits that are not durable. Any goroutine may call it.
-func (s *scope) shows() bool { return s.begun.Load() > s.durable.Load() }
+// mayShowUnsynced reports whether the scope may show commits that are not durable. Any goroutine may call it.
+func (s *scope) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
 // mark is the progress of a scope when its holder released it.
 type mark struct {
@@ -157,8 +157,8 @@ func (s *scope) start(ceiling uint64) {
 
 // promote makes a promised ceiling usable once it is durable.
 func (s *scope) promote() {
-	if s.promised != 0 && s.durable.Load() >= s.due {
-		s.ceiling, s.promised = s.promised, 0
+	if s.pendingCeiling != 0 && s.durable.Load() >= s.pendingCommit {
+		s.ceiling, s.pendingCeiling = s.pendingCeiling, 0
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *scope) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 }
 
 // storedCeiling returns the highest ceiling that is, or is about to be, on disk.
-func (s *scope) storedCeiling() uint64 { return max(s.ceiling, s.promised) }
+func (s *scope) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
 
 // readCeiling reads a scope's ceiling. It returns first if no ceiling is stored.
 func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (uint64, error) {

@@ -17,27 +17,27 @@ import (
 // write, so they need none.
 type txn struct {
 	reads
-	ctx     context.Context
-	e       *Engine
-	scopes  []*scope
-	starts  []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
-	forced  []bool   // the scope's ceiling was raised while this transaction ran
-	batch   *pebble.Batch
-	size    engine.TxnSize
-	sets    int
-	deletes int
-	ranges  int
-	relaxed bool
-	marks   []marking // set by this transaction
-	err     error     // first error of a method that returns none
+	ctx       context.Context
+	e         *Engine
+	scopes    []*scope
+	firstLSNs []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
+	forced    []bool   // the scope's ceiling was raised while this transaction ran
+	batch     *pebble.Batch
+	size      engine.TxnSize
+	sets      int
+	deletes   int
+	ranges    int
+	relaxed   bool
+	marks     []pendingMark // set by this transaction
+	err       error         // first error of a method that returns none
 
 	committing bool
 }
 
 var _ engine.Txn = (*txn)(nil)
 
-// marking is a mark that a transaction has set.
-type marking struct {
+// pendingMark is a mark that a transaction has set.
+type pendingMark struct {
 	scope *scope
 	mark  uint64
 }
@@ -46,7 +46,7 @@ func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scope) {
 	t.ctx, t.e, t.scopes = ctx, e, scopes
 	for _, s := range scopes {
 		s.promote()
-		t.starts = append(t.starts, s.next)
+		t.firstLSNs = append(t.firstLSNs, s.next)
 		t.forced = append(t.forced, false)
 	}
 }
@@ -88,7 +88,7 @@ func (t *txn) commit() error {
 		t.e.fence.check(changes(written, *watcher))
 	}
 	for i, s := range t.scopes {
-		if s.next > t.starts[i] {
+		if s.next > t.firstLSNs[i] {
 			s.issued.Store(s.next - 1)
 		}
 		s.applied.Add(1)
@@ -101,12 +101,12 @@ func (t *txn) commit() error {
 // moveCeilings adds to the batch the ceilings that have to be raised.
 func (t *txn) moveCeilings() {
 	for i, s := range t.scopes {
-		if s.next == t.starts[i] {
+		if s.next == t.firstLSNs[i] {
 			continue
 		}
-		if s.promised == 0 && s.ceiling-s.next < t.e.block/2 {
-			s.promised, s.due = min(s.ceiling+t.e.block, maxLSN), s.applied.Load()+1
-			t.set(engine.CeilingKey(s.key), ceilingValue(s.promised))
+		if s.pendingCeiling == 0 && s.ceiling-s.next < t.e.block/2 {
+			s.pendingCeiling, s.pendingCommit = min(s.ceiling+t.e.block, maxLSN), s.applied.Load()+1
+			t.set(engine.CeilingKey(s.key), ceilingValue(s.pendingCeiling))
 		} else if t.forced[i] || t.ranges > 0 {
 			// The transaction itself may have set or deleted the ceiling's key: write the valid ceiling over
 			// it.
@@ -120,8 +120,8 @@ func (t *txn) rollback() {
 	t.finish(t.e)
 	t.drop()
 	for i, s := range t.scopes {
-		if t.starts[i] != 0 {
-			s.next = t.starts[i]
+		if t.firstLSNs[i] != 0 {
+			s.next = t.firstLSNs[i]
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (t *txn) drop() {
 func (t *txn) recycle() {
 	t.reads.recycle()
 	clear(t.marks)
-	*t = txn{reads: t.reads, starts: t.starts[:0], forced: t.forced[:0], marks: t.marks[:0]}
+	*t = txn{reads: t.reads, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0], marks: t.marks[:0]}
 }
 
 // index returns the index of a scope of the transaction, or -1 if the transaction does not name it.
@@ -166,7 +166,7 @@ func (t *txn) Get(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	v = t.keep(v)
+	v = t.copyToArena(v)
 	return v, readError(closer.Close())
 }
 
@@ -250,7 +250,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 			return 0
 		}
 		s.start(ceiling)
-		t.starts[i] = ceiling
+		t.firstLSNs[i] = ceiling
 	}
 	if s.next == s.ceiling && !t.force(i) {
 		return 0
@@ -282,7 +282,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 // SetMark implements engine.Control.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	s := t.e.scopes.get(key)
-	t.marks = append(t.marks, marking{s, mark})
+	t.marks = append(t.marks, pendingMark{s, mark})
 	if mark == 0 {
 		t.fail(t.write().Delete(engine.MarkKey(key), nil))
 	} else {
@@ -319,8 +319,8 @@ func (t *txn) force(i int) bool {
 		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
 		return false
 	}
-	m := mark{scope: s, applied: s.applied.Load(), last: t.starts[i] - 1}
-	ceiling, err := s.promised, error(nil)
+	m := mark{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
+	ceiling, err := s.pendingCeiling, error(nil)
 	if ceiling == 0 {
 		ceiling = min(s.ceiling+t.e.block, maxLSN)
 		err = t.e.db.Set(engine.CeilingKey(s.key), ceilingValue(ceiling), pebble.NoSync)
@@ -333,7 +333,7 @@ func (t *txn) force(i int) bool {
 		return false
 	}
 	m.settle()
-	s.ceiling, s.promised = ceiling, 0
+	s.ceiling, s.pendingCeiling = ceiling, 0
 	t.forced[i] = true
 	return true
 }
@@ -345,14 +345,14 @@ func (t *txn) write() *pebble.Batch {
 	return t.batch
 }
 
-// aheadOf is the spare room in a batch that begins with a large value.
-const aheadOf = 64 << 10
+// largeValueSlack is the spare room in a batch that begins with a large value.
+const largeValueSlack = 64 << 10
 
 // writeValue is write for a value of n bytes. A batch that begins with a large value is allocated at full
 // size, since a batch that grows is in memory several times.
 func (t *txn) writeValue(n int) *pebble.Batch {
 	if t.batch == nil && n > engine.MaxTxnBytes/16 {
-		t.batch = t.e.db.NewBatchWithSize(n + aheadOf)
+		t.batch = t.e.db.NewBatchWithSize(n + largeValueSlack)
 	}
 	return t.write()
 }

@@ -48,7 +48,7 @@ const (
 	granted  signal = iota // the request now holds the scope
 	finished               // the request has its outcome
 	// the request must run the barrier for itself and its followers, and then has its outcome
-	appoint
+	appointed
 	gaveUp // ctx ended while the request was queued
 )
 
@@ -68,7 +68,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 		return nil, err
 	}
 	e.space.check()
-	defer e.compactions.nudge()
+	defer e.compactions.startWaiting()
 
 	r := requests.Get().(*request)
 	r.ctx, r.fn = ctx, fn
@@ -140,7 +140,7 @@ func (r *request) wait(s *scope) signal {
 func (e *Engine) updateOne(r *request, s *scope) {
 	if !s.acquire(r) {
 		switch r.wait(s) {
-		case appoint:
+		case appointed:
 			e.barrier(r, r)
 			return
 		case finished, gaveUp:
@@ -157,7 +157,7 @@ func (e *Engine) hold(r *request, s *scope) {
 	defer func() {
 		m := s.mark()
 		s.release()
-		e.disperse(r, m)
+		e.signalGroup(r, m)
 	}()
 	e.run(r)
 	for range maxGroup - 1 {
@@ -171,9 +171,9 @@ func (e *Engine) hold(r *request, s *scope) {
 	}
 }
 
-// disperse signals the members of r's group that need not wait for the disk, and appoints one of the others
-// to wait for all of them.
-func (e *Engine) disperse(r *request, m mark) {
+// signalGroup signals the members of r's group that need not wait for the disk, and appoints one of the
+// others to wait for all of them.
+func (e *Engine) signalGroup(r *request, m mark) {
 	var first, last *request
 	for q := r; q != nil; {
 		next := q.follower
@@ -198,7 +198,7 @@ func (e *Engine) disperse(r *request, m mark) {
 	if first == r {
 		e.barrier(r, r)
 	} else {
-		first.ready <- appoint
+		first.ready <- appointed
 	}
 }
 

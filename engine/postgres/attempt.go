@@ -19,14 +19,14 @@ var errCollision = errors.New("the transaction collided with another one")
 
 // attempt is one database transaction, in which the functions of a group run.
 type attempt struct {
-	e      *Engine
-	c      *pgxpool.Conn
-	stamp  []byte // of the connection
-	n      int64  // number of the transaction, written to the stamp
-	s      *source
-	scopes []*scope
-	over   overlay
-	wrote  bool
+	e       *Engine
+	c       *pgxpool.Conn
+	stamp   []byte // of the connection
+	n       int64  // number of the transaction, written to the stamp
+	s       *source
+	scopes  []*scope
+	overlay overlay
+	wrote   bool
 }
 
 // scope is a scope that an attempt has locked.
@@ -35,7 +35,7 @@ type scope struct {
 	next                     uint64 // the next LSN
 	base                     uint64 // the next LSN as it is stored
 	bad                      error  // error of reading the stored ceiling
-	unmade                   bool   // the scope has no ceiling: it is locked in the table of new scopes
+	isNew                    bool   // the scope has no ceiling: it is locked in the table of new scopes
 }
 
 const (
@@ -49,9 +49,9 @@ const (
 
 // attempt begins a transaction for a request and its group: it locks the scopes and reads the keys ahead.
 func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, error) {
-	a := &attempt{e: e, over: newOverlay()}
+	a := &attempt{e: e, overlay: newOverlay()}
 	a.s = &source{ctx: context.Background(), e: e, known: map[string][]byte{}}
-	for _, l := range r.lanes {
+	for _, l := range r.queues {
 		a.scopes = append(
 			a.scopes,
 			&scope{key: l.key, ceilingKey: engine.CeilingKey(l.key), markKey: engine.MarkKey(l.key)},
@@ -64,7 +64,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 	} else if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	err := under(ctx, beginLimit, func(own context.Context) (err error) {
+	err := withLimit(ctx, beginLimit, func(own context.Context) (err error) {
 		if a.c, err = e.writers.Acquire(own); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 		return nil, ctx.Err()
 	case errors.Is(err, errRow):
 		return nil, err
-	case judge(err) == collide:
+	case classify(err) == collide:
 		return nil, fmt.Errorf("%w: %w", errCollision, err)
 	}
 	return nil, toEngine(err)
@@ -109,21 +109,21 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	batch.Queue(setStamp, a.stamp, a.n)
 	batch.Queue(lockScopes, ceilings)
 	batch.Queue(getLockedRows, stored)
-	unmade, err := a.take(ctx, batch, keys, began)
+	unmade, err := a.lockCeilings(ctx, batch, keys, began)
 	for err == nil && len(unmade) > 0 {
 		batch = &pgx.Batch{}
 		batch.Queue(makeScopes, unmade)
 		batch.Queue(lockUnmade, unmade)
 		batch.Queue(lockScopes, ceilings)
 		batch.Queue(getLockedRows, stored)
-		unmade, err = a.take(ctx, batch, keys, a.lockedUnmade)
+		unmade, err = a.lockCeilings(ctx, batch, keys, a.lockedUnmade)
 	}
 	return err
 }
 
-// take sends a batch that ends with the query that locks the ceilings and the query for keys. first reads the
-// answers to the statements before them. take returns the ceilings that do not exist.
-func (a *attempt) take(ctx context.Context, batch *pgx.Batch, keys [][]byte,
+// lockCeilings sends a batch that ends with the query that locks the ceilings and the query for keys. first
+// reads the answers to the statements before them. take returns the ceilings that do not exist.
+func (a *attempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
 	results := a.c.SendBatch(ctx, batch)
@@ -153,7 +153,8 @@ func (a *attempt) lockedUnmade(results pgx.BatchResults) error {
 		return err
 	}
 	for _, s := range a.scopes {
-		s.unmade = slices.ContainsFunc(locked, func(r row) bool { return bytes.Equal(r.key, storedKey(s.ceilingKey)) })
+		s.isNew = slices.ContainsFunc(locked,
+			func(r row) bool { return bytes.Equal(r.key, storedKey(s.ceilingKey)) })
 	}
 	return nil
 }
@@ -177,10 +178,10 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 			}
 		}
 		switch {
-		case value == nil && !s.unmade:
+		case value == nil && !s.isNew:
 			unlocked = append(unlocked, storedKey(s.ceilingKey))
 		case value != nil:
-			s.unmade = false
+			s.isNew = false
 			if s.next, s.bad = engine.ParseCeiling(value); s.bad != nil {
 				s.bad = fmt.Errorf("scope %x: %w", s.key, s.bad)
 			}
@@ -199,7 +200,7 @@ func (a *attempt) abandon() { abandon(a.c) }
 // commit makes the writes durable. If nothing was written it just ends the transaction, since everything that
 // the functions can have read is durable.
 func (a *attempt) commit() error {
-	if !a.wrote || a.over.empty() {
+	if !a.wrote || a.overlay.empty() {
 		a.abandon()
 		return nil
 	}
@@ -224,10 +225,10 @@ func (a *attempt) commit() error {
 		a.e.groups.Add(1)
 		done(a.c)
 		return nil
-	case judge(err) == lost:
+	case classify(err) == lost:
 		discard(a.c)
 		return a.resolve(err)
-	case judge(err) == collide:
+	case classify(err) == collide:
 		a.abandon()
 		return fmt.Errorf("%w: %w", errCollision, err)
 	}
@@ -238,7 +239,7 @@ func (a *attempt) commit() error {
 // statements returns the writes and COMMIT as a batch, and the size of the batch in bytes.
 func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	batch = &pgx.Batch{}
-	for _, r := range a.over.ranges {
+	for _, r := range a.overlay.ranges {
 		start := r.Start
 		if start == nil {
 			start = []byte{}
@@ -250,7 +251,7 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 		}
 	}
 	var gone, keys, values [][]byte
-	a.over.tree.Scan(func(w write) bool {
+	a.overlay.tree.Scan(func(w write) bool {
 		k := storedKey(w.key)
 		size += len(k) + len(w.value)
 		if w.deleted {
@@ -269,7 +270,7 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	}
 	var made [][]byte
 	for _, s := range a.scopes {
-		if _, deleted, decided := a.over.get(s.ceilingKey); s.unmade && decided && !deleted {
+		if _, deleted, decided := a.overlay.get(s.ceilingKey); s.isNew && decided && !deleted {
 			made = append(made, storedKey(s.ceilingKey))
 		}
 	}
@@ -331,7 +332,7 @@ func (a *attempt) resolve(cause error) error {
 	defer cancel()
 	for try := 0; ; try++ {
 		var n int64
-		err := under(limit, beginLimit, func(own context.Context) error {
+		err := withLimit(limit, beginLimit, func(own context.Context) error {
 			a.e.trip()
 			return a.e.writers.QueryRow(own, "SELECT n FROM mayfly_stamp WHERE conn = $1 FOR UPDATE", a.stamp).
 				Scan(&n)
@@ -342,7 +343,7 @@ func (a *attempt) resolve(cause error) error {
 			return nil
 		case err == nil:
 			return fmt.Errorf("%w: %w", engine.ErrUnavailable, cause) // not committed: it may run again
-		case errors.Is(err, pgx.ErrNoRows), isServer(err) && judge(err) == fails, limit.Err() != nil:
+		case errors.Is(err, pgx.ErrNoRows), isServer(err) && classify(err) == fails, limit.Err() != nil:
 			return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, errors.Join(cause, err))
 		}
 		pause(limit, backoff(try))
@@ -371,9 +372,9 @@ func (a *attempt) positions(scopes [][]byte) []engine.Position {
 		if s.bad == nil {
 			list[i].LSN = s.next - 1
 		}
-		mark, _, decided := a.over.get(s.markKey)
+		mark, _, decided := a.overlay.get(s.markKey)
 		if !decided {
-			mark, _ = a.s.look(s.markKey)
+			mark, _ = a.s.cached(s.markKey)
 		}
 		if mark != nil {
 			list[i].Mark, _ = engine.ParseMark(mark) // 0 if it is invalid; Mark returns the error

@@ -25,7 +25,7 @@ type Engine struct {
 	listener *pgx.ConnConfig // of the connection that waits for notifications
 	silent   atomic.Bool     // the database sends no notifications
 
-	lanes   lanes
+	queues  scopeQueues
 	commits atomic.Uint64 // number of committed functions
 	groups  atomic.Uint64 // number of committed database transactions
 	trips   atomic.Uint64
@@ -39,14 +39,14 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine   = (*Engine)(nil)
-	_ engine.Getter   = (*Engine)(nil)
-	_ engine.Ahead    = (*reader)(nil)
-	_ engine.Ahead    = (*iterator)(nil)
-	_ engine.Expecter = (*iterator)(nil)
-	_ engine.Shared   = (*Engine)(nil)
-	_ engine.Teller   = (*Engine)(nil)
-	_ engine.Notifier = (*Engine)(nil)
+	_ engine.Engine     = (*Engine)(nil)
+	_ engine.Getter     = (*Engine)(nil)
+	_ engine.Prefetcher = (*reader)(nil)
+	_ engine.Prefetcher = (*iterator)(nil)
+	_ engine.Expecter   = (*iterator)(nil)
+	_ engine.Shared     = (*Engine)(nil)
+	_ engine.Teller     = (*Engine)(nil)
+	_ engine.Notifier   = (*Engine)(nil)
 )
 
 // trip counts an exchange with the database.
@@ -146,7 +146,7 @@ type view struct {
 
 // begin acquires a connection. The transaction begins with the first statement.
 func (v *view) begin(ctx context.Context) (querier, error) {
-	err := under(ctx, beginLimit, func(own context.Context) (err error) {
+	err := withLimit(ctx, beginLimit, func(own context.Context) (err error) {
 		v.c, err = v.e.readers.Acquire(own)
 		return err
 	})
@@ -181,7 +181,7 @@ func (v *view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 			}
 		}
 		_ = results.Close() // the error has been reported already
-		if try == 3 || judge(err) == fails || ctx.Err() != nil {
+		if try == 3 || classify(err) == fails || ctx.Err() != nil {
 			return nil, err
 		}
 		discard(v.c)
@@ -246,7 +246,7 @@ func (e *Engine) read(ctx context.Context, keys ...[]byte) (out [][]byte, now in
 	var rows []row
 	err = e.try(ctx, func() error {
 		e.trip()
-		return under(ctx, readLimit, func(own context.Context) (err error) {
+		return withLimit(ctx, readLimit, func(own context.Context) (err error) {
 			rows, now, err = e.collect(e.readers.Query(own, getRows, stored))
 			return err
 		})
@@ -276,7 +276,7 @@ func (e *Engine) try(ctx context.Context, fn func() error) error {
 			return ctx.Err()
 		case errors.Is(err, errRow):
 			return err
-		case n == 3 || judge(err) == fails:
+		case n == 3 || classify(err) == fails:
 			return toEngine(err)
 		}
 		pause(ctx, 10*time.Millisecond<<n)

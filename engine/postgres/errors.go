@@ -30,9 +30,9 @@ const (
 // reruns is how many times a transaction is run again after collisions.
 const reruns = 20
 
-// under runs fn until limit has passed or ctx ends. fn's own context is not a child of ctx, since the
+// withLimit runs fn until limit has passed or ctx ends. fn's own context is not a child of ctx, since the
 // caller's context may be of a kind that does not support children.
-func under(ctx context.Context, limit time.Duration, fn func(own context.Context) error) error {
+func withLimit(ctx context.Context, limit time.Duration, fn func(own context.Context) error) error {
 	own, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if ctx.Done() == nil {
@@ -68,17 +68,17 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// verdict says how to react to an error of the database.
-type verdict int
+// reaction says how to react to an error of the database.
+type reaction int
 
 const (
-	fails   verdict = iota // the statement failed and nothing was written
-	collide                // collision with another transaction: run again
-	lost                   // the connection is lost: run again on another one
+	fails   reaction = iota // the statement failed and nothing was written
+	collide                 // collision with another transaction: run again
+	lost                    // the connection is lost: run again on another one
 )
 
-// judge returns the verdict on an error.
-func judge(err error) verdict {
+// classify returns the reaction on an error.
+func classify(err error) reaction {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {
 		return lost // a network error, a time limit, or a closed connection
@@ -126,7 +126,7 @@ func toEngine(err error) error {
 		return fmt.Errorf("%w: %w", engine.ErrNotDatabase, err)
 	case pe.Code == "42501", strings.HasPrefix(pe.Code, "28"):
 		return fmt.Errorf("%w: %w", engine.ErrDenied, err)
-	case judge(err) != fails:
+	case classify(err) != fails:
 		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%w: %w", engine.ErrRead, err)

@@ -43,7 +43,7 @@ func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
 		return []Finding{{"address", Failure, err.Error(), "give postgres://user:password@host/database"}}
 	}
 	var c *pgx.Conn
-	err = under(ctx, openLimit, func(own context.Context) (err error) {
+	err = withLimit(ctx, openLimit, func(own context.Context) (err error) {
 		c, err = pgx.ConnectConfig(own, config.ConnConfig.Copy())
 		return err
 	})
@@ -74,7 +74,7 @@ func (x *examination) close() {
 
 // ask reads one row.
 func (x *examination) ask(sql string, into ...any) error {
-	return under(x.ctx, readLimit, func(own context.Context) error {
+	return withLimit(x.ctx, readLimit, func(own context.Context) error {
 		return x.c.QueryRow(own, sql).Scan(into...)
 	})
 }
@@ -208,7 +208,7 @@ func (x *examination) room() Finding {
 func (x *examination) tables() Finding {
 	const check = "schema"
 	var known bool
-	err := under(x.ctx, readLimit, func(own context.Context) (err error) {
+	err := withLimit(x.ctx, readLimit, func(own context.Context) (err error) {
 		known, err = version(own, x.c)
 		return err
 	})

@@ -23,7 +23,7 @@ var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs 
 // moment the iterator was made.
 type iterator struct {
 	s       *source
-	over    overlay
+	overlay overlay
 	written bool // the overlay is not empty
 	r       engine.Range
 	reverse bool
@@ -36,12 +36,12 @@ type iterator struct {
 	size   int
 	expect int
 
-	wrote   []write // the remaining writes in the range
-	current row
-	stands  bool
-	placed  bool
-	closed  bool
-	err     error
+	wrote      []write // the remaining writes in the range
+	current    row
+	valid      bool
+	positioned bool
+	closed     bool
+	err        error
 }
 
 func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
@@ -50,8 +50,8 @@ func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
 		r:       engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},
 		reverse: reverse,
 	}
-	if r.over != nil && !r.over.empty() {
-		i.over, i.written = r.over.copy(), true
+	if r.overlay != nil && !r.overlay.empty() {
+		i.overlay, i.written = r.overlay.copy(), true
 	}
 	if rg.End != nil && bytes.Compare(rg.Start, rg.End) >= 0 {
 		i.ended = true
@@ -72,8 +72,8 @@ func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
 // Expect implements engine.Expecter.
 func (i *iterator) Expect(keys int) { i.expect = keys }
 
-// Bring implements engine.Ahead.
-func (i *iterator) Bring(keys [][]byte) { _ = i.s.find(keys) }
+// Prefetch implements engine.Prefetcher.
+func (i *iterator) Prefetch(keys [][]byte) { _ = i.s.find(keys) }
 
 // limit returns the number of rows of the next page.
 func (i *iterator) limit() int {
@@ -142,7 +142,7 @@ func (i *iterator) row() (row, bool) {
 		for i.at < len(i.page) {
 			r := i.page[i.at]
 			if !within(i.r, r.key) || i.from != nil && bytes.Compare(r.key, i.from) < 0 ||
-				i.written && i.over.hides(r.key) {
+				i.written && i.overlay.hides(r.key) {
 				i.at++
 				continue
 			}
@@ -164,7 +164,7 @@ func (i *iterator) gather(from []byte) {
 	if from == nil {
 		from = i.r.Start
 	}
-	i.over.tree.Ascend(write{key: from}, func(w write) bool {
+	i.overlay.tree.Ascend(write{key: from}, func(w write) bool {
 		if !within(i.r, w.key) {
 			return false
 		}
@@ -182,18 +182,18 @@ func (i *iterator) gather(from []byte) {
 func (i *iterator) step() bool {
 	r, ok := i.row()
 	if i.err != nil {
-		i.stands = false
+		i.valid = false
 		return false
 	}
 	if len(i.wrote) > 0 {
 		w := i.wrote[0]
 		if c := bytes.Compare(w.key, r.key); !ok || c < 0 != i.reverse && c != 0 {
 			i.wrote = i.wrote[1:]
-			i.current, i.stands = row{w.key, clip(w.value)}, true
+			i.current, i.valid = row{w.key, clip(w.value)}, true
 			return true
 		}
 	}
-	i.stands = ok
+	i.valid = ok
 	if ok {
 		i.current = r
 		i.at++
@@ -204,11 +204,11 @@ func (i *iterator) step() bool {
 // Next implements engine.Iterator.
 func (i *iterator) Next() bool {
 	if i.closed || i.err != nil {
-		i.stands = false
+		i.valid = false
 		return false
 	}
-	if !i.placed {
-		i.placed = true
+	if !i.positioned {
+		i.positioned = true
 		i.gather(nil)
 	}
 	return i.step()
@@ -220,20 +220,20 @@ func (i *iterator) SeekGE(key []byte) bool {
 		i.err = errBackwards
 	}
 	if i.closed || i.err != nil {
-		i.stands = false
+		i.valid = false
 		return false
 	}
 	if bytes.Compare(key, i.r.Start) < 0 {
 		key = i.r.Start
 	}
 	key = bytes.Clone(key)
-	i.placed = true
+	i.positioned = true
 	i.gather(key)
 	if i.r.End != nil && bytes.Compare(key, i.r.End) >= 0 {
 		i.page, i.at, i.ended = nil, 0, true
 	} else if !i.inPage(key) {
 		i.from, i.last, i.page, i.at, i.ended = key, nil, nil, 0, false
-		if v, known := i.s.look(key); known && v != nil {
+		if v, known := i.s.cached(key); known && v != nil {
 			i.page, i.last = []row{{key, v}}, bytes.Clone(storedKey(key))
 		}
 	}
@@ -256,7 +256,7 @@ func (i *iterator) inPage(key []byte) bool {
 
 // Key implements engine.Iterator.
 func (i *iterator) Key() []byte {
-	if !i.stands || i.closed {
+	if !i.valid || i.closed {
 		return nil
 	}
 	return i.current.key
@@ -264,7 +264,7 @@ func (i *iterator) Key() []byte {
 
 // Value implements engine.Iterator.
 func (i *iterator) Value() []byte {
-	if !i.stands || i.closed {
+	if !i.valid || i.closed {
 		return nil
 	}
 	return i.current.value
@@ -280,4 +280,4 @@ func (i *iterator) Close() error {
 }
 
 // end releases the iterator's memory.
-func (i *iterator) end() { i.closed, i.stands, i.page, i.wrote = true, false, nil, nil }
+func (i *iterator) end() { i.closed, i.valid, i.page, i.wrote = true, false, nil, nil }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	keptOfLong = 2560 // number of bytes of a long key that are stored unchanged
+	longKeyPrefix = 2560 // number of bytes of a long key that are stored unchanged
 	// longKey is the stored length of a long key. Keys of at least this length are long keys.
-	longKey = keptOfLong + 1 + sha256.Size
+	longKey = longKeyPrefix + 1 + sha256.Size
 )
 
 // row is a key with its value.
@@ -24,7 +24,7 @@ func storedKey(key []byte) []byte {
 		return key
 	}
 	sum := sha256.Sum256(key)
-	return append(append(append(make([]byte, 0, longKey), key[:keptOfLong]...), 0xFF), sum[:]...)
+	return append(append(append(make([]byte, 0, longKey), key[:longKeyPrefix]...), 0xFF), sum[:]...)
 }
 
 // storedValue returns the form in which the value of a key is stored.
@@ -57,7 +57,7 @@ func lowest(key []byte) []byte {
 	if len(key) < longKey {
 		return key
 	}
-	return key[:keptOfLong]
+	return key[:longKeyPrefix]
 }
 
 // highest returns an upper bound, in stored order, of the stored forms of all keys < key; nil for no bound.
@@ -65,7 +65,7 @@ func highest(key []byte) []byte {
 	if len(key) < longKey {
 		return key
 	}
-	return prefix.End(key[:keptOfLong])
+	return prefix.End(key[:longKeyPrefix])
 }
 
 // within reports whether a key is in a range.

@@ -56,7 +56,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	batch.Queue("SELECT pg_notify($1, '')", e.channel)
 	batch.Queue(awaitScopes, scopes, engine.AwaitTime.Seconds())
 	batch.Queue(forgetScopes, engine.AwaitTime.Seconds())
-	err := under(ctx, beginLimit, func(own context.Context) error {
+	err := withLimit(ctx, beginLimit, func(own context.Context) error {
 		e.trip()
 		return e.writers.SendBatch(own, batch).Close()
 	})
@@ -65,7 +65,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case isServer(err) && judge(err) == fails:
+	case isServer(err) && classify(err) == fails:
 		e.silent.Store(true)
 		e.log.Warn("the database sends no notifications: waiting requests look each second", "error", err)
 		return nil
@@ -88,7 +88,7 @@ func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 // listen is Listen on one connection.
 func (e *Engine) listen(ctx context.Context, fn func(scope []byte)) error {
 	var c *pgx.Conn
-	err := under(ctx, connectLimit, func(own context.Context) (err error) {
+	err := withLimit(ctx, connectLimit, func(own context.Context) (err error) {
 		if c, err = pgx.ConnectConfig(own, e.listener.Copy()); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (e *Engine) listen(ctx context.Context, fn func(scope []byte)) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded):
-			if err := under(ctx, readLimit, c.Ping); err != nil {
+			if err := withLimit(ctx, readLimit, c.Ping); err != nil {
 				return err
 			}
 			continue

@@ -99,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	e := &Engine{log: o.Logger, rerun: o.rerun, lanes: lanes{m: map[string]*lane{}},
+	e := &Engine{log: o.Logger, rerun: o.rerun, queues: scopeQueues{m: map[string]*scopeQueue{}},
 		channel: channelOf(o.Schema)}
 	if err := prepare(ctx, o); err != nil {
 		return nil, err

@@ -32,17 +32,17 @@ var tables = []string{
 		until timestamptz NOT NULL)`,
 }
 
-// hints are settings of the tables that databases other than PostgreSQL may not support.
-var hints = []string{
+// optionalSettings are settings of the tables that databases other than PostgreSQL may not support.
+var optionalSettings = []string{
 	`ALTER TABLE mayfly_kv SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02,
 		autovacuum_vacuum_insert_scale_factor = 0.1)`,
 	`ALTER TABLE mayfly_kv ALTER COLUMN k SET STORAGE PLAIN, ALTER COLUMN v SET STORAGE EXTERNAL`,
 	`ALTER TABLE mayfly_stamp SET (fillfactor = 50)`,
 }
 
-// together are the error codes of a statement that creates something while another client creates the same: a
-// unique violation, an object that exists, and PostgreSQL's "tuple concurrently updated".
-var together = []string{"23505", "42P07", "42P06", "42710", "XX000", "40001", "40P01"}
+// concurrentCreateCodes are the error codes of a statement that creates something while another client
+// creates the same: a unique violation, an object that exists, and PostgreSQL's "tuple concurrently updated".
+var concurrentCreateCodes = []string{"23505", "42P07", "42P06", "42710", "XX000", "40001", "40P01"}
 
 // prepare creates the tables of a new database and checks those of an existing one.
 func prepare(ctx context.Context, o Options) error {
@@ -55,7 +55,7 @@ func prepare(ctx context.Context, o Options) error {
 		c, err = pgx.ConnectConfig(own, config.ConnConfig.Copy())
 		return err
 	}
-	if err := under(ctx, openLimit, connecting); err != nil {
+	if err := withLimit(ctx, openLimit, connecting); err != nil {
 		return opening(err)
 	}
 	defer func() {
@@ -63,7 +63,7 @@ func prepare(ctx context.Context, o Options) error {
 		defer cancel()
 		_ = c.Close(own) // no statement is running: an error does not matter
 	}()
-	return opening(under(ctx, openLimit, func(own context.Context) error {
+	return opening(withLimit(ctx, openLimit, func(own context.Context) error {
 		if err := safe(own, c, o); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func prepare(ctx context.Context, o Options) error {
 				return err
 			}
 		}
-		for _, statement := range hints {
+		for _, statement := range optionalSettings {
 			if _, err := c.Exec(own, statement); err != nil && !isServer(err) {
 				return err
 			}
@@ -100,7 +100,8 @@ func makeTable(ctx context.Context, c *pgx.Conn, statement string) error {
 	for try := 0; ; try++ {
 		_, err := c.Exec(ctx, statement)
 		var pe *pgconn.PgError
-		if err == nil || try == 10 || !errors.As(err, &pe) || !slices.Contains(together, pe.Code) {
+		if err == nil || try == 10 || !errors.As(err, &pe) || !slices.Contains(concurrentCreateCodes,
+			pe.Code) {
 			return err
 		}
 		pause(ctx, 10*time.Millisecond<<try)

@@ -25,8 +25,8 @@ const (
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )
 
-// someKeys is how many keys one statement reads, since their values may be large.
-const someKeys = 64
+// maxKeysPerRead is how many keys one statement reads, since their values may be large.
+const maxKeysPerRead = 64
 
 // querier is a connection on which a statement can be run.
 type querier interface {
@@ -68,7 +68,7 @@ func (s *source) findLocked(keys [][]byte) error {
 	}
 	bytes := 0
 	for len(missing) > 0 && bytes < engine.ManyBytes {
-		n := min(someKeys, len(missing))
+		n := min(maxKeysPerRead, len(missing))
 		stored := make([][]byte, n)
 		for i, key := range missing[:n] {
 			stored[i] = storedKey(key)
@@ -142,9 +142,9 @@ func (s *source) get(key []byte) ([]byte, error) {
 	return clip(s.known[string(key)]), nil
 }
 
-// look returns the cached value of a key, nil if the key is absent. known is false if the key is not in the
+// cached returns the cached value of a key, nil if the key is absent. known is false if the key is not in the
 // cache.
-func (s *source) look(key []byte) (value []byte, known bool) {
+func (s *source) cached(key []byte) (value []byte, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	value, known = s.known[string(key)]
@@ -228,16 +228,16 @@ func (s *source) positions(scopes [][]byte) ([]engine.Position, error) {
 
 // reader is a Reader over a source and, in an Update, over the transaction's writes.
 type reader struct {
-	s    *source
-	over *overlay // nil in a View
+	s       *source
+	overlay *overlay // nil in a View
 }
 
 // written looks up a key in the transaction's writes.
 func (r *reader) written(key []byte) (value []byte, decided bool) {
-	if r.over == nil {
+	if r.overlay == nil {
 		return nil, false
 	}
-	value, _, decided = r.over.get(key)
+	value, _, decided = r.overlay.get(key)
 	return clip(value), decided
 }
 
@@ -269,11 +269,11 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 		v, decided := r.written(key)
 		if !decided && len(key) > 0 {
 			known := false
-			if v, known = r.s.look(key); !known {
+			if v, known = r.s.cached(key); !known {
 				if err := r.s.find(keys[i:]); err != nil {
 					return nil, err
 				}
-				v, _ = r.s.look(key)
+				v, _ = r.s.cached(key)
 			}
 		}
 		values[i] = v
@@ -282,8 +282,8 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// Bring implements engine.Ahead. An error is returned later, by the read of the key.
-func (r *reader) Bring(keys [][]byte) { _ = r.s.find(keys) }
+// Prefetch implements engine.Prefetcher. An error is returned later, by the read of the key.
+func (r *reader) Prefetch(keys [][]byte) { _ = r.s.find(keys) }
 
 // Scan implements engine.Reader.
 func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {

@@ -27,13 +27,13 @@ type txn struct {
 var _ engine.Txn = (*txn)(nil)
 
 func newTxn(a *attempt, ctx context.Context) *txn {
-	t := &txn{a: a, before: a.over.copy()}
+	t := &txn{a: a, before: a.overlay.copy()}
 	for _, s := range a.scopes {
 		t.starts = append(t.starts, s.next)
 	}
 	// The function has its own context and its own iterators over what the group has read.
 	t.src = a.s.share(ctx)
-	t.reader = reader{s: t.src, over: &a.over}
+	t.reader = reader{s: t.src, overlay: &a.overlay}
 	return t
 }
 
@@ -50,13 +50,13 @@ func (t *txn) end(r *request, ran bool) (wrote bool) {
 	if ran && !r.ended() && r.err == nil && t.wrote {
 		for i, s := range t.a.scopes {
 			if s.next != t.starts[i] {
-				t.a.over.set(s.ceilingKey, binary.BigEndian.AppendUint64(nil, s.next))
+				t.a.overlay.set(s.ceilingKey, binary.BigEndian.AppendUint64(nil, s.next))
 			}
 		}
 		t.a.wrote = true
 		return true
 	}
-	t.a.over = t.before
+	t.a.overlay = t.before
 	for i, s := range t.a.scopes {
 		s.next = t.starts[i]
 	}
@@ -86,14 +86,14 @@ func (t *txn) Set(key, value []byte) {
 
 func (t *txn) set(key, value []byte) {
 	t.wrote = true
-	t.a.over.set(key, value)
+	t.a.overlay.set(key, value)
 }
 
 // Delete implements engine.Txn.
 func (t *txn) Delete(key []byte) {
 	if t.room(key, len(key)) {
 		t.wrote = true
-		t.a.over.delete(bytes.Clone(key))
+		t.a.overlay.delete(bytes.Clone(key))
 	}
 }
 
@@ -108,13 +108,13 @@ func (t *txn) DeleteRange(r engine.Range) {
 	}
 	t.wrote = true
 	if len(start) < longKey && len(end) < longKey {
-		t.a.over.deleteRange(engine.Range{Start: start, End: end})
+		t.a.overlay.deleteRange(engine.Range{Start: start, End: end})
 		return
 	}
 	// The stored order of long keys differs from their byte order, so delete key by key.
 	it := t.Scan(engine.Range{Start: start, End: end}, false)
 	for it.Next() {
-		t.a.over.delete(bytes.Clone(it.Key()))
+		t.a.overlay.delete(bytes.Clone(it.Key()))
 	}
 	if err := it.Close(); err != nil {
 		t.fail(err)
@@ -184,9 +184,9 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 // SetMark implements engine.Control.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	if t.wrote = true; mark == 0 {
-		t.a.over.delete(engine.MarkKey(key))
+		t.a.overlay.delete(engine.MarkKey(key))
 	} else {
-		t.a.over.set(engine.MarkKey(key), binary.BigEndian.AppendUint64(nil, mark))
+		t.a.overlay.set(engine.MarkKey(key), binary.BigEndian.AppendUint64(nil, mark))
 	}
 }
 

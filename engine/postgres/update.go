@@ -18,13 +18,13 @@ const maxGroup = 64
 type request struct {
 	ctx    context.Context
 	scopes [][]byte
-	lanes  []*lane
+	queues []*scopeQueue
 	ahead  [][]byte
 	fn     func(engine.Txn) error
 
 	signal chan *txn     // nil: become the leader; otherwise run in this transaction
 	ran    chan struct{} // receives when the function has run in the leader's transaction
-	over   chan struct{} // closed when the outcome is set
+	done   chan struct{} // closed when the outcome is set
 
 	// The outcome.
 	err      error
@@ -37,7 +37,7 @@ type request struct {
 }
 
 // joins reports whether the leader of a scope may run r in its transaction.
-func (r *request) joins() bool { return len(r.lanes) == 1 }
+func (r *request) joins() bool { return len(r.queues) == 1 }
 
 // Update implements engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
@@ -50,10 +50,10 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 		return nil, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
 	}
 	r := &request{ctx: ctx, scopes: scopes, ahead: ahead, fn: fn, signal: make(chan *txn, 1),
-		ran: make(chan struct{}, 1), over: make(chan struct{})}
-	r.lanes = e.lanes.take(scopes)
-	defer e.lanes.leave(r.lanes)
-	e.carry(r)
+		ran: make(chan struct{}, 1), done: make(chan struct{})}
+	r.queues = e.queues.take(scopes)
+	defer e.queues.leave(r.queues)
+	e.runRequest(r)
 	switch {
 	case r.panicked:
 		panic(r.cause)
@@ -66,15 +66,15 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return r.at, r.err
 }
 
-// carry has a request run, on its own goroutine as the leader or in another leader's transaction.
-func (e *Engine) carry(r *request) {
+// runRequest has a request run, on its own goroutine as the leader or in another leader's transaction.
+func (e *Engine) runRequest(r *request) {
 	held := 0
 	defer func() {
-		for _, l := range r.lanes[:held] {
+		for _, l := range r.queues[:held] {
 			l.release()
 		}
 	}()
-	for _, l := range r.lanes {
+	for _, l := range r.queues {
 		if !l.acquire(r) && !r.wait(l) {
 			return
 		}
@@ -82,12 +82,12 @@ func (e *Engine) carry(r *request) {
 	}
 	g := &group{e: e, lead: r, members: []*request{r}}
 	defer g.finish() // also if the function ends the goroutine
-	g.drive()
+	g.runUntilDone()
 }
 
-// wait waits at a lane. It returns true if r is now the leader, and false if r has been run or its ctx has
-// ended.
-func (r *request) wait(l *lane) bool {
+// wait waits at a scope queue. It returns true if r is now the leader, and false if r has been run or its ctx
+// has ended.
+func (r *request) wait(l *scopeQueue) bool {
 	select {
 	case t := <-r.signal:
 		return r.follow(t)
@@ -110,7 +110,7 @@ func (r *request) follow(t *txn) bool {
 		r.run(t)
 		select {
 		case t = <-r.signal:
-		case <-r.over:
+		case <-r.done:
 			return false
 		}
 	}
@@ -146,21 +146,21 @@ func (r *request) ended() bool { return r.panicked || r.exited }
 
 // group is a leader and the requests that run in its transaction.
 type group struct {
-	e       *Engine
-	lead    *request
-	members []*request // the leader first
-	next    int        // index of the next member to run
-	a       *attempt   // nil between two transactions
-	tries   int
-	since   context.Context // ends when a lost database has been retried long enough; nil: it is not lost
-	stop    context.CancelFunc
-	told    bool
+	e         *Engine
+	lead      *request
+	members   []*request // the leader first
+	next      int        // index of the next member to run
+	a         *attempt   // nil between two transactions
+	tries     int
+	since     context.Context // ends when a lost database has been retried long enough; nil: it is not lost
+	stop      context.CancelFunc
+	announced bool
 }
 
-// drive runs transactions until the group has an outcome. If the leader's goroutine ends in its function,
-// finish calls drive again, and drive continues after the leader's function.
-func (g *group) drive() {
-	for !g.told {
+// runUntilDone runs transactions until the group has an outcome. If the leader's goroutine ends in its
+// function, finish calls drive again, and drive continues after the leader's function.
+func (g *group) runUntilDone() {
+	for !g.announced {
 		if g.a == nil && !g.begin() {
 			continue
 		}
@@ -171,8 +171,8 @@ func (g *group) drive() {
 
 // finish continues drive if the leader's function has ended the goroutine.
 func (g *group) finish() {
-	if !g.told {
-		g.drive()
+	if !g.announced {
+		g.runUntilDone()
 	}
 	if g.stop != nil {
 		g.stop()
@@ -183,7 +183,7 @@ func (g *group) finish() {
 func (g *group) begin() bool {
 	ahead := slices.Clone(g.lead.ahead)
 	if g.lead.joins() {
-		for _, r := range g.lead.lanes[0].waiting(maxGroup - len(g.members)) {
+		for _, r := range g.lead.queues[0].waiting(maxGroup - len(g.members)) {
 			ahead = append(ahead, r.ahead...)
 		}
 	}
@@ -192,7 +192,7 @@ func (g *group) begin() bool {
 	}
 	a, err := g.e.attempt(g.lead, len(g.members) == 1, ahead)
 	if err != nil {
-		g.again(err)
+		g.retryOrFail(err)
 		return false
 	}
 	g.a, g.next = a, 0
@@ -213,7 +213,7 @@ func (g *group) runAll() {
 		if g.a.s.failed != nil || !g.lead.joins() || g.tries > 0 {
 			return
 		}
-		joined := g.lead.lanes[0].join(maxGroup - len(g.members))
+		joined := g.lead.queues[0].join(maxGroup - len(g.members))
 		if len(joined) == 0 {
 			return
 		}
@@ -254,7 +254,7 @@ func (g *group) settle() {
 		a.abandon()
 	}
 	if err != nil {
-		g.again(err)
+		g.retryOrFail(err)
 		return
 	}
 	for _, r := range g.members {
@@ -265,11 +265,11 @@ func (g *group) settle() {
 			g.e.commits.Add(1)
 		}
 	}
-	g.tell()
+	g.announce()
 }
 
-// again decides whether a failed transaction is run once more. If not, all members get the error.
-func (g *group) again(err error) {
+// retryOrFail decides whether a failed transaction is run once more. If not, all members get the error.
+func (g *group) retryOrFail(err error) {
 	var give error
 	switch {
 	case errors.Is(err, errCollision):
@@ -296,13 +296,13 @@ func (g *group) again(err error) {
 			r.err, r.at, r.started = give, nil, false
 		}
 	}
-	g.tell()
+	g.announce()
 }
 
-// tell announces to the members that their outcome is set.
-func (g *group) tell() {
-	g.told = true
+// announce announces to the members that their outcome is set.
+func (g *group) announce() {
+	g.announced = true
 	for _, r := range g.members[1:] {
-		close(r.over)
+		close(r.done)
 	}
 }

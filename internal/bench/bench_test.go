@@ -60,7 +60,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	bare, err := raw.Open("", &raw.Options{FS: vfs.NewMem(), Logger: quiet{}})
+	bare, err := raw.Open("", &raw.Options{FS: vfs.NewMem(), Logger: quietLogger{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestBenchNumbers(t *testing.T) {
 }
 
 func TestDuel(t *testing.T) {
-	d := duel{ours: []float64{2, 4, 10}, theirs: []float64{1, 1, 5}}
+	d := comparison{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
 	f := d.speed("x", ratioAtLeast(0.5))
 	if f.Value != 4 || *f.Against != 1 || *f.Ratio != 0.5 || !f.Budget.holds(&f) {
 		t.Errorf("speed %+v, against %v, ratio %v", f, *f.Against, *f.Ratio)

@@ -124,7 +124,7 @@ type benchServer struct {
 	*child
 	address string
 	counts  bool // it can report its CPU time
-	conns   []*wire
+	conns   []*rawConn
 }
 
 func startBenchServer(ctx context.Context, kind, arg string) (*benchServer, error) {

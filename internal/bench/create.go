@@ -68,10 +68,10 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	defer closing(twin, &err)
 	rec.take()
 
-	p := &creating{b: b, writers: writers, size: 8 * writers, store: c, bare: bare, twin: copied, rec: rec}
-	d, err := b.fight(ctx, fmt.Sprintf("creating: %d writers", writers),
-		func() (int, time.Duration, error) { return p.ours(ctx) },
-		func() (int, time.Duration, error) { return p.theirs(ctx) })
+	p := &createRuns{b: b, writers: writers, size: 8 * writers, store: c, bare: bare, twin: copied, rec: rec}
+	d, err := b.compare(ctx, fmt.Sprintf("creating: %d writers", writers),
+		func() (int, time.Duration, error) { return p.runMayfly(ctx) },
+		func() (int, time.Duration, error) { return p.runBaseline(ctx) })
 	if err != nil {
 		return 0, err
 	}
@@ -86,8 +86,8 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
 }
 
-// creating is the state of one comparison of creates.
-type creating struct {
+// createRuns is the state of one comparison of creates.
+type createRuns struct {
 	b           *Bench
 	writers     int
 	store, twin *store.Container
@@ -99,9 +99,9 @@ type creating struct {
 	txns [][]byte // what the last slice wrote
 }
 
-// ours creates documents that were made before. It sets the size of the next slice by the time that this
+// runMayfly creates documents that were made before. It sets the size of the next slice by the time that this
 // took.
-func (p *creating) ours(ctx context.Context) (int, time.Duration, error) {
+func (p *createRuns) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	from, n := p.next, p.size
 	docs := make([]document, n)
 	bodies := make([][]byte, n)
@@ -127,8 +127,8 @@ func (p *creating) ours(ctx context.Context) (int, time.Duration, error) {
 	return n, took, err
 }
 
-// theirs writes to bare Pebble what ours has written.
-func (p *creating) theirs(ctx context.Context) (int, time.Duration, error) {
+// runBaseline writes to bare Pebble what runMayfly has written.
+func (p *createRuns) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.writers, 0, len(p.txns),
 		func(i int) error { return replay(p.bare, p.txns[i], raw.Sync) })

@@ -68,7 +68,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	b.report.begin("http", fmt.Sprintf(
 		"point reads over HTTP, signed, %d keep-alive connections, %s keys, cached; against an echo handler with the same answer", httpConns, thousands(int64(n))), "empty echo")
 	var rates [2][]float64
-	d, err := b.fight(ctx, "reading over HTTP", ours.loaded(ctx, b, &rates[0]),
+	d, err := b.compare(ctx, "reading over HTTP", ours.loaded(ctx, b, &rates[0]),
 		theirs.loaded(ctx, b, &rates[1]))
 	if err != nil {
 		return err
@@ -147,14 +147,14 @@ func (s *benchServer) connect(requests [][]byte) error {
 		if err != nil {
 			return err
 		}
-		s.conns = append(s.conns, newWire(conn, requests, i))
+		s.conns = append(s.conns, newRawConn(conn, requests, i))
 	}
 	return nil
 }
 
-// loaded returns a stretch of requests over all connections. It measures the server's own CPU time if the
+// loaded returns a sliceFunc of requests over all connections. It measures the server's own CPU time if the
 // system reports it, otherwise elapsed time; it appends the requests per second to rates.
-func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) stretch {
+func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		before, err := s.cpu()
 		if err != nil {
@@ -180,21 +180,21 @@ func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) st
 	}
 }
 
-// wire is one connection with a minimal client, since the client uses the same processors as the measured
+// rawConn is one connection with a minimal client, since the client uses the same processors as the measured
 // server.
-type wire struct {
+type rawConn struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	requests [][]byte
 	next     int
 }
 
-func newWire(conn net.Conn, requests [][]byte, next int) *wire {
-	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), requests: requests, next: next}
+func newRawConn(conn net.Conn, requests [][]byte, next int) *rawConn {
+	return &rawConn{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), requests: requests, next: next}
 }
 
 // ask sends the next request and reads the answer.
-func (w *wire) ask() error {
+func (w *rawConn) ask() error {
 	w.next = (w.next + 1) % len(w.requests)
 	if _, err := w.conn.Write(w.requests[w.next]); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (w *wire) ask() error {
 }
 
 // run reads one document after the other until the slice is over.
-func (w *wire) run(b *Bench, began time.Time) (n int, err error) {
+func (w *rawConn) run(b *Bench, began time.Time) (n int, err error) {
 	const between = 16 // requests between two readings of the clock
 	for {
 		for range between {
@@ -218,7 +218,7 @@ func (w *wire) run(b *Bench, began time.Time) (n int, err error) {
 }
 
 // answer reads one answer: a status line, headers, and a body of the length in the headers.
-func (w *wire) answer() error {
+func (w *rawConn) answer() error {
 	length := -1
 	for first := true; ; first = false {
 		line, err := w.in.ReadSlice('\n')

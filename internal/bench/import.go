@@ -40,10 +40,10 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p := &importing{b: b, server: server, bare: bare, file: file, size: max(1, b.docs()/(benchSlices+1))}
-	d, err := b.fight(ctx, "importing",
-		func() (int, time.Duration, error) { return p.ours(ctx) },
-		func() (int, time.Duration, error) { return p.theirs(ctx) })
+	p := &importRuns{b: b, server: server, bare: bare, file: file, size: max(1, b.docs()/(benchSlices+1))}
+	d, err := b.compare(ctx, "importing",
+		func() (int, time.Duration, error) { return p.runMayfly(ctx) },
+		func() (int, time.Duration, error) { return p.runBaseline(ctx) })
 	most := memoryOf(server.cmd.Process.Pid, "VmHWM:")
 	if err = errors.Join(err, server.Close()); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 	return nil
 }
 
-// importing is the state of the comparison.
-type importing struct {
+// importRuns is the state of the comparison.
+type importRuns struct {
 	b      *Bench
 	server *benchServer
 	bare   *raw.DB
@@ -71,8 +71,8 @@ type importing struct {
 	size   int // number of documents in a slice
 }
 
-// ours imports the next documents.
-func (p *importing) ours(ctx context.Context) (int, time.Duration, error) {
+// runMayfly imports the next documents.
+func (p *importRuns) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	if err := p.write(p.next, p.next+p.size); err != nil {
 		return 0, 0, err
 	}
@@ -104,7 +104,7 @@ func (p *importing) ours(ctx context.Context) (int, time.Duration, error) {
 }
 
 // write makes a file of the documents [from, to).
-func (p *importing) write(from, to int) error {
+func (p *importRuns) write(from, to int) error {
 	f, err := os.Create(p.file)
 	if err != nil {
 		return err
@@ -116,9 +116,9 @@ func (p *importing) write(from, to int) error {
 	return errors.Join(err, w.Flush(), f.Close())
 }
 
-// theirs writes to bare Pebble what a store writes for the documents that ours has imported. A second store,
-// in memory, records that, some documents at a time.
-func (p *importing) theirs(ctx context.Context) (n int, took time.Duration, err error) {
+// runBaseline writes to bare Pebble what a store writes for the documents that runMayfly has imported. A
+// second store, in memory, records that, some documents at a time.
+func (p *importRuns) runBaseline(ctx context.Context) (n int, took time.Duration, err error) {
 	var rec *recorder
 	twin, c, err := p.b.open(ctx, opening{
 		engine: pebble.Options{Memory: true},

@@ -45,9 +45,9 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 	return b.measureWave(ctx, d)
 }
 
-// openMortal opens a copy of the data set with a clock that stands at the given time, and sets the default
+// openExpiring opens a copy of the data set with a clock that stands at the given time, and sets the default
 // TTL by which one epoch after the other expires.
-func (b *Bench) openMortal(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container,
+func (b *Bench) openExpiring(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container,
 	*ttl.Virtual, error) {
 	clock := ttl.NewManual(at)
 	o.store.Clock = clock
@@ -88,7 +88,7 @@ func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte
 	}
 	defer drop(dir)
 	var rec *recorder
-	db, _, clock, err := b.openMortal(ctx, d.end, opening{
+	db, _, clock, err := b.openExpiring(ctx, d.end, opening{
 		engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recorder{Engine: e}
@@ -113,7 +113,7 @@ func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte
 
 func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir string,
 	purges [][][]byte) (err error) {
-	db, _, clock, err := b.openMortal(ctx, d.end,
+	db, _, clock, err := b.openExpiring(ctx, d.end,
 		opening{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir stri
 		}
 		return e.to - e.from, b.clock.Now().Sub(began), nil
 	}
-	f, err := b.fight(ctx, "purging", ours, theirs)
+	f, err := b.compare(ctx, "purging", ours, theirs)
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ import (
 const (
 	// queryDocBytes is the size of each document of a query set.
 	queryDocBytes = 480
-	// few is how many documents of any set have the same name, mail, city or tag.
-	few = 100
-	// rares is how many documents of any set have the property rare.
-	rares = 200
+	// fewDocs is how many documents of any set have the same name, mail, city or tag.
+	fewDocs = 100
+	// rareDocs is how many documents of any set have the property rare.
+	rareDocs = 200
 	// quietDocs is the number of documents in the partition that was written first, before all others.
 	quietDocs = 200
 	// maxGroups is the number of values of the property grp in a set that is large enough.
@@ -53,8 +53,8 @@ func (l layout) shuffled(i, stride int) int { return i * stride % l.docs }
 // i-th one.
 func (l layout) share(i, stride, parts int) int { return l.shuffled(i, stride) * parts / l.docs }
 
-func (l layout) groups() int { return min(l.docs/2, maxGroups) }
-func (l layout) fews() int   { return l.docs / few }
+func (l layout) groups() int    { return min(l.docs/2, maxGroups) }
+func (l layout) fewGroups() int { return l.docs / fewDocs }
 
 // partition returns the partition key of the i-th document. Two partitions were written first and never
 // again, one of them with a hundredth of all documents. One has a tenth of all documents. The others have few
@@ -68,7 +68,7 @@ func (l layout) partition(i int) string {
 	case i%10 == 0:
 		return "big"
 	}
-	return smallPartition(i % l.fews())
+	return smallPartition(i % l.fewGroups())
 }
 
 func smallPartition(k int) string { return fmt.Sprintf("p%06d", k) }
@@ -87,9 +87,9 @@ const queryTurns = 16
 // asked returns the k-th of queryTurns numbers below the size of the set.
 func (l layout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
-// askedFew returns the k-th of queryTurns numbers below fews that end in 1: each of them is a partition.
+// askedFew returns the k-th of queryTurns numbers below fewGroups that end in 1: each of them is a partition.
 func (l layout) askedFew(k int) int {
-	return (1 + k%queryTurns*max(10, l.fews()/queryTurns/10*10)) % l.fews()
+	return (1 + k%queryTurns*max(10, l.fewGroups()/queryTurns/10*10)) % l.fewGroups()
 }
 
 // json returns the text of the i-th document.
@@ -100,7 +100,7 @@ func (l layout) json(i int) []byte {
 		newDocument(i).id, l.partition(i), statuses()[l.share(i, strideStatus, 4)],
 		l.share(i, strideCat, 100), l.share(i, strideTen, 10), l.shuffled(i, strideGroup)%l.groups())
 	b = fmt.Appendf(b, `"n":%d,"seq":%d,"ts":%d,`, l.shuffled(i, strideN), i, firstTS+i)
-	if i%(l.docs/rares) == 0 {
+	if i%(l.docs/rareDocs) == 0 {
 		b = fmt.Appendf(b, `"rare":%d,`, i)
 	}
 	heads, first := l.share(i, strideTen, 20)%2 == 0, "cold"
@@ -108,10 +108,10 @@ func (l layout) json(i int) []byte {
 		first = "hot"
 	}
 	b = fmt.Appendf(b, `"tags":["%s","t%06d"],"name":"%06d-%s","mail":"%s@%06d.org","weight":%d,`,
-		first, i%l.fews(), l.share(i, strideName, l.fews()), letters(r, 6),
-		letters(r, 7), l.share(i, strideMail, l.fews()), i%weights)
+		first, i%l.fewGroups(), l.share(i, strideName, l.fewGroups()), letters(r, 6),
+		letters(r, 7), l.share(i, strideMail, l.fewGroups()), i%weights)
 	b = fmt.Appendf(b, `"heads":%t,"tails":%t,"address":{"city":"city%06d"},"note":"`,
-		heads, !heads, i%l.fews())
+		heads, !heads, i%l.fewGroups())
 	return pad(b, r, queryDocBytes)
 }
 

@@ -28,8 +28,8 @@ func scans() []scan {
 	}
 }
 
-// stretch repeats the scan; an operation is one document.
-func (q scan) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) stretch {
+// sliceFunc repeats the scan; an operation is one document.
+func (q scan) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {
@@ -75,7 +75,7 @@ func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 			touch bool
 			limit *budget
 		}{{q.name, false, q.limit}, {q.name + ", raw reads all bytes", true, nil}} {
-			d, err := b.fight(ctx, "scanning: "+kind.name, q.stretch(ctx, b, c, set.docs),
+			d, err := b.compare(ctx, "scanning: "+kind.name, q.stretch(ctx, b, c, set.docs),
 				s.stretch(b, kind.touch))
 			if err != nil {
 				return err
@@ -137,7 +137,7 @@ func (s *rawScan) once(touch bool) (n int, err error) {
 	return n, nil
 }
 
-func (s *rawScan) stretch(b *Bench, touch bool) stretch {
+func (s *rawScan) stretch(b *Bench, touch bool) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {

@@ -27,7 +27,7 @@ const (
 // others.
 func (l layout) near(group int) (longitude, latitude float64) {
 	side := 1
-	for side*side < l.fews() {
+	for side*side < l.fewGroups() {
 		side++
 	}
 	return -170 + 340*float64(group%side)/float64(side), -60 + 120*float64(group/side)/float64(side)
@@ -47,7 +47,7 @@ func word(r *rand.Rand) string {
 func (l layout) searchedJSON(i int) []byte {
 	const jitter = 0.005 // degrees: less than 800 m
 	r := rand.New(rand.NewPCG(uint64(i), 3))
-	group := i % l.fews()
+	group := i % l.fewGroups()
 	x, y := l.near(group)
 	b := fmt.Appendf(nil, idStart+`%s","pk":"%s","n":%d,`, newDocument(i).id, l.partition(i),
 		l.shuffled(i, strideN))
@@ -115,15 +115,15 @@ func target(_ layout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
-// here returns @here, the place of the k-th group.
-func here(l layout, k int) []store.Parameter {
+// hereParam returns @here, the place of the k-th group.
+func hereParam(l layout, k int) []store.Parameter {
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@here",
 		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
-// around returns @around, a square around the place of the k-th group.
-func around(l layout, k int) []store.Parameter {
+// aroundParam returns @around, a square around the place of the k-th group.
+func aroundParam(l layout, k int) []store.Parameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@around", jsondoc.Of(fmt.Appendf(nil,
@@ -134,10 +134,10 @@ func around(l layout, k int) []store.Parameter {
 // searchShapes run on a set of at most searchDocs documents.
 func searchShapes() []shape {
 	list := []shape{
-		{name: "ST_DISTANCE < r (100)", with: here,
+		{name: "ST_DISTANCE < r (100)", with: hereParam,
 			text: fmt.Sprintf(`SELECT VALUE c.id FROM c WHERE ST_DISTANCE(c["at"], @here) < %d`, nearMetres)},
 		{name: "ST_WITHIN (100)", text: `SELECT VALUE c.id FROM c WHERE ST_WITHIN(c["at"], @around)`,
-			with: around},
+			with: aroundParam},
 		{name: "FullTextContains (100)", text: `SELECT VALUE c.id FROM c WHERE FullTextContains(c.text, @v)`,
 			with: one("topic%06d")},
 		{name: "FullTextScore, TOP 10",

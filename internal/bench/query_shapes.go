@@ -33,7 +33,7 @@ func last(count int) values {
 	}
 }
 
-// one returns @v, a text made from the k-th of the numbers below fews.
+// one returns @v, a text made from the k-th of the numbers below fewGroups.
 func one(format string) values {
 	return func(l layout, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}

@@ -69,19 +69,19 @@ func TestQueryDocuments(t *testing.T) {
 			_, domain, _ := strings.Cut(d.Mail, "@")
 			counts[domain]++
 		}
-		if rare != rares {
+		if rare != rareDocs {
 			t.Errorf("%d documents: %d are rare", l.docs, rare)
 		}
 		for v, want := range map[any]int{
 			"open": l.docs / 4, "cat-07": l.docs / 100, 3: l.docs / 10, "quiet": quietDocs,
-			"t000001": few, "city000001": few, "000001": few, "000001.org": few,
+			"t000001": fewDocs, "city000001": fewDocs, "000001": fewDocs, "000001.org": fewDocs,
 		} {
 			if counts[v] != want {
 				t.Errorf("%d documents: %d with %v, not %d", l.docs, counts[v], v, want)
 			}
 		}
 		for k := range queryTurns {
-			if n := counts[active(l, k)]; n < few/2 {
+			if n := counts[active(l, k)]; n < fewDocs/2 {
 				t.Errorf("%d documents: %d in partition %s", l.docs, n, active(l, k))
 			}
 		}
@@ -91,7 +91,7 @@ func TestQueryDocuments(t *testing.T) {
 func TestSearchedDocuments(t *testing.T) {
 	l := layout{3000}
 	g := l.askedFew(1)
-	place, err := index.ParseGeometry(here(l, 1)[0].Value, false)
+	place, err := index.ParseGeometry(hereParam(l, 1)[0].Value, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestSearchedDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
-		member := i%l.fews() == g
+		member := i%l.fewGroups() == g
 		if near := place.Distance(there); (near < nearMetres) != member || !member && near < 10*nearMetres {
 			t.Errorf("document %d lies %.0f m away; of the group: %t", i, near, member)
 		}
@@ -142,7 +142,7 @@ func TestShapes(t *testing.T) {
 				t.Errorf("two shapes are named %s", s.name)
 			}
 			names[s.name] = true
-			a := &asking{shape: s, layout: l, b: b, c: container}
+			a := &shapeRun{shape: s, layout: l, b: b, c: container}
 			seen := a.ask(t.Context(), 1)
 			none := strings.Contains(s.text, "c.tails") || strings.Contains(s.text, "-1")
 			if seen.Failure != "" || (seen.Rows == 0) != none && !strings.Contains(s.name, "1 %") {
@@ -150,7 +150,7 @@ func TestShapes(t *testing.T) {
 			}
 			hundred := strings.HasSuffix(s.name, "(100)") && s.partition == nil && seen.Rows > 1 &&
 				!strings.Contains(s.name, "equalities") && !strings.Contains(s.name, "vector")
-			if hundred && seen.Rows != few {
+			if hundred && seen.Rows != fewDocs {
 				t.Errorf("%s: %d rows", s.name, seen.Rows)
 			}
 		}
@@ -158,12 +158,12 @@ func TestShapes(t *testing.T) {
 }
 
 func TestAskInTurns(t *testing.T) {
-	sides := []*asking{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
+	sides := []*shapeRun{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
 	for i, a := range sides {
 		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}}
 		a.spent, a.docs, a.shape.name, a.growth = 1e9, i, "x", served()
 	}
-	found, err := askInTurns(t.Context(), sides)
+	found, err := runInterleaved(t.Context(), sides)
 	if err != nil {
 		t.Fatal(err)
 	}

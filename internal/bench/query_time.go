@@ -43,8 +43,8 @@ const (
 	shapeCut = 2
 )
 
-// asking is a query of one shape that is run repeatedly on a set.
-type asking struct {
+// shapeRun is a query of one shape that is run repeatedly on a set.
+type shapeRun struct {
 	shape
 	layout
 	b         *Bench
@@ -69,11 +69,11 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, se
 		len(sets[0].text(0))), len(sets) > 1)
 	b.progress.Start("querying", len(list))
 	for _, s := range list {
-		sides := make([]*asking, len(sets))
+		sides := make([]*shapeRun, len(sets))
 		for i := range sets {
-			sides[i] = &asking{shape: s, layout: sets[i].layout, b: b, c: containers[i]}
+			sides[i] = &shapeRun{shape: s, layout: sets[i].layout, b: b, c: containers[i]}
 		}
-		found, err := askInTurns(ctx, sides)
+		found, err := runInterleaved(ctx, sides)
 		if err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, se
 	return nil
 }
 
-// askInTurns runs the queries until each side has had its time, and returns the times.
-func askInTurns(ctx context.Context, sides []*asking) (found []Shape, err error) {
+// runInterleaved runs the queries until each side has had its time, and returns the times.
+func runInterleaved(ctx context.Context, sides []*shapeRun) (found []Shape, err error) {
 	runtime.GC() // earlier garbage must not be collected during the measurement
 	for turn, going := 0, true; going; turn++ {
 		going = false
@@ -118,7 +118,7 @@ func askInTurns(ctx context.Context, sides []*asking) (found []Shape, err error)
 }
 
 // done reports whether the query has run often enough.
-func (a *asking) done() bool {
+func (a *shapeRun) done() bool {
 	share := time.Duration(shapeShare * a.b.Seconds * float64(time.Second))
 	switch {
 	case a.first.Failure != "" || a.first.Cut || len(a.cpu) >= maxShapeRuns:
@@ -131,7 +131,7 @@ func (a *asking) done() bool {
 
 // run runs the query once. The first run is a warm-up: it counts only if it takes so long that there is no
 // other run.
-func (a *asking) run(ctx context.Context, turn int) error {
+func (a *shapeRun) run(ctx context.Context, turn int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (a *asking) run(ctx context.Context, turn int) error {
 }
 
 // ask reads all pages, or the one page of the shape. A refusal of the query is part of the result.
-func (a *asking) ask(ctx context.Context, turn int) (seen Shape) {
+func (a *shapeRun) ask(ctx context.Context, turn int) (seen Shape) {
 	began := a.b.clock.Now()
 	r := a.request(turn)
 	for {
@@ -180,7 +180,7 @@ func (a *asking) ask(ctx context.Context, turn int) (seen Shape) {
 }
 
 // request returns the query with the values of a turn.
-func (a *asking) request(turn int) store.QueryRequest {
+func (a *shapeRun) request(turn int) store.QueryRequest {
 	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
 	if a.page > 0 {
 		r.MaxItems = a.page
@@ -195,7 +195,7 @@ func (a *asking) request(turn int) store.QueryRequest {
 }
 
 // result returns the times of the runs, and what the first of them read.
-func (a *asking) result() Shape {
+func (a *shapeRun) result() Shape {
 	s := a.first
 	s.Name, s.Query, s.Documents, s.Runs = a.name, a.shape.text, a.docs, len(a.cpu)
 	s.CPU, s.Wall = median(a.cpu), median(a.wall)

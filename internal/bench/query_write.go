@@ -19,7 +19,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 	indexed.ID, bare.ID = "indexed", "bare"
 	bare.Indexing = index.Policy{Mode: index.None}
 
-	var sides [2]stretch
+	var sides [2]sliceFunc
 	var keys [2]float64
 	for i, spec := range []definition.ContainerSpec{indexed, bare} {
 		dir := b.path("query-" + spec.ID)
@@ -37,7 +37,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 	}
 	b.report.begin("query", "durable creates under the default indexing policy; against indexingMode none",
 		"none")
-	d, err := b.fight(ctx, "creating with and without an index", sides[0], sides[1])
+	d, err := b.compare(ctx, "creating with and without an index", sides[0], sides[1])
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 		limit *budget
 	}{{"cold key", n, ratioAtLeast(0.45)}, {"repeated key", min(hotDocs, n), ratioAtLeast(0.8)}} {
 		keys := order[:kind.keys]
-		d, err := b.fight(ctx, "reading: "+kind.name, b.repeat(ours.turn(keys), ours.read),
+		d, err := b.compare(ctx, "reading: "+kind.name, b.repeat(ours.turn(keys), ours.read),
 			b.repeat(theirs.turn(keys), theirs.read))
 		if err != nil {
 			return err

@@ -13,21 +13,22 @@ import (
 // benchSlices is how many slices each side of a comparison gets.
 const benchSlices = 10
 
-// stretch does the work of one side for one slice. It returns the number of operations and their total time.
-type stretch func() (ops int, took time.Duration, err error)
+// sliceFunc does the work of one side for one slice. It returns the number of operations and their total
+// time.
+type sliceFunc func() (ops int, took time.Duration, err error)
 
-// duel holds the seconds per operation of both sides, slice by slice.
-type duel struct{ ours, theirs []float64 }
+// comparison holds the seconds per operation of both sides, slice by slice.
+type comparison struct{ mayfly, baseline []float64 }
 
-// fight runs the two sides in alternating slices, so that a disturbance affects both. The first slice of each
-// is an uncounted warm-up.
-func (b *Bench) fight(ctx context.Context, what string, ours, theirs stretch) (d duel, err error) {
+// compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
+// each is an uncounted warm-up.
+func (b *Bench) compare(ctx context.Context, what string, ours, theirs sliceFunc) (d comparison, err error) {
 	b.progress.Start(what, benchSlices)
 	for i := range benchSlices + 1 {
 		for _, side := range []struct {
-			run stretch
+			run sliceFunc
 			to  *[]float64
-		}{{ours, &d.ours}, {theirs, &d.theirs}} {
+		}{{ours, &d.mayfly}, {theirs, &d.baseline}} {
 			if err := ctx.Err(); err != nil {
 				return d, err
 			}
@@ -54,8 +55,8 @@ func (b *Bench) sliceTime() time.Duration {
 // round is the number of operations between two readings of the clock in repeat.
 const round = 64
 
-// repeat makes a stretch of a repeated operation. prepare runs before each round and is not timed.
-func (b *Bench) repeat(prepare func(), op func(k int) error) stretch {
+// repeat makes a sliceFunc of a repeated operation. prepare runs before each round and is not timed.
+func (b *Bench) repeat(prepare func(), op func(k int) error) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
 			prepare()
@@ -72,16 +73,16 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) stretch {
 	}
 }
 
-// speed returns the Figure of a duel as time per operation. The ratio is the fraction of bare Pebble's speed
-// that is reached.
-func (d duel) speed(name string, limit *budget) Figure {
-	against, ratio := median(d.theirs), d.ratio(func(ours, theirs float64) float64 { return theirs / ours })
-	return Figure{Name: name, Value: median(d.ours), Unit: seconds, Against: &against, Ratio: &ratio,
+// speed returns the Figure of a comparison as time per operation. The ratio is the fraction of bare Pebble's
+// speed that is reached.
+func (d comparison) speed(name string, limit *budget) Figure {
+	against, ratio := median(d.baseline), d.ratio(func(ours, theirs float64) float64 { return theirs / ours })
+	return Figure{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
 		Budget: limit}
 }
 
 // rate is speed as operations per second.
-func (d duel) rate(name string, limit *budget) Figure {
+func (d comparison) rate(name string, limit *budget) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
 	f.Value, f.Against, f.Unit = 1/f.Value, &against, perSecond
@@ -89,10 +90,10 @@ func (d duel) rate(name string, limit *budget) Figure {
 }
 
 // ratio returns the median of the ratios of the pairs.
-func (d duel) ratio(of func(ours, theirs float64) float64) float64 {
-	pairs := make([]float64, len(d.ours))
+func (d comparison) ratio(of func(ours, theirs float64) float64) float64 {
+	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
-		pairs[i] = of(d.ours[i], d.theirs[i])
+		pairs[i] = of(d.mayfly[i], d.baseline[i])
 	}
 	return median(pairs)
 }

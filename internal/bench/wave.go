@@ -32,16 +32,16 @@ func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
 	}
 	b.report.note("%s documents expire within a minute of virtual time, a second of it every %s",
 		thousands(int64(b.docs())), seconds.text((2 * b.sliceTime()).Seconds()))
-	if err := b.feelWave(ctx, d, dir); err != nil {
+	if err := b.measureOpenWave(ctx, d, dir); err != nil {
 		return err
 	}
 	return b.compareDisk(ctx, d, dir, bareDir)
 }
 
-// feelWave is measureWave on an open store. When it returns the store is empty and closed.
-func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error) {
+// measureOpenWave is measureWave on an open store. When it returns the store is empty and closed.
+func (b *Bench) measureOpenWave(ctx context.Context, d *dataset, dir string) (err error) {
 	first := d.epochs[0].at.Add(purgeTTL)
-	db, c, clock, err := b.openMortal(ctx, first.Add(-epochGap), opening{engine: pebble.Options{Dir: dir}})
+	db, c, clock, err := b.openExpiring(ctx, first.Add(-epochGap), opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 	}
 	b.progress.Stop()
 	b.report.row("", "then", "before", "ratio", "budget", "")
-	b.addFeel("in it", &during, &before, ratioAtMost(1.5))
-	b.addFeel("after it", &after, &before, nil)
+	b.addLatencies("in it", &during, &before, ratioAtMost(1.5))
+	b.addLatencies("after it", &after, &before, nil)
 	b.addMemory(&during, &before)
 
 	clock.Set(first.Add(2 * purgeTTL)) // the foreground's documents expire, too
@@ -84,7 +84,7 @@ func (b *Bench) feelWave(ctx context.Context, d *dataset, dir string) (err error
 // passMinute runs the foreground while the clock passes the minute, and then until the reaper has purged
 // everything.
 func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground,
-	first time.Time) (all felt, err error) {
+	first time.Time) (all waveFigures, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
 	began, known, inMinute := b.clock.Now(), 0, 0
 	for second := 0; second < allEpochs || known < b.docs(); second++ {
@@ -199,19 +199,19 @@ type foreground struct {
 	at       int // the reader's position
 }
 
-// felt holds the latencies in a number of windows, and the most memory in use at the end of a window.
-type felt struct {
+// waveFigures holds the latencies in a number of windows, and the most memory in use at the end of a window.
+type waveFigures struct {
 	reads, writes  latencies
 	heap, resident int64 // bytes; resident is 0 if the system does not report it
 }
 
-func (all *felt) sort() {
+func (all *waveFigures) sort() {
 	all.reads.sorted()
 	all.writes.sorted()
 }
 
 // windows runs the reader and the writer for n slices.
-func (f *foreground) windows(ctx context.Context, n int) (all felt, err error) {
+func (f *foreground) windows(ctx context.Context, n int) (all waveFigures, err error) {
 	for range n {
 		if err := f.window(ctx, &all); err != nil {
 			return all, err
@@ -224,7 +224,7 @@ func (f *foreground) windows(ctx context.Context, n int) (all felt, err error) {
 
 // window runs the reader and the writer for a slice, each at least once. It records the time of each
 // operation and the memory at the end.
-func (f *foreground) window(ctx context.Context, to *felt) error {
+func (f *foreground) window(ctx context.Context, to *waveFigures) error {
 	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
 	work := []func() error{
 		func() error {
@@ -259,7 +259,7 @@ func (f *foreground) window(ctx context.Context, to *felt) error {
 	return err
 }
 
-func (b *Bench) addFeel(when string, then, before *felt, limit *budget) {
+func (b *Bench) addLatencies(when string, then, before *waveFigures, limit *budget) {
 	for _, op := range []struct {
 		name         string
 		then, before latencies
@@ -276,7 +276,7 @@ func (b *Bench) addFeel(when string, then, before *felt, limit *budget) {
 	}
 }
 
-func (b *Bench) addMemory(then, before *felt) {
+func (b *Bench) addMemory(then, before *waveFigures) {
 	b.addRatio("heap in it, the most", byteCount, float64(then.heap), float64(before.heap), nil)
 	if then.resident > 0 {
 		b.addRatio("resident memory in it, the most", byteCount, float64(then.resident),

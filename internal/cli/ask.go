@@ -85,7 +85,7 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 	if err != nil {
 		return nil, Misuse("--key is not base64: " + err.Error())
 	}
-	body, ready := question.(AsIs)
+	body, ready := question.(RawJSON)
 	if question != nil && !ready {
 		if body, err = json.Marshal(question); err != nil {
 			return nil, err
@@ -119,8 +119,8 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 	return req, nil
 }
 
-// AsIs is a question that is already encoded as JSON.
-type AsIs []byte
+// RawJSON is a question that is already encoded as JSON.
+type RawJSON []byte
 
 // resource returns the type and the link with which a path is signed: for dbs/D/colls/C/docs the type docs
 // and the link dbs/D/colls/C, for dbs/D the type dbs and the whole path. Paths below _mayfly have no type.
@@ -206,22 +206,22 @@ func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 		return answer, err
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return answer, &StrangeAnswer{URL: res.Request.URL, Err: err}
+		return answer, &UnexpectedAnswer{URL: res.Request.URL, Err: err}
 	}
 	return answer, nil
 }
 
-// StrangeAnswer reports a successful answer with unexpected content.
-type StrangeAnswer struct {
+// UnexpectedAnswer reports a successful answer with unexpected content.
+type UnexpectedAnswer struct {
 	URL *url.URL
 	Err error
 }
 
-func (e *StrangeAnswer) Error() string {
+func (e *UnexpectedAnswer) Error() string {
 	return fmt.Sprintf("%s answers with something else than a Mayfly server: %v", e.URL, e.Err)
 }
 
-func (e *StrangeAnswer) Unwrap() error { return e.Err }
+func (e *UnexpectedAnswer) Unwrap() error { return e.Err }
 
 // InsufficientStorage is the status of a write for which the server's disk is full.
 const InsufficientStorage = 507

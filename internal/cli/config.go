@@ -24,9 +24,9 @@ func Variable(flag string) string {
 	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// TellMisspelled warns about variables whose names are close to those of flags but match none. They have no
+// WarnMisspelled warns about variables whose names are close to those of flags but match none. They have no
 // effect.
-func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
+func WarnMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
 		meant, ours := strings.CutPrefix(name, Variable(""))

@@ -149,8 +149,8 @@ func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMess
 	return append(key, ']'), nil
 }
 
-// Answered holds the headers of a page.
-type Answered struct {
+// PageHeaders holds the headers of a page.
+type PageHeaders struct {
 	Charge       float64 // in request units
 	Continuation string  // of the next page; empty at the end
 }
@@ -158,7 +158,7 @@ type Answered struct {
 // EachPage sends the request of a list again, page after page, until the list ends. It begins at
 // continuation. page makes the request without a continuation; list is the name of the rows in the answer.
 func EachPage(continuation string, page func() (*http.Request, error), list string,
-	fn func(rows []json.RawMessage, a Answered) error) error {
+	fn func(rows []json.RawMessage, a PageHeaders) error) error {
 	for {
 		req, err := page()
 		if err != nil {
@@ -179,14 +179,14 @@ func EachPage(continuation string, page func() (*http.Request, error), list stri
 		var answer map[string]json.RawMessage
 		var rows []json.RawMessage
 		if err := json.Unmarshal(body, &answer); err != nil {
-			return &StrangeAnswer{URL: req.URL, Err: err}
+			return &UnexpectedAnswer{URL: req.URL, Err: err}
 		}
 		if err := json.Unmarshal(answer[list], &rows); err != nil {
-			return &StrangeAnswer{URL: req.URL, Err: err}
+			return &UnexpectedAnswer{URL: req.URL, Err: err}
 		}
 		charge, _ := strconv.ParseFloat(res.Header.Get("X-Ms-Request-Charge"), 64) // only displayed
 		continuation = res.Header.Get("X-Ms-Continuation")
-		if err := fn(rows, Answered{charge, continuation}); err != nil || continuation == "" {
+		if err := fn(rows, PageHeaders{charge, continuation}); err != nil || continuation == "" {
 			return err
 		}
 	}

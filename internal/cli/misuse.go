@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// Family makes cmd a command that only has subcommands. Without one of them it fails with a list of the
-// subcommands and a guess at the one that was meant.
-func Family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
+// ParentCommand makes cmd a command that only has subcommands. Without one of them it fails with a list of
+// the subcommands and a guess at the one that was meant.
+func ParentCommand(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -54,18 +54,18 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Misuse(fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath()))
 }
 
-// HowMany returns n and the word for what is counted, in the right number.
-func HowMany[N int | int64](n N, one, more string) string {
+// Plural returns n and the word for what is counted, in the right number.
+func Plural[N int | int64](n N, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// TellArguments makes cmd and its subcommands report missing and extra arguments in plain words.
-func TellArguments(cmd *cobra.Command) {
+// ReportArguments makes cmd and its subcommands report missing and extra arguments in plain words.
+func ReportArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		TellArguments(sub)
+		ReportArguments(sub)
 	}
 	fits := cmd.Args
 	if fits == nil || cmd.HasSubCommands() && cmd.Name() != "bench" {

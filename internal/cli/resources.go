@@ -18,7 +18,7 @@ func (c *ServerCall) List(cmd *cobra.Command, path, list string,
 		return c.Call(cmd.Context(), http.MethodGet, path,
 			nil)
 	}, list,
-		func(rows []json.RawMessage, _ Answered) error {
+		func(rows []json.RawMessage, _ PageHeaders) error {
 			all = append(all, rows...)
 			return nil
 		})

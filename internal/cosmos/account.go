@@ -72,7 +72,7 @@ func (s *Service) queryNothing(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.in.PartitionKey.IsZero() && c.in.RangeID == "" && s.reach(c) == store.CrossRefuse {
+	if c.in.PartitionKey.IsZero() && c.in.RangeID == "" && s.crossPartition(c) == store.CrossRefuse {
 		return store.CrossPartitionDisabled()
 	}
 	return queryFeed(c, f)

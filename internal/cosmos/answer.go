@@ -57,25 +57,25 @@ type Answer struct {
 	Expiry *inspect.Expiry // the item's expiry
 	Lint   definition.Lint // lint rules that the written time to live violates
 
-	lent   *buffer // pooled buffer of Body; nil: none
-	held   int64   // bytes reserved in memory
-	memory *store.Memory
+	pooled   *buffer // pooled buffer of Body; nil: none
+	reserved int64   // bytes reserved in memory
+	memory   *store.Memory
 }
 
 // Release frees the body. It is called after the answer has been written or given up.
 func (a *Answer) Release() {
 	a.dropBody()
-	if a.held > 0 {
-		a.memory.Give(a.held)
-		a.held = 0
+	if a.reserved > 0 {
+		a.memory.Give(a.reserved)
+		a.reserved = 0
 	}
 }
 
 func (a *Answer) dropBody() {
 	a.Body, a.Rows = nil, false
-	if a.lent != nil {
-		a.lent.release()
-		a.lent = nil
+	if a.pooled != nil {
+		a.pooled.release()
+		a.pooled = nil
 	}
 }
 

@@ -193,7 +193,7 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 	if c.out.Rows = rows; !rows {
 		answer.b = append(answer.b, ']')
 	}
-	return c.give(status, answer)
+	return c.sendBuffer(status, answer)
 }
 
 // isFailure reports whether an operation failed. Not modified is no failure.

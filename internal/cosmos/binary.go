@@ -50,11 +50,11 @@ func (r *Request) DecodeBody() (err error) {
 // of items is always text, as in the service.
 func (c *call) sendFormat(status int, body *buffer) error {
 	if !c.in.takesBinary() || c.req.Kind != KindItem || c.req.Feed && c.req.Operation == OpRead {
-		return c.give(status, body)
+		return c.sendBuffer(status, body)
 	}
-	c.beside = cap(body.b)
+	c.sourceBytes = cap(body.b)
 	out := borrow()
 	out.b = jsonbinary.AppendBinary(out.b, jsondoc.Of(body.b))
 	body.release()
-	return c.give(status, out)
+	return c.sendBuffer(status, out)
 }

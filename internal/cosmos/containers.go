@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// place is the container that a request's path addresses: the container, its database, and whether the ids
-// below them are rids.
-type place struct {
+// containerRef is the container that a request's path addresses: the container, its database, and whether the
+// ids below them are rids.
+type containerRef struct {
 	database  *store.Database
 	container *store.Container
 	byRID     bool
@@ -21,8 +21,8 @@ type place struct {
 // locate returns the container that the path names. Its error distinguishes, like Cosmos DB, a missing
 // container from a missing database. If the container is not found, locate catches up with definitions made
 // by other servers and tries again.
-func (s *Service) locate(c *call) (p place, err error) {
-	if p, err = s.known(c); err == nil {
+func (s *Service) locate(c *call) (p containerRef, err error) {
+	if p, err = s.locateCached(c); err == nil {
 		return p, nil
 	}
 	if changed, failed := s.db.CatchUp(c.ctx); failed != nil {
@@ -30,11 +30,11 @@ func (s *Service) locate(c *call) (p place, err error) {
 	} else if !changed {
 		return p, err
 	}
-	return s.known(c)
+	return s.locateCached(c)
 }
 
-// known is locate without catching up.
-func (s *Service) known(c *call) (p place, err error) {
+// locateCached is locate without catching up.
+func (s *Service) locateCached(c *call) (p containerRef, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
 	}
@@ -47,7 +47,7 @@ func (s *Service) known(c *call) (p place, err error) {
 }
 
 // addressed returns the container for a request about the container itself.
-func (s *Service) addressed(c *call) (place, error) {
+func (s *Service) addressed(c *call) (containerRef, error) {
 	p, err := s.locate(c)
 	if err == nil {
 		c.out.setDatabasePaths(p.database.RID(), p.database.ID())
@@ -57,7 +57,7 @@ func (s *Service) addressed(c *call) (place, error) {
 
 // within returns the container for a request about something inside it. It fails if the client's cached or
 // intended rid is that of another container.
-func (s *Service) within(c *call) (p place, rid string, err error) {
+func (s *Service) within(c *call) (p containerRef, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
 		rid = p.container.RID()

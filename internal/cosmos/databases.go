@@ -16,25 +16,25 @@ import (
 func (s *Service) database(c *call) (d *store.Database, byRID bool, err error) {
 	id := c.req.Address.Database()
 	d, err = s.db.Database(id)
-	if !c.req.Address.ByRID || err == nil && c.leadsOn(d, false) {
+	if !c.req.Address.ByRID || err == nil && c.containsNext(d, false) {
 		return d, false, err
 	}
 	other, ridErr := s.db.DatabaseByRID(id)
-	if err == nil && (ridErr != nil || !c.leadsOn(other, true)) {
+	if err == nil && (ridErr != nil || !c.containsNext(other, true)) {
 		return d, false, nil
 	}
 	return other, true, ridErr
 }
 
-// leadsOn reports whether the database contains the next element of the path, by rid or by name. It is true
-// if the path ends at the database.
-func (c *call) leadsOn(d *store.Database, byRID bool) bool {
+// containsNext reports whether the database contains the next element of the path, by rid or by name. It is
+// true if the path ends at the database.
+func (c *call) containsNext(d *store.Database, byRID bool) bool {
 	if c.req.Address.N < 2 {
 		return true
 	}
 	next := c.req.Address.ID(1)
 	of := func(k store.ResourceKind) error {
-		_, err := smallPlace{Resources: d.Resources(k), byRID: byRID}.named(next)
+		_, err := resourceRef{Resources: d.Resources(k), byRID: byRID}.named(next)
 		return err
 	}
 	var err error

@@ -121,14 +121,14 @@ func (c *call) sendPage(p *page) error {
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
 	c.out.setItemCount(p.n)
 	if op := c.req.Operation; op == OpRead || op == OpChangeFeed {
-		return c.give(StatusOK, p.buffer)
+		return c.sendBuffer(StatusOK, p.buffer)
 	}
 	return c.sendFormat(StatusOK, p.buffer)
 }
 
-// decodeKept is decodeObject for a body with documents or values to be stored: it returns them in the stored
-// form (see jsondoc.Compact).
-func decodeKept(body []byte) (jsondoc.Value, error) {
+// decodeStored is decodeObject for a body with documents or values to be stored: it returns them in the
+// stored form (see jsondoc.Compact).
+func decodeStored(body []byte) (jsondoc.Value, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{})
 	if err != nil {
 		return jsondoc.Value{}, BadRequest("The input content is invalid: " + err.Error())

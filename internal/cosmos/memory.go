@@ -46,35 +46,35 @@ func (c *call) holdPage() error { return c.hold(min(2*store.MaxPageBytes, c.srv.
 // call's context ends or answerWait has passed, then fails with 429.
 func (c *call) hold(n int64) error {
 	n = c.counted(n)
-	if n <= c.out.held {
+	if n <= c.out.reserved {
 		return c.shrink(n)
 	}
 	wait, cancel := context.WithTimeout(c.ctx, answerWait)
 	defer cancel()
-	if err := c.srv.memory.Take(wait, n-c.out.held); err != nil {
+	if err := c.srv.memory.Take(wait, n-c.out.reserved); err != nil {
 		c.out.RetryAfter = MemoryRetry
 		return noMemory()
 	}
-	c.out.held, c.out.memory = n, c.srv.memory
+	c.out.reserved, c.out.memory = n, c.srv.memory
 	return nil
 }
 
 // tryHold is hold without waiting; it returns false if there is not enough memory.
 func (c *call) tryHold(n int64) bool {
 	n = c.counted(n)
-	if n <= c.out.held {
+	if n <= c.out.reserved {
 		return c.shrink(n) == nil
 	}
-	if !c.srv.memory.TryTake(n - c.out.held) {
+	if !c.srv.memory.TryTake(n - c.out.reserved) {
 		return false
 	}
-	c.out.held, c.out.memory = n, c.srv.memory
+	c.out.reserved, c.out.memory = n, c.srv.memory
 	return true
 }
 
 func (c *call) shrink(n int64) error {
-	c.srv.memory.Give(c.out.held - n)
-	c.out.held = n
+	c.srv.memory.Give(c.out.reserved - n)
+	c.out.reserved = n
 	return nil
 }
 
@@ -93,7 +93,7 @@ func noMemory() error {
 }
 
 // size returns the number of bytes that the answer occupies.
-func (c *call) size() int64 { return int64(cap(c.out.Body) + c.beside) }
+func (c *call) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
 
 // readOnce runs a read and reserves the memory of its answer. If the memory is not available, readOnce drops
 // the answer, waits until the memory is reserved, and runs the read again. While memory is scarce only a few
@@ -139,7 +139,7 @@ func (c *call) enterScarce() (leave func()) {
 // holdAnswer reserves the memory of the finished answer. A write has already happened and must be answered,
 // with or without a reservation: only reads are refused.
 func (c *call) holdAnswer() error {
-	if len(c.out.Body) <= smallAnswer && c.out.held == 0 {
+	if len(c.out.Body) <= smallAnswer && c.out.reserved == 0 {
 		return nil
 	}
 	c.req.Body = nil // no longer needed
@@ -152,8 +152,8 @@ func (c *call) holdAnswer() error {
 }
 
 // HoldBody reserves n bytes for the body of a request before it is read. It waits for them, and fails with
-// 429 after answerWait. The caller returns held with GiveBody after the answer has been sent: the answer to
-// a write is about as large as the body, and may have no reservation of its own.
+// 429 after answerWait. The caller returns held with ReleaseBody after the answer has been sent: the answer
+// to a write is about as large as the body, and may have no reservation of its own.
 func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error) {
 	if n = min(n, s.memory.Size()); n <= smallAnswer {
 		return 0, nil
@@ -166,5 +166,5 @@ func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error)
 	return n, nil
 }
 
-// GiveBody returns the memory reserved by HoldBody.
-func (s *Service) GiveBody(held int64) { s.memory.Give(held) }
+// ReleaseBody returns the memory reserved by HoldBody.
+func (s *Service) ReleaseBody(held int64) { s.memory.Give(held) }

@@ -89,8 +89,8 @@ func indexUseV1(use query.IndexUse) ([]byte, error) {
 		UtilizedSingleIndexes, PotentialSingleIndexes       []single
 		UtilizedCompositeIndexes, PotentialCompositeIndexes []composite
 	}{
-		each(use.Single, ofSingle), each(use.PotentialSingle, ofSingle),
-		each(use.Composite, ofComposite), each(use.PotentialComposite, ofComposite),
+		mapSlice(use.Single, ofSingle), mapSlice(use.PotentialSingle, ofSingle),
+		mapSlice(use.Composite, ofComposite), mapSlice(use.PotentialComposite, ofComposite),
 	})
 }
 
@@ -110,8 +110,8 @@ func indexUseV2(use query.IndexUse) ([]byte, error) {
 	}
 	of := func(specs []string, lists [][]string, score string) indexes {
 		return indexes{
-			each(specs, func(spec string) single { return single{spec, score} }),
-			each(lists, func(specs []string) composite { return composite{specs, score} }),
+			mapSlice(specs, func(spec string) single { return single{spec, score} }),
+			mapSlice(lists, func(specs []string) composite { return composite{specs, score} }),
 		}
 	}
 	return jsondoc.Marshal(struct{ UtilizedIndexes, PotentialIndexes indexes }{
@@ -119,9 +119,9 @@ func indexUseV2(use query.IndexUse) ([]byte, error) {
 	})
 }
 
-// each returns the results of calling of with each element. The result is never null in JSON, since clients
-// read its length.
-func each[S, T any](list []S, of func(S) T) []T {
+// mapSlice returns the results of calling of with each element. The result is never null in JSON, since
+// clients read its length.
+func mapSlice[S, T any](list []S, of func(S) T) []T {
 	out := make([]T, len(list))
 	for i, s := range list {
 		out[i] = of(s)

@@ -27,12 +27,12 @@ func (s *Service) queryItems(c *call) error {
 	}
 	began := s.opt.Wall.Now()
 	result, r, err := p.container.Query(c.ctx, store.QueryRequest{
-		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.reach(c), Resume: resume,
+		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.crossPartition(c), Resume: resume,
 		Explain: s.opt.SlowQuery > 0,
 	})
 	c.setReceiptOf(r)
 	took := s.opt.Wall.Now().Sub(began)
-	c.tellSlow(text, params, &result, r, took, err)
+	c.logSlow(text, params, &result, r, took, err)
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func (s *Service) queryItems(c *call) error {
 	return c.sendResult(rid, "Documents", &result, took)
 }
 
-// reach returns how far a query without a partition key may cross partitions. The client's headers and the
-// server's options determine it.
-func (s *Service) reach(c *call) store.CrossPartition {
+// crossPartition returns how far a query without a partition key may cross partitions. The client's headers
+// and the server's options determine it.
+func (s *Service) crossPartition(c *call) store.CrossPartition {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.ServeCross:
 		return store.CrossServe
@@ -119,7 +119,7 @@ func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
 		}
 		return string(c.req.Body), nil, nil
 	}
-	body, err := decodeKept(c.req.Body)
+	body, err := decodeStored(c.req.Body)
 	if err != nil {
 		return "", nil, err
 	}

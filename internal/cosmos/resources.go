@@ -26,8 +26,8 @@ var smallKinds = map[Kind]struct {
 	KindUDF:           {store.KindFunction, "UserDefinedFunctions"},
 }
 
-// smallPlace is the location of small resources that a path addresses.
-type smallPlace struct {
+// resourceRef is the location of small resources that a path addresses.
+type resourceRef struct {
 	store.Resources
 	owner string // rid of the parent
 	byRID bool
@@ -35,7 +35,7 @@ type smallPlace struct {
 }
 
 // resources returns the location of the small resources that the path addresses, one or all.
-func (s *Service) resources(c *call) (p smallPlace, err error) {
+func (s *Service) resources(c *call) (p resourceRef, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {
 	case KindSproc, KindTrigger, KindUDF:
@@ -44,21 +44,21 @@ func (s *Service) resources(c *call) (p smallPlace, err error) {
 			return p, err
 		}
 		c.setPosition(in.container)
-		return smallPlace{in.container.Resources(k), rid, in.byRID, in.container}, nil
+		return resourceRef{in.container.Resources(k), rid, in.byRID, in.container}, nil
 	}
 	d, byRID, err := s.database(c)
 	if err != nil {
 		return p, fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
-	p = smallPlace{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
+	p = resourceRef{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
 	if k != store.KindPermission {
 		return p, nil
 	}
 	if err := c.in.checkTokenLife(); err != nil {
 		return p, err
 	}
-	user, err := smallPlace{Resources: d.Resources(store.KindUser), byRID: byRID}.named(c.req.Address.ID(1))
+	user, err := resourceRef{Resources: d.Resources(store.KindUser), byRID: byRID}.named(c.req.Address.ID(1))
 	if err == nil {
 		p.owner = user.RID
 		p.Resources, err = d.Permissions(user.ID)
@@ -67,7 +67,7 @@ func (s *Service) resources(c *call) (p smallPlace, err error) {
 }
 
 // named returns the resource with a name or a rid, depending on the path.
-func (p smallPlace) named(id string) (store.Resource, error) {
+func (p resourceRef) named(id string) (store.Resource, error) {
 	if p.byRID {
 		return p.ReadByRID(id)
 	}
@@ -117,14 +117,14 @@ func resourcePosition(rid string) string {
 }
 
 func (s *Service) createResource(c *call) error {
-	return s.writeResource(c, func(p smallPlace) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
 		r, err := p.Create(c.ctx, c.req.Body)
 		return r, StatusCreated, err
 	})
 }
 
 func (s *Service) upsertResource(c *call) error {
-	return s.writeResource(c, func(p smallPlace) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
 		r, inserted, err := p.Upsert(c.ctx, c.req.Body, c.in.writeOptions())
 		if inserted {
 			return r, StatusCreated, err
@@ -134,7 +134,7 @@ func (s *Service) upsertResource(c *call) error {
 }
 
 func (s *Service) replaceResource(c *call) error {
-	return s.writeResource(c, func(p smallPlace) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
 		old, err := p.named(c.req.Address.Leaf())
 		if err != nil {
 			return old, 0, err
@@ -145,7 +145,7 @@ func (s *Service) replaceResource(c *call) error {
 }
 
 // writeResource runs write and answers with the resource that it returns.
-func (s *Service) writeResource(c *call, write func(smallPlace) (store.Resource, int, error)) error {
+func (s *Service) writeResource(c *call, write func(resourceRef) (store.Resource, int, error)) error {
 	p, err := s.resources(c)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *Service) writeResource(c *call, write func(smallPlace) (store.Resource,
 }
 
 // resource returns the addressed resource and its location.
-func (s *Service) resource(c *call) (p smallPlace, r store.Resource, err error) {
+func (s *Service) resource(c *call) (p resourceRef, r store.Resource, err error) {
 	if p, err = s.resources(c); err == nil {
 		r, err = p.named(c.req.Address.Leaf())
 	}
@@ -188,7 +188,7 @@ func (s *Service) deleteResource(c *call) error {
 	return c.noContent(StatusNoContent)
 }
 
-func (c *call) sendResource(p smallPlace, status int, r store.Resource) error {
+func (c *call) sendResource(p resourceRef, status int, r store.Resource) error {
 	c.out.setETag(r.ETag)
 	if p.in != nil {
 		c.setScriptQuota(p.in)

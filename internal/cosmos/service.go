@@ -52,14 +52,14 @@ func New(o Options) *Service {
 
 // call is a request in progress.
 type call struct {
-	ctx    context.Context
-	srv    *Service
-	req    *Request
-	in     *Headers // the headers of req
-	out    *Answer
-	reply  []byte           // item as replaced by a post-trigger; nil: unchanged
-	beside int              // bytes of the text from which the body was converted
-	payer  *store.Container // container to charge; nil if throughput is not enforced
+	ctx         context.Context
+	srv         *Service
+	req         *Request
+	in          *Headers // the headers of req
+	out         *Answer
+	reply       []byte           // item as replaced by a post-trigger; nil: unchanged
+	sourceBytes int              // bytes of the text from which the body was converted
+	payer       *store.Container // container to charge; nil if throughput is not enforced
 }
 
 // calls is the pool of calls. All calls in it are empty.
@@ -106,7 +106,7 @@ func (c *call) run() error {
 	if err := c.reserve(); err != nil {
 		return err
 	}
-	steady := func() error { return c.srv.Steady(c.ctx, func() error { return run(c.srv, c) }) }
+	steady := func() error { return c.srv.RetryAfterRestore(c.ctx, func() error { return run(c.srv, c) }) }
 	if c.req.Operation == OpRead && (!c.req.Feed || c.req.Kind != KindItem) {
 		return c.readOnce(steady)
 	}
@@ -127,9 +127,9 @@ func (c *call) catchUp() error {
 	return err
 }
 
-// Steady calls run. If run fails because a snapshot has replaced the data in the meantime, its writes are
-// lost with the old data, and Steady calls it again.
-func (s *Service) Steady(ctx context.Context, run func() error) error {
+// RetryAfterRestore calls run. If run fails because a snapshot has replaced the data in the meantime, its
+// writes are lost with the old data, and RetryAfterRestore calls it again.
+func (s *Service) RetryAfterRestore(ctx context.Context, run func() error) error {
 	for {
 		before, err := s.db.Incarnation(ctx)
 		if err != nil {
@@ -231,9 +231,9 @@ func (c *call) json(status int, body []byte) error {
 	return nil
 }
 
-// give answers with a body in a pooled buffer, which the answer's Release returns.
-func (c *call) give(status int, body *buffer) error {
-	c.out.Status, c.out.Body, c.out.lent = status, body.b, body
+// sendBuffer answers with a body in a pooled buffer, which the answer's Release returns.
+func (c *call) sendBuffer(status int, body *buffer) error {
+	c.out.Status, c.out.Body, c.out.pooled = status, body.b, body
 	return nil
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// need is the right that a resource token must have for a request. A request with the zero value needs the
-// master key.
-type need uint8
+// requiredRight is the right that a resource token must have for a request. A request with the zero value
+// needs the master key.
+type requiredRight uint8
 
 const (
-	needMaster need = iota
-	needToken       // any valid token
+	needMaster requiredRight = iota
+	needToken                // any valid token
 	// token for the container or anything in it: clients read the container's settings first
 	needNear
 	needRead     // mode Read or All, for the container or the resource itself
@@ -25,31 +25,31 @@ const (
 
 // needs maps each kind and operation to the right that it requires; its shape is that of handlers.
 // Operations that are not listed, such as replacing the container or its offer, are denied in either mode.
-var needs = [kindCount]struct{ feed, single [opCount]need }{
-	KindAccount:   {single: [opCount]need{OpRead: needToken}},
-	KindContainer: {single: [opCount]need{OpRead: needNear}},
-	KindRange:     {feed: [opCount]need{OpRead: needNear}},
-	KindAddresses: {feed: [opCount]need{OpRead: needNear}},
+var needs = [kindCount]struct{ feed, single [opCount]requiredRight }{
+	KindAccount:   {single: [opCount]requiredRight{OpRead: needToken}},
+	KindContainer: {single: [opCount]requiredRight{OpRead: needNear}},
+	KindRange:     {feed: [opCount]requiredRight{OpRead: needNear}},
+	KindAddresses: {feed: [opCount]requiredRight{OpRead: needNear}},
 	KindItem: {
-		feed: [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpQueryPlan: needReadAll,
+		feed: [opCount]requiredRight{OpRead: needReadAll, OpQuery: needReadAll, OpQueryPlan: needReadAll,
 			OpChangeFeed: needReadAll, OpQueryChanges: needReadAll,
 			OpCreate: needWriteAll, OpUpsert: needWriteAll, OpBatch: needWriteAll},
-		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpPatch: needWrite,
+		single: [opCount]requiredRight{OpRead: needRead, OpReplace: needWrite, OpPatch: needWrite,
 			OpDelete: needWrite},
 	},
 	KindAttachment: {
-		feed:   [opCount]need{OpRead: needRead, OpQuery: needRead},
-		single: [opCount]need{OpRead: needRead},
+		feed:   [opCount]requiredRight{OpRead: needRead, OpQuery: needRead},
+		single: [opCount]requiredRight{OpRead: needRead},
 	},
-	KindPartitionDelete: {single: [opCount]need{OpCreate: needWriteAll}},
+	KindPartitionDelete: {single: [opCount]requiredRight{OpCreate: needWriteAll}},
 	KindConflict: {
-		feed:   [opCount]need{OpRead: needReadAll, OpQuery: needReadAll},
-		single: [opCount]need{OpRead: needReadAll, OpDelete: needWriteAll},
+		feed:   [opCount]requiredRight{OpRead: needReadAll, OpQuery: needReadAll},
+		single: [opCount]requiredRight{OpRead: needReadAll, OpDelete: needWriteAll},
 	},
 	KindSproc: {
 		feed: scriptFeedNeeds,
 		// OpCreate executes the procedure.
-		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite,
+		single: [opCount]requiredRight{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite,
 			OpCreate: needWrite},
 	},
 	KindTrigger: {feed: scriptFeedNeeds, single: scriptNeeds},
@@ -57,9 +57,9 @@ var needs = [kindCount]struct{ feed, single [opCount]need }{
 }
 
 var (
-	scriptFeedNeeds = [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpCreate: needWriteAll,
+	scriptFeedNeeds = [opCount]requiredRight{OpRead: needReadAll, OpQuery: needReadAll, OpCreate: needWriteAll,
 		OpUpsert: needWriteAll}
-	scriptNeeds = [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite}
+	scriptNeeds = [opCount]requiredRight{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite}
 )
 
 // forbidden returns the error for a valid token whose rights do not suffice.
@@ -120,7 +120,7 @@ func (s *Service) permit(c *call, g *Grant) error {
 }
 
 // permitInside is permit for requests inside the token's container.
-func (s *Service) permitInside(c *call, p place, g *Grant, want need) error {
+func (s *Service) permitInside(c *call, p containerRef, g *Grant, want requiredRight) error {
 	if g.Type != "" && (want == needReadAll || want == needWriteAll || g.Type != c.childType()) {
 		return forbidden()
 	}
@@ -138,7 +138,7 @@ func (s *Service) permitInside(c *call, p place, g *Grant, want need) error {
 		return nil
 	}
 	scripts := p.container.Resources(smallKinds[c.req.Kind].kind)
-	script, err := smallPlace{Resources: scripts, byRID: p.byRID}.named(c.req.Address.Leaf())
+	script, err := resourceRef{Resources: scripts, byRID: p.byRID}.named(c.req.Address.Leaf())
 	if err != nil || script.RID != g.RID {
 		return forbidden()
 	}
@@ -155,7 +155,7 @@ func (c *call) childType() string {
 
 // permitItems checks the partition key and the item. For a request by rid it checks the key of the item with
 // that rid.
-func (s *Service) permitItems(c *call, p place, g *Grant) error {
+func (s *Service) permitItems(c *call, p containerRef, g *Grant) error {
 	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // the address has an item's id
 	if !single || g.Type == "" && !p.byRID {
 		// The operations of a batch that is not a transaction may have their own partition keys.

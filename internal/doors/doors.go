@@ -59,8 +59,8 @@ type door struct {
 	closed bool // guarded by mu
 }
 
-// through makes a call to the engine, unless the door is closed.
-func (d *door) through(call func() error) error {
+// call makes a call to the engine, unless the door is closed.
+func (d *door) call(call func() error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.closed {
@@ -70,12 +70,12 @@ func (d *door) through(call func() error) error {
 }
 
 func (d *door) View(ctx context.Context, fn func(engine.Reader) error) error {
-	return d.through(func() error { return d.Engine.View(ctx, fn) })
+	return d.call(func() error { return d.Engine.View(ctx, fn) })
 }
 
 func (d *door) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) (at []engine.Position, err error) {
-	err = d.through(func() error {
+	err = d.call(func() error {
 		at, err = d.Engine.Update(ctx, scopes, fn, ahead...)
 		return err
 	})
@@ -83,7 +83,7 @@ func (d *door) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) 
 }
 
 func (d *door) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
-	err = d.through(func() error {
+	err = d.call(func() error {
 		v, at, err = d.Getter.Get(ctx, scope, key)
 		return err
 	})

@@ -115,7 +115,7 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 				w.o.Logger.Info("the webhook works again", "container", w.sub.Container.ID(), "webhook",
 					w.sub.Name(), "failures", failures)
 			}
-			w.note(0, nil)
+			w.setStatus(0, nil)
 			return
 		}
 		failures++
@@ -126,7 +126,7 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 			w.o.Logger.Warn("a webhook fails; it is tried again", "container", w.sub.Container.ID(),
 				"webhook", w.sub.Name(), "error", err)
 		}
-		w.note(failures, err)
+		w.setStatus(failures, err)
 		again, stop := w.o.Wall.After(backoff(failures))
 		select {
 		case <-again:
@@ -136,7 +136,7 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 	}
 }
 
-func (w *worker) note(failures int, err error) {
+func (w *worker) setStatus(failures int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.status.Failures, w.status.Err = failures, err

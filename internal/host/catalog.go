@@ -81,7 +81,7 @@ type head struct {
 type Catalog struct {
 	in      *Instance
 	eng     engine.Engine
-	turn    Mutex
+	lock    Mutex
 	head    head          // guarded by turn
 	version atomic.Uint64 // the mark of the scope for the records in memory; written under turn
 }
@@ -89,21 +89,21 @@ type Catalog struct {
 // Lock takes the catalog's lock. If another host over the same engine has changed the records, Lock reads
 // them again. It returns the error of ctx or of the engine.
 func (c *Catalog) Lock(ctx context.Context) error {
-	if err := c.turn.Lock(ctx); err != nil {
+	if err := c.lock.Lock(ctx); err != nil {
 		return err
 	}
 	err := c.Follow(ctx)
 	if err != nil {
-		c.turn.Unlock()
+		c.lock.Unlock()
 	}
 	return err
 }
 
 // TryLock takes the lock if it is free. It does not check for changes by other hosts; a Change detects them.
-func (c *Catalog) TryLock() bool { return c.turn.TryLock() }
+func (c *Catalog) TryLock() bool { return c.lock.TryLock() }
 
 // Unlock ends Lock.
-func (c *Catalog) Unlock() { c.turn.Unlock() }
+func (c *Catalog) Unlock() { c.lock.Unlock() }
 
 // Highest returns the highest LSN that a deleted scope can have issued, 0 if there is none. New scopes begin
 // above it, since a client may remember an LSN by the name of the old one. The caller holds the lock.
@@ -152,11 +152,11 @@ func (c *Catalog) Follow(ctx context.Context) error {
 		if err := c.eng.Settle(ctx, CatalogScope(), 0); err != nil { // the records may be shown to clients
 			return err
 		}
-		for _, resident := range c.in.residents {
-			if resident.Reread == nil {
+		for _, resident := range c.in.tenants {
+			if resident.Reload == nil {
 				continue
 			}
-			if err := resident.Reread(ctx, r); err != nil {
+			if err := resident.Reload(ctx, r); err != nil {
 				return err
 			}
 		}
@@ -203,15 +203,15 @@ func (t *Change) Number() uint32 {
 	return n
 }
 
-// NoteHighest records the highest LSN that the scopes dropped by this change have issued.
-func (t *Change) NoteHighest(lsn uint64) {
+// RecordHighest records the highest LSN that the scopes dropped by this change have issued.
+func (t *Change) RecordHighest(lsn uint64) {
 	if lsn > t.head.Highest {
 		t.head.Highest, t.changed = lsn, true
 	}
 }
 
-// NoteNumber makes later numbers exceed n, a number that a tenant has chosen itself.
-func (t *Change) NoteNumber(n uint32) {
+// RecordNumber makes later numbers exceed n, a number that a tenant has chosen itself.
+func (t *Change) RecordNumber(n uint32) {
 	if n >= t.head.Next {
 		t.head.Next, t.changed = n+1, true
 	}

@@ -247,16 +247,16 @@ func (in *Instance) followClocks(r engine.Reader) error {
 		return err
 	}
 	in.clock.movedBack(before)
-	for _, resident := range in.residents {
-		if resident.ClockUser == nil {
+	for _, resident := range in.tenants {
+		if resident.ClockObserver == nil {
 			continue
 		}
-		for _, c := range resident.ClockUser.Clocks() {
+		for _, c := range resident.ClockObserver.Clocks() {
 			if err := c.followStored(r); err != nil {
 				return err
 			}
 		}
-		resident.ClockUser.Moved(resident.ClockUser.Clocks())
+		resident.ClockObserver.Moved(resident.ClockObserver.Clocks())
 	}
 	in.WakeReaper()
 	return nil

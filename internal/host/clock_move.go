@@ -69,9 +69,9 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 
 // followers returns the clocks of groups that follow the server's.
 func (in *Instance) followers() (list []*Clock) {
-	for _, r := range in.residents {
-		if r.ClockUser != nil {
-			list = append(list, r.ClockUser.Clocks()...)
+	for _, r := range in.tenants {
+		if r.ClockObserver != nil {
+			list = append(list, r.ClockObserver.Clocks()...)
 		}
 	}
 	return slices.DeleteFunc(list, (*Clock).Own)
@@ -205,17 +205,17 @@ func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) er
 			c.setBack(to)
 		}
 	}
-	for _, d := range m.dated() {
+	for _, d := range m.observers() {
 		d.Moved(m.clocks)
 	}
 	m.in.WakeReaper()
 	return nil
 }
 
-func (m *clockMove) dated() (list []ClockUser) {
-	for _, r := range m.in.residents {
-		if r.ClockUser != nil {
-			list = append(list, r.ClockUser)
+func (m *clockMove) observers() (list []ClockObserver) {
+	for _, r := range m.in.tenants {
+		if r.ClockObserver != nil {
+			list = append(list, r.ClockObserver)
 		}
 	}
 	return list
@@ -230,7 +230,7 @@ func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 			give()
 		}
 	}
-	for _, d := range m.dated() {
+	for _, d := range m.observers() {
 		give, err := d.Hold(ctx, m.clocks)
 		if err != nil {
 			release()
@@ -244,7 +244,7 @@ func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 // check refuses a time that is before a stored moment, and one at which an expired item would be live again.
 func (m *clockMove) check(ctx context.Context, to time.Time) error {
 	var last Moment
-	for _, d := range m.dated() {
+	for _, d := range m.observers() {
 		if one := d.Latest(m.clocks); one.At.After(last.At) {
 			last = one
 		}
@@ -252,7 +252,7 @@ func (m *clockMove) check(ctx context.Context, to time.Time) error {
 	if to.Before(last.At) {
 		return &TooFarBackError{to, last}
 	}
-	for _, d := range m.dated() {
+	for _, d := range m.observers() {
 		died, err := d.Expired(ctx, m.clocks, to)
 		if err != nil {
 			return err

@@ -89,7 +89,7 @@ func TestClockBehind(t *testing.T) {
 // before the move, and forbids it.
 func TestClockWaitsForWrites(t *testing.T) {
 	g := &gated{gate: host.NewGate()}
-	tenant := with(host.OpenTenant{ClockUser: g})
+	tenant := with(host.OpenTenant{ClockObserver: g})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	w.advance(time.Minute)
 	w.must(g.gate.Share(t.Context()))
@@ -110,7 +110,7 @@ func TestClockWaitsForWrites(t *testing.T) {
 	}
 }
 
-// gated is a ClockUser whose gate a test holds.
+// gated is a ClockObserver whose gate a test holds.
 type gated struct {
 	gate   host.Gate
 	clocks []*host.Clock
@@ -131,7 +131,7 @@ func (g *gated) Moved(clocks []*host.Clock) { g.moved = clocks }
 // A group's clock follows the server's until it is moved by itself, and again when it is told to.
 func TestClocksOfGroups(t *testing.T) {
 	g := &gated{gate: host.NewGate()}
-	tenant := with(host.OpenTenant{ClockUser: g})
+	tenant := with(host.OpenTenant{ClockObserver: g})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	in := w.h.Instance()
 	one, two := in.NewClock(101, "of one"), in.NewClock(102, "of two")

@@ -31,7 +31,7 @@
 // # Several hosts on one engine
 //
 // The catalog is cached in memory, and its scope's mark counts its changes. If another host has changed the
-// catalog, Catalog.Lock reads the records again (OpenTenant.Reread). If another host changes it while the
+// catalog, Catalog.Lock reads the records again (OpenTenant.Reload). If another host changes it while the
 // lock is held, a Change fails with ErrCatalogMoved. For other data that a tenant caches, the tenant uses the
 // marks of its own scopes.
 //

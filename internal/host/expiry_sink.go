@@ -103,5 +103,5 @@ func (in *Instance) Sink(source, kind, name string) (OrderedSink, error) {
 		return OrderedSink{}, &NoSinkError{kind}
 	}
 	h, err := k.find(name)
-	return OrderedSink{h, k.tenant < in.places[source]}, err
+	return OrderedSink{h, k.tenant < in.tenantIndex[source]}, err
 }

@@ -77,7 +77,7 @@ func (f *follower) report(scope []byte) {
 
 // wakeWaiting wakes those who wait for a change in a scope; nil stands for all scopes.
 func (in *Instance) wakeWaiting(scope []byte) {
-	for _, r := range in.residents {
+	for _, r := range in.tenants {
 		if r.Changed != nil {
 			r.Changed(scope)
 		}
@@ -128,7 +128,7 @@ func (f *follower) look(ctx context.Context) {
 // fresh returns the awaited scopes for which the notifier must be asked.
 func (f *follower) fresh(now time.Time) (list [][]byte) {
 	scopes := [][]byte{CatalogScope()}
-	for _, r := range f.in.residents {
+	for _, r := range f.in.tenants {
 		if r.Awaited != nil {
 			scopes = append(scopes, r.Awaited()...)
 		}

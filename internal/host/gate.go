@@ -12,10 +12,10 @@ import (
 //   - Share enters together with others, until Leave.
 //   - Shut waits until all have left, lets nobody else enter meanwhile, and enters alone, until Open. Open
 //     admits all that wait in Share before anybody can shut the gate again.
-//   - Look and Still never hold the gate and wait only for an exclusive holder. A reader calls Look, reads
-//     what the gate guards, and then asks Still whether the gate was shut in between.
+//   - Stamp and Unchanged never hold the gate and wait only for an exclusive holder. A reader calls Stamp, reads
+//     what the gate guards, and then asks Unchanged whether the gate was shut in between.
 type Gate struct {
-	turns   atomic.Uint64 // odd while the gate is held exclusively; each such turn adds two
+	stamp   atomic.Uint64 // odd while the gate is held exclusively; each such turn adds two
 	inside  atomic.Int64  // number of sharers; less gateClosed while the gate is shut or being shut
 	closing Mutex         // held by the one that shuts the gate
 	drained chan struct{} // one slot: the last sharer has left the closed gate
@@ -95,7 +95,7 @@ func (g *Gate) Shut(ctx context.Context) error {
 		case <-g.drained:
 		case <-ctx.Done():
 			g.mu.Lock()
-			g.letIn()
+			g.admitWaiting()
 			g.mu.Unlock()
 			g.closing.Unlock()
 			return ctx.Err()
@@ -103,7 +103,7 @@ func (g *Gate) Shut(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	g.opened = make(chan struct{})
-	g.turns.Add(1)
+	g.stamp.Add(1)
 	g.mu.Unlock()
 	return nil
 }
@@ -111,15 +111,15 @@ func (g *Gate) Shut(ctx context.Context) error {
 // Open ends Shut.
 func (g *Gate) Open() {
 	g.mu.Lock()
-	g.turns.Add(1)
+	g.stamp.Add(1)
 	close(g.opened)
-	g.letIn()
+	g.admitWaiting()
 	g.mu.Unlock()
 	g.closing.Unlock()
 }
 
-// letIn opens the gate and admits all waiting calls of Share. The caller holds mu.
-func (g *Gate) letIn() {
+// admitWaiting opens the gate and admits all waiting calls of Share. The caller holds mu.
+func (g *Gate) admitWaiting() {
 	g.inside.Add(gateClosed + int64(len(g.waiting)))
 	for _, let := range g.waiting {
 		close(let)
@@ -127,11 +127,11 @@ func (g *Gate) letIn() {
 	g.waiting = nil
 }
 
-// Look waits while the gate is held exclusively, and returns the argument for Still. It returns the error of
-// ctx.
-func (g *Gate) Look(ctx context.Context) (at uint64, err error) {
+// Stamp waits while the gate is held exclusively, and returns the argument for Unchanged. It returns the
+// error of ctx.
+func (g *Gate) Stamp(ctx context.Context) (at uint64, err error) {
 	for {
-		if at = g.turns.Load(); at%2 == 0 {
+		if at = g.stamp.Load(); at%2 == 0 {
 			return at, nil
 		}
 		g.mu.Lock()
@@ -145,9 +145,9 @@ func (g *Gate) Look(ctx context.Context) (at uint64, err error) {
 	}
 }
 
-// Still reports whether the gate has not been shut since Look.
-func (g *Gate) Still(at uint64) bool { return g.turns.Load() == at }
+// Unchanged reports whether the gate has not been shut since Stamp.
+func (g *Gate) Unchanged(at uint64) bool { return g.stamp.Load() == at }
 
 // State returns the number of sharers, less gateClosed while the gate is shut or being shut, and the count of
-// turns that Look returns.
-func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.turns.Load() }
+// turns that Stamp returns.
+func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.stamp.Load() }

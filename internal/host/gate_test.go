@@ -24,7 +24,7 @@ func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
 	}
 	in := make(chan error)
 	go func() { in <- g.Share(ctx) }()
-	if at, err := g.Look(ctx); err != nil || !g.Still(at) {
+	if at, err := g.Stamp(ctx); err != nil || !g.Unchanged(at) {
 		t.Error("who looks is held up by who waits:", err)
 	}
 	end()
@@ -39,10 +39,10 @@ func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
 	if err := g.Shut(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if at := g.turns.Load(); at%2 == 0 {
+	if at := g.stamp.Load(); at%2 == 0 {
 		t.Error("nobody is inside alone")
 	}
-	if _, err := g.Look(ended); !errors.Is(err, context.Canceled) {
+	if _, err := g.Stamp(ended); !errors.Is(err, context.Canceled) {
 		t.Error("a look while one is inside alone:", err)
 	}
 	if err := g.Share(ended); !errors.Is(err, context.Canceled) {
@@ -92,9 +92,9 @@ func TestGateUnderTraffic(t *testing.T) {
 					g.Leave()
 				}
 				cancel()
-				if at, err := g.Look(ctx); err != nil {
+				if at, err := g.Stamp(ctx); err != nil {
 					t.Error(err)
-				} else if x, y := a.Load(), b.Load(); g.Still(at) && x != y {
+				} else if x, y := a.Load(), b.Load(); g.Unchanged(at) && x != y {
 					t.Errorf("a look has met a change: %d and %d", x, y)
 				}
 			}
@@ -107,17 +107,17 @@ func TestGateUnderTraffic(t *testing.T) {
 
 // Who asks for the incarnation while a restore is under way gives up with its request.
 func TestIncarnationHonoursItsContext(t *testing.T) {
-	h := &Host{turn: NewGate()}
+	h := &Host{restoreGate: NewGate()}
 	h.live.Store(&Instance{incarnation: 7})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := h.turn.Shut(t.Context()); err != nil {
+	if err := h.restoreGate.Shut(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.Incarnation(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("the incarnation while a restore is under way: %v", err)
 	}
-	h.turn.Open()
+	h.restoreGate.Open()
 	if n, err := h.Incarnation(t.Context()); err != nil || n != 7 {
 		t.Errorf("the incarnation is %d: %v", n, err)
 	}

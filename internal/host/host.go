@@ -52,8 +52,8 @@ type Host struct {
 	state   shared
 	live    atomic.Pointer[Instance]
 
-	work Mutex // one snapshot, restore, copy or Close at a time
-	turn Gate  // shut during a restore; taken after work and before the catalog's lock
+	work        Mutex // one snapshot, restore, copy or Close at a time
+	restoreGate Gate  // shut during a restore; taken after work and before the catalog's lock
 
 	life context.Context // ends when Close is called, and ends long operations under work
 	end  context.CancelFunc
@@ -68,7 +68,7 @@ type Host struct {
 // invalid catalog, a *BehindError if a clock is more than five minutes behind the data, a tenant's error, and
 // an error if the key spaces of two tenants overlap.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
-	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), turn: NewGate()}
+	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), restoreGate: NewGate()}
 	err := keySpaceError(tenants)
 	found := 0
 	if err == nil {
@@ -76,7 +76,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	}
 	var in *Instance
 	if err == nil {
-		in, err = moveIn(ctx, h, e, h.opts, h.tenants)
+		in, err = openInstance(ctx, h, e, h.opts, h.tenants)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -96,7 +96,7 @@ func (h *Host) Instance() *Instance { return h.live.Load() }
 // the incarnation has changed since before the call, the call met a restore: its effects are gone, and it may
 // be retried.
 func (h *Host) Incarnation(ctx context.Context) (uint32, error) {
-	if _, err := h.turn.Look(ctx); err != nil {
+	if _, err := h.restoreGate.Stamp(ctx); err != nil {
 		return 0, err
 	}
 	return h.live.Load().incarnation, nil

@@ -27,15 +27,15 @@ type Instance struct {
 
 	membership  *membership  // this server among those that share the data; nil: there cannot be others
 	follower    *follower    // nil if there is no membership
-	residents   []OpenTenant // in the order of the tenants
+	tenants     []OpenTenant // in the order of the tenants
 	incarnation uint32       // fixed once open
 	found       int          // the format of the data before they were brought up to date
 	reaper      *ttl.Reaper
 	purging     *Lease                   // of the reaper's rounds
 	pauses      atomic.Pointer[[]uint32] // numbers of paused objects: see catalog_pause.go
-	working     atomic.Int64             // running foreground operations, to which the reaper yields
+	foreground  atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
-	places      map[string]int // positions of the tenants, by name
+	tenantIndex map[string]int // positions of the tenants, by name
 	sinks       sinks
 }
 
@@ -48,14 +48,14 @@ type shared struct {
 	reaperHeld atomic.Bool            // see PauseReaper
 }
 
-// moveIn opens the tenants on the data of an engine. It starts no background work.
-func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
+// openInstance opens the tenants on the data of an engine. It starts no background work.
+func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
 	in := &Instance{host: h, eng: e, opts: o, state: &shared{}}
 	if h != nil {
 		in.state = &h.state
 	}
-	in.places, in.sinks = make(map[string]int), make(sinks)
-	in.catalog.in, in.catalog.eng, in.catalog.turn = in, e, NewMutex()
+	in.tenantIndex, in.sinks = make(map[string]int), make(sinks)
+	in.catalog.in, in.catalog.eng, in.catalog.lock = in, e, NewMutex()
 	in.clock.in = in
 	in.get = in.viewGet
 	if g, ok := e.(engine.Getter); ok {
@@ -94,8 +94,8 @@ func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 		if err != nil {
 			return err
 		}
-		in.places[t.KeySpace().Name] = i
-		in.residents = append(in.residents, r)
+		in.tenantIndex[t.KeySpace().Name] = i
+		in.tenants = append(in.tenants, r)
 	}
 	return in.recover(ctx)
 }
@@ -105,17 +105,17 @@ func (in *Instance) recover(ctx context.Context) error {
 	if err := in.clock.CheckStepBack(); err != nil {
 		return err
 	}
-	for _, r := range in.residents {
-		if r.ClockUser == nil {
+	for _, r := range in.tenants {
+		if r.ClockObserver == nil {
 			continue
 		}
-		for _, c := range r.ClockUser.Clocks() {
+		for _, c := range r.ClockObserver.Clocks() {
 			if err := c.CheckStepBack(); err != nil {
 				return err
 			}
 		}
 	}
-	for _, r := range in.residents {
+	for _, r := range in.tenants {
 		if r.Life == nil {
 			continue
 		}
@@ -131,7 +131,7 @@ func (in *Instance) start() {
 	in.membership.start()
 	in.startFollowing()
 	in.openReaper()
-	for _, r := range in.residents {
+	for _, r := range in.tenants {
 		if r.Life != nil {
 			r.Life.Start()
 		}
@@ -143,7 +143,7 @@ func (in *Instance) end() error {
 	if in.closed.Swap(true) {
 		return nil
 	}
-	for _, r := range slices.Backward(in.residents) {
+	for _, r := range slices.Backward(in.tenants) {
 		if r.Life != nil {
 			r.Life.Stop()
 		}
@@ -153,7 +153,7 @@ func (in *Instance) end() error {
 	in.Closing("the engine: a transaction that does not end, or the disk")
 	ctx := context.Background()
 	err := errors.Join(in.leave(ctx), in.membership.leave(ctx), in.eng.Close())
-	for _, r := range in.residents {
+	for _, r := range in.tenants {
 		if r.Life != nil {
 			r.Life.Gone()
 		}
@@ -168,7 +168,7 @@ func (in *Instance) leave(ctx context.Context) error {
 	}
 	defer in.catalog.Unlock()
 	var errs []error
-	for _, r := range slices.Backward(in.residents) {
+	for _, r := range slices.Backward(in.tenants) {
 		if r.Life != nil {
 			errs = append(errs, r.Life.Leave(ctx))
 		}
@@ -199,13 +199,13 @@ func (in *Instance) Incarnation() uint32 { return in.incarnation }
 func (in *Instance) Closing(what string) { in.state.closing.Store(&what) }
 
 // Enter begins a foreground operation, to which the reaper yields until Leave.
-func (in *Instance) Enter() { in.working.Add(1) }
+func (in *Instance) Enter() { in.foreground.Add(1) }
 
 // Leave ends Enter.
-func (in *Instance) Leave() { in.working.Add(-1) }
+func (in *Instance) Leave() { in.foreground.Add(-1) }
 
 // Working returns the number of running foreground operations.
-func (in *Instance) Working() int { return int(in.working.Load()) }
+func (in *Instance) Working() int { return int(in.foreground.Load()) }
 
 // Elapsed returns a function that returns the real time since this call, independent of the data clock.
 func (in *Instance) Elapsed() func() time.Duration {
@@ -257,7 +257,7 @@ func keySpaceError(tenants []Tenant) error {
 			return fmt.Errorf("host: %s claims the keys from %02x to %02x", c.Name, c.First, c.Last)
 		}
 		for _, other := range claims {
-			if c.meets(other) {
+			if c.overlaps(other) {
 				return fmt.Errorf("host: %s and %s claim the same", other.Name, c.Name)
 			}
 		}
@@ -266,7 +266,7 @@ func keySpaceError(tenants []Tenant) error {
 	return nil
 }
 
-func (c KeySpace) meets(other KeySpace) bool {
+func (c KeySpace) overlaps(other KeySpace) bool {
 	return c.Name == other.Name || c.First <= other.Last && other.First <= c.Last ||
 		bytes.ContainsAny([]byte(c.Kinds), other.Kinds)
 }

@@ -13,11 +13,11 @@ import (
 //
 // Only the goroutine that runs the reaper may use a Pass; IsPast may be called by any.
 type Pass struct {
-	at    atomic.Int64 // entries below it have been passed; writers compare with it
-	reach atomic.Int64 // the end of the present or the last step; set before the step's view
-	id    uint64
-	low   int64 // lowest entry that the pass skipped; 0: none
-	again int64 // the first moment at which a skipped entry may be purged; 0: none
+	at            atomic.Int64 // entries below it have been passed; writers compare with it
+	reach         atomic.Int64 // the end of the present or the last step; set before the step's view
+	id            uint64
+	lowestSkipped int64 // lowest entry that the pass skipped; 0: none
+	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
 }
 
 // IsPast reports whether a pass may have passed this moment of the index already. A writer calls it once its
@@ -31,28 +31,28 @@ func (p *Pass) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.
 func (p *Pass) Restart(at int64) {
 	p.at.Store(at)
 	p.reach.Store(-1)
-	p.id, p.low, p.again = 0, 0, 0
+	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
 }
 
 // Survived records an entry that the pass skips.
 func (p *Pass) Survived(at int64) {
-	if p.low == 0 || at < p.low {
-		p.low = at
+	if p.lowestSkipped == 0 || at < p.lowestSkipped {
+		p.lowestSkipped = at
 	}
 }
 
 // holdBack records an entry that the pass skips because it may not be purged before until.
 func (p *Pass) holdBack(at, until int64) {
 	p.Survived(at)
-	if p.again == 0 || until < p.again {
-		p.again = until
+	if p.retryAt == 0 || until < p.retryAt {
+		p.retryAt = until
 	}
 }
 
 // end finishes a pass that has reached the cutoff.
 func (p *Pass) end(cutoff int64) {
-	if p.low > 0 {
-		cutoff = min(cutoff, p.low-1)
+	if p.lowestSkipped > 0 {
+		cutoff = min(cutoff, p.lowestSkipped-1)
 	}
 	p.Restart(cutoff + 1)
 }
@@ -69,19 +69,19 @@ type SweepAction struct {
 type sweepActionKind uint8
 
 const (
-	takes sweepActionKind = iota
-	waits
-	allWait
+	actionTake sweepActionKind = iota
+	actionWait
+	actionAllWait
 )
 
 // Take makes a step purge the entry.
 func Take() SweepAction { return SweepAction{} }
 
 // Wait makes a step skip the entry, which may not be purged before until.
-func Wait(until int64) SweepAction { return SweepAction{waits, until} }
+func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
 
 // AllWait ends the step before the entry: neither it nor any later entry may be purged before until.
-func AllWait(until int64) SweepAction { return SweepAction{allWait, until} }
+func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
 
 // Step is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call Announce,
 // then Walk in the view, then Finish.
@@ -128,7 +128,7 @@ func (s *Step) Walk(r engine.Reader, found []Entry, limit int,
 		if judge != nil {
 			v = judge(e)
 		}
-		if v.kind == allWait {
+		if v.kind == actionAllWait {
 			s.upto, s.seen = e.At-1, false
 			s.Pass.holdBack(e.At, v.until)
 			break
@@ -138,7 +138,7 @@ func (s *Step) Walk(r engine.Reader, found []Entry, limit int,
 			s.Pass.id, s.more, s.seen = e.ID, true, false
 			break
 		}
-		if v.kind == waits {
+		if v.kind == actionWait {
 			s.Pass.holdBack(e.At, v.until)
 			held++
 			continue
@@ -163,8 +163,8 @@ func (s *Step) Ahead(r engine.Reader) (int64, error) {
 func (s *Step) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {
-		if s.Pass.again > 0 {
-			again = s.Pass.again
+		if s.Pass.retryAt > 0 {
+			again = s.Pass.retryAt
 		}
 		s.Pass.end(s.upto)
 	}

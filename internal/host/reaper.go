@@ -43,7 +43,7 @@ func unlisted(tenant uint8) ttl.Range {
 // Ranges returns the ranges of all tenants.
 func (s *sweepers) Ranges(ctx context.Context) (all []ttl.Range, err error) {
 	s.failed = make(map[uint8]error)
-	for i, r := range s.in.residents {
+	for i, r := range s.in.tenants {
 		if r.Sweep == nil {
 			continue
 		}
@@ -72,7 +72,7 @@ func (s *sweepers) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept
 	if r == unlisted(r.Tenant) {
 		return ttl.Swept{Next: Never}, s.failed[r.Tenant]
 	}
-	return s.in.residents[r.Tenant].Sweep.Sweep(ctx, r, limit)
+	return s.in.tenants[r.Tenant].Sweep.Sweep(ctx, r, limit)
 }
 
 // Clock returns the clock by which a range expires.
@@ -80,7 +80,7 @@ func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
 	}
-	return s.in.residents[r.Tenant].Sweep.Clock(r)
+	return s.in.tenants[r.Tenant].Sweep.Clock(r)
 }
 
 // SweepNow purges everything that has expired by now, each item by its own clock, unless the reaper is held

@@ -25,11 +25,11 @@ func (h *Host) Restore(ctx context.Context, name string) error {
 		return err
 	}
 	defer h.work.Unlock()
-	if err := h.turn.Shut(ctx); err != nil {
+	if err := h.restoreGate.Shut(ctx); err != nil {
 		return err
 	}
-	defer h.turn.Open()
-	keeper, err := h.keeper()
+	defer h.restoreGate.Open()
+	keeper, err := h.snapshotter()
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (h *Host) replace(
 		if err != nil {
 			return err
 		}
-		if next, err = moveIn(ctx, h, e, h.opts, h.tenants); err == nil {
+		if next, err = openInstance(ctx, h, e, h.opts, h.tenants); err == nil {
 			next.found = found
 		}
 		return err

@@ -33,11 +33,11 @@ func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	defer h.work.Unlock()
-	keeper, err := h.keeper()
+	keeper, err := h.snapshotter()
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if err := h.Instance().keep(ctx, keeper, name); err != nil {
+	if err := h.Instance().makeSnapshot(ctx, keeper, name); err != nil {
 		return Snapshot{}, err
 	}
 	list, err := snapshots(ctx, keeper)
@@ -49,8 +49,8 @@ func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	return Snapshot{}, err
 }
 
-// keep makes a snapshot while the catalog is locked.
-func (in *Instance) keep(ctx context.Context, keeper engine.Snapshotter, name string) error {
+// makeSnapshot makes a snapshot while the catalog is locked.
+func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter, name string) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err
 	}
@@ -76,11 +76,11 @@ func (in *Instance) note() ([]byte, error) {
 	if err := add(noteTime, in.clock.Time().UTC()); err != nil {
 		return nil, err
 	}
-	for _, r := range in.residents {
-		if r.Note == nil {
+	for _, r := range in.tenants {
+		if r.SnapshotNote == nil {
 			continue
 		}
-		member, value := r.Note()
+		member, value := r.SnapshotNote()
 		b = append(b, ',')
 		if err := add(member, value); err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (h *Host) Snapshots(ctx context.Context) ([]Snapshot, error) {
 		return nil, err
 	}
 	defer h.work.Unlock()
-	keeper, err := h.keeper()
+	keeper, err := h.snapshotter()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (h *Host) DeleteSnapshot(ctx context.Context, name string) error {
 		return err
 	}
 	defer h.work.Unlock()
-	keeper, err := h.keeper()
+	keeper, err := h.snapshotter()
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (h *Host) WithSnapshot(ctx context.Context, name string, tenants []Tenant,
 
 func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
 	fn func(ctx context.Context, then *Instance) error) error {
-	keeper, err := h.keeper()
+	keeper, err := h.snapshotter()
 	if err != nil {
 		return err
 	}
@@ -170,14 +170,14 @@ func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
 	if _, err := upgrade(ctx, e, o, h.tenants, false); err != nil {
 		return err
 	}
-	then, err := moveIn(ctx, nil, e, o, tenants)
+	then, err := openInstance(ctx, nil, e, o, tenants)
 	if err != nil {
 		return err
 	}
 	return fn(ctx, then)
 }
 
-func (h *Host) keeper() (engine.Snapshotter, error) {
+func (h *Host) snapshotter() (engine.Snapshotter, error) {
 	if s, ok := h.Instance().eng.(engine.Snapshotter); ok {
 		return s, nil
 	}

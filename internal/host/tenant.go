@@ -37,21 +37,21 @@ type KeySpace struct {
 
 // OpenTenant is a tenant's state in one instance. A part that the tenant does not need is nil.
 type OpenTenant struct {
-	Life      Life
-	Sweep     ttl.Sweeper // purges expired items. The host sets Range.Tenant
-	ClockUser ClockUser   // the items that are dated by a clock
-	// Reread loads the records of the catalog that r shows, after another host over the same engine has
+	Life          Life
+	Sweep         ttl.Sweeper   // purges expired items. The host sets Range.Tenant
+	ClockObserver ClockObserver // the items that are dated by a clock
+	// Reload loads the records of the catalog that r shows, after another host over the same engine has
 	// changed some, of this tenant or of another. The caller holds the catalog's lock.
-	Reread func(ctx context.Context, r engine.Reader) error
+	Reload func(ctx context.Context, r engine.Reader) error
 	// Awaited returns the scopes of the data whose changes somebody waits for at the moment. A caller that
 	// begins to wait calls Instance.Awaiting.
 	Awaited func() [][]byte
 	// Changed is called when another server may have changed data of a scope, nil for any scope. It wakes
 	// those who wait for such a change, and must not block.
 	Changed func(scope []byte)
-	// Note returns the tenant's member of a snapshot's note, a JSON object. It is called while the catalog is
-	// locked.
-	Note func() (member string, value any)
+	// SnapshotNote returns the tenant's member of a snapshot's note, a JSON object. It is called while the
+	// catalog is locked.
+	SnapshotNote func() (member string, value any)
 	// Sinks are the expiry sinks that the tenant offers to all tenants, by kind.
 	Sinks map[string]FindSink
 }
@@ -74,10 +74,10 @@ type Life interface {
 	Gone()
 }
 
-// ClockUser describes a tenant's data that are dated by clocks: the server's (Instance.Clock) and those that
-// the tenant has made (Instance.NewClock). It is used when a clock is moved. A list of clocks contains clocks
-// that move together.
-type ClockUser interface {
+// ClockObserver describes a tenant's data that are dated by clocks: the server's (Instance.Clock) and those
+// that the tenant has made (Instance.NewClock). It is used when a clock is moved. A list of clocks contains
+// clocks that move together.
+type ClockObserver interface {
 	// Clocks returns the clocks that the tenant has made. The caller holds the catalog's lock.
 	Clocks() []*Clock
 	// Hold blocks all operations that store a moment of one of the clocks, until release. It takes its locks

@@ -23,7 +23,7 @@ import (
 type Reminders struct {
 	// Broken makes Open fail, and Unlisted makes the reaper's list fail; nil does not.
 	Broken, Unlisted error
-	live             atomic.Pointer[room]
+	live             atomic.Pointer[openTenant]
 }
 
 // Kind is the kind of expiry sink of the books.
@@ -42,7 +42,7 @@ type book struct {
 	rescan atomic.Bool
 }
 
-type room struct {
+type openTenant struct {
 	tenant *Reminders
 	in     *host.Instance
 	gate   host.Gate    // shared by who writes or purges; a clock is set back by one who is alone
@@ -73,7 +73,7 @@ func (t *Reminders) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 
 // Open implements host.Tenant.
 func (t *Reminders) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
-	m := &room{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
+	m := &openTenant{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, 'n', func(key []byte, rec bookRecord) error {
 			b := &book{scope: bookScope(rec.Number)}
@@ -84,33 +84,33 @@ func (t *Reminders) Open(ctx context.Context, in *host.Instance) (host.OpenTenan
 			return nil
 		})
 	})
-	return host.OpenTenant{Life: m, Sweep: m, ClockUser: m, Sinks: map[string]host.FindSink{Kind: m.heir},
-		Note: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
+	return host.OpenTenant{Life: m, Sweep: m, ClockObserver: m, Sinks: map[string]host.FindSink{Kind: m.sink},
+		SnapshotNote: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
 }
 
 // Recover, Start, Stop and Leave implement host.Life.
-func (m *room) Recover(context.Context) error { return nil }
+func (m *openTenant) Recover(context.Context) error { return nil }
 
 // Start implements host.Life.
-func (m *room) Start() { m.tenant.live.Store(m) }
+func (m *openTenant) Start() { m.tenant.live.Store(m) }
 
 // Stop implements host.Life.
-func (m *room) Stop() {}
+func (m *openTenant) Stop() {}
 
 // Leave implements host.Life.
-func (m *room) Leave(context.Context) error { return nil }
+func (m *openTenant) Leave(context.Context) error { return nil }
 
 // Gone implements host.Life.
-func (m *room) Gone() {}
+func (m *openTenant) Gone() {}
 
-func (m *room) note(ms int64) {
+func (m *openTenant) note(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)
 }
 
 // Ranges implements ttl.Sweeper.
-func (m *room) Ranges(context.Context) (list []ttl.Range, err error) {
+func (m *openTenant) Ranges(context.Context) (list []ttl.Range, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
@@ -120,10 +120,10 @@ func (m *room) Ranges(context.Context) (list []ttl.Range, err error) {
 }
 
 // Clock implements ttl.Sweeper.
-func (m *room) Clock(ttl.Range) ttl.Clock { return nil }
+func (m *openTenant) Clock(ttl.Range) ttl.Clock { return nil }
 
 // Sweep implements ttl.Sweeper.
-func (m *room) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.Swept, err error) {
+func (m *openTenant) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.Swept, err error) {
 	b := m.find(func(b *book) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
 	if b == nil || m.in.ReaperPaused() {
 		return ttl.Swept{Next: host.Never}, nil
@@ -155,7 +155,7 @@ func (m *room) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.Sw
 			t.Delete(b.item(e.ID))
 		}
 		if len(due) > 0 {
-			m.date(t, b, now)
+			m.recordTime(t, b, now)
 		}
 		t.Relax()
 		return nil
@@ -172,13 +172,13 @@ func (m *room) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.Sw
 	return swept, nil
 }
 
-// date stores the millisecond of a write.
-func (m *room) date(t engine.Txn, b *book, now int64) {
+// recordTime stores the millisecond of a write.
+func (m *openTenant) recordTime(t engine.Txn, b *book, now int64) {
 	m.note(now)
 	t.Set(b.key('w'), binary.BigEndian.AppendUint64(nil, uint64(now)))
 }
 
-func (m *room) find(is func(*book) bool) *book {
+func (m *openTenant) find(is func(*book) bool) *book {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
@@ -189,11 +189,11 @@ func (m *room) find(is func(*book) bool) *book {
 	return nil
 }
 
-// Clocks, Hold, Latest, Expired and Moved implement host.ClockUser. All reminders are dated by the server's
-// clock.
-func (m *room) Clocks() []*host.Clock { return nil }
+// Clocks, Hold, Latest, Expired and Moved implement host.ClockObserver. All reminders are dated by the
+// server's clock.
+func (m *openTenant) Clocks() []*host.Clock { return nil }
 
-func (m *room) concerns(clocks []*host.Clock) bool {
+func (m *openTenant) isAffected(clocks []*host.Clock) bool {
 	for _, c := range clocks {
 		if c == m.in.Clock() {
 			return true
@@ -202,26 +202,26 @@ func (m *room) concerns(clocks []*host.Clock) bool {
 	return false
 }
 
-// Hold implements host.ClockUser.
-func (m *room) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
-	if !m.concerns(clocks) {
+// Hold implements host.ClockObserver.
+func (m *openTenant) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+	if !m.isAffected(clocks) {
 		return func() {}, nil
 	}
 	return m.gate.Open, m.gate.Shut(ctx)
 }
 
-// Latest implements host.ClockUser.
-func (m *room) Latest(clocks []*host.Clock) host.Moment {
-	if !m.concerns(clocks) || m.latest.Load() == 0 {
+// Latest implements host.ClockObserver.
+func (m *openTenant) Latest(clocks []*host.Clock) host.Moment {
+	if !m.isAffected(clocks) || m.latest.Load() == 0 {
 		return host.Moment{}
 	}
 	return host.Moment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
 }
 
-// Expired implements host.ClockUser.
-func (m *room) Expired(ctx context.Context, clocks []*host.Clock,
+// Expired implements host.ClockObserver.
+func (m *openTenant) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.Moment, err error) {
-	if !m.concerns(clocks) {
+	if !m.isAffected(clocks) {
 		return died, nil
 	}
 	err = m.in.Engine().View(ctx, func(r engine.Reader) error {
@@ -241,8 +241,8 @@ func (m *room) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, err
 }
 
-// Moved implements host.ClockUser.
-func (m *room) Moved([]*host.Clock) {
+// Moved implements host.ClockObserver.
+func (m *openTenant) Moved([]*host.Clock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)
 	}

@@ -31,7 +31,7 @@ func (t *Reminders) Make(ctx context.Context, name string) error {
 	return err
 }
 
-func (m *room) book(name string) (*book, error) {
+func (m *openTenant) book(name string) (*book, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if b := m.books[name]; b != nil {
@@ -57,7 +57,7 @@ func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id ui
 		now := m.in.Clock().Millis()
 		due = now + in
 		id = m.write(t, b, text, due)
-		m.date(t, b, now)
+		m.recordTime(t, b, now)
 		return nil
 	})
 	if b.pass.IsPast(due) {
@@ -67,7 +67,7 @@ func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id ui
 }
 
 // write writes a reminder that is due at a millisecond; host.Never: it is not due.
-func (m *room) write(t engine.Txn, b *book, text string, due int64) (id uint64) {
+func (m *openTenant) write(t engine.Txn, b *book, text string, due int64) (id uint64) {
 	id = t.NextLSN(b.scope)
 	t.Set(b.item(id), append(binary.BigEndian.AppendUint64(nil, uint64(due)), text...))
 	if due < host.Never {
@@ -88,7 +88,8 @@ func (t *Reminders) Stored(ctx context.Context, name string) ([]string, error) {
 	return t.live.Load().texts(ctx, name, func(int64) bool { return true })
 }
 
-func (m *room) texts(ctx context.Context, name string, is func(due int64) bool) (list []string, err error) {
+func (m *openTenant) texts(ctx context.Context, name string, is func(due int64) bool) (list []string,
+	err error) {
 	b, err := m.book(name)
 	if err != nil {
 		return nil, err
@@ -105,37 +106,37 @@ func (m *room) texts(ctx context.Context, name string, is func(due int64) bool) 
 	return list, err
 }
 
-// heir returns a book as an expiry sink: it stores items that have expired elsewhere as reminders that are
+// sink returns a book as an expiry sink: it stores items that have expired elsewhere as reminders that are
 // never due.
-func (m *room) heir(name string) (host.ExpirySink, error) {
+func (m *openTenant) sink(name string) (host.ExpirySink, error) {
 	b, err := m.book(name)
-	return &inheritance{m: m, b: b}, err
+	return &sinkTx{m: m, b: b}, err
 }
 
-type inheritance struct {
-	m *room
+type sinkTx struct {
+	m *openTenant
 	b *book
 	t engine.Txn
 }
 
 // Enter implements host.ExpirySink.
-func (h *inheritance) Enter(ctx context.Context) (host.SinkTx, error) {
-	return &inheritance{m: h.m, b: h.b}, h.m.gate.Share(ctx)
+func (h *sinkTx) Enter(ctx context.Context) (host.SinkTx, error) {
+	return &sinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
 
 // Scopes implements host.SinkTx.
-func (h *inheritance) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
+func (h *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{h.b.scope}, nil
 }
 
 // Begin implements host.SinkTx.
-func (h *inheritance) Begin(t engine.Txn) { h.t = t }
+func (h *sinkTx) Begin(t engine.Txn) { h.t = t }
 
 // ErrRefused is the error of a book that is given the text "refused".
 var ErrRefused = errors.New("the book refuses")
 
 // Take implements host.SinkTx.
-func (h *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
+func (h *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if dead.ID == "refused" {
 		return false, ErrRefused
 	}
@@ -144,7 +145,7 @@ func (h *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 }
 
 // Finish implements host.SinkTx.
-func (h *inheritance) Finish() { h.m.date(h.t, h.b, h.m.in.Clock().Millis()) }
+func (h *sinkTx) Finish() { h.m.recordTime(h.t, h.b, h.m.in.Clock().Millis()) }
 
 // Leave implements host.SinkTx.
-func (h *inheritance) Leave(bool) { h.m.gate.Leave() }
+func (h *sinkTx) Leave(bool) { h.m.gate.Leave() }

@@ -26,14 +26,14 @@ type Hit struct {
 	before, after time.Duration // of latency
 }
 
-// Before waits for the latency before the operation, and reports whether the fault replaces the operation.
-// An error is the context's.
-func (h *Hit) Before(ctx context.Context, clock ttl.Clock) (now bool, err error) {
+// BeforeOperation waits for the latency before the operation, and reports whether the fault replaces the
+// operation. An error is the context's.
+func (h *Hit) BeforeOperation(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && !h.After, pause(ctx, clock, h.before)
 }
 
-// Behind waits for the latency after the operation, and reports whether the fault occurs now.
-func (h *Hit) Behind(ctx context.Context, clock ttl.Clock) (now bool, err error) {
+// AfterOperation waits for the latency after the operation, and reports whether the fault occurs now.
+func (h *Hit) AfterOperation(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && h.After, pause(ctx, clock, h.after)
 }
 

@@ -119,7 +119,7 @@ func (r *Rule) settle() error {
 	case r.Container != "" && r.Database == "":
 		return &RuleError{"database", "a container is named with its database"}
 	}
-	if err := r.checkSides(); err != nil {
+	if err := r.checkTarget(); err != nil {
 		return err
 	}
 	if r.Share == 0 {
@@ -137,8 +137,8 @@ func (r *Rule) settle() error {
 	return nil
 }
 
-// checkSides refuses a rule that applies to both documents and messages.
-func (r *Rule) checkSides() error {
+// checkTarget refuses a rule that applies to both documents and messages.
+func (r *Rule) checkTarget() error {
 	documents := r.Database != "" || r.Fault.Status() != 0
 	messages := r.Entity != "" || r.Fault == LockLost || r.Fault == Detach
 	for _, o := range r.Operations {
@@ -155,8 +155,8 @@ func (r *Rule) checkSides() error {
 	return nil
 }
 
-// about reports whether a rule applies to an operation.
-func (r *Rule) about(o *Target) bool {
+// matches reports whether a rule applies to an operation.
+func (r *Rule) matches(o *Target) bool {
 	if len(r.Operations) == 0 && !o.Operation.ofData() {
 		return false
 	}

@@ -10,19 +10,19 @@ import (
 )
 
 // Rules is the list of fault rules. It is safe for concurrent use. For a nil *Rules, Armed returns false
-// and Meet returns no fault; other methods must not be called.
+// and Match returns no fault; other methods must not be called.
 type Rules struct {
 	now func() time.Time // of the data
 
 	armed atomic.Bool // some rule has not ended
 
 	mu   sync.Mutex // guards the following fields
-	list []*entry
+	list []*activeRule
 	made int // number of rules created so far, for their ids
 }
 
-// entry is a rule and its state.
-type entry struct {
+// activeRule is a rule and its state.
+type activeRule struct {
 	id     string
 	rule   Rule
 	series *rand.Rand
@@ -57,7 +57,7 @@ func (l *Rules) Add(r Rule) (State, error) {
 		return State{}, &RuleError{"", "there are " + strconv.Itoa(MaxRules) + " rules already"}
 	}
 	l.made++
-	e := &entry{id: "f" + strconv.Itoa(l.made), rule: r, series: rand.New(rand.NewPCG(r.Seed, 0))}
+	e := &activeRule{id: "f" + strconv.Itoa(l.made), rule: r, series: rand.New(rand.NewPCG(r.Seed, 0))}
 	if r.For > 0 {
 		e.until = l.now().Add(r.For)
 	}
@@ -83,7 +83,7 @@ func (l *Rules) Delete(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := len(l.list)
-	l.list = slices.DeleteFunc(l.list, func(e *entry) bool { return e.id == id })
+	l.list = slices.DeleteFunc(l.list, func(e *activeRule) bool { return e.id == id })
 	l.arm()
 	return len(l.list) < before
 }
@@ -99,8 +99,8 @@ func (l *Rules) Clear() {
 // Armed reports whether any operation can meet a fault.
 func (l *Rules) Armed() bool { return l != nil && l.armed.Load() }
 
-// Meet returns the fault that an operation meets. It must be called once per operation.
-func (l *Rules) Meet(o Target) (h Hit) {
+// Match returns the fault that an operation meets. It must be called once per operation.
+func (l *Rules) Match(o Target) (h Hit) {
 	if !l.Armed() {
 		return h
 	}
@@ -108,7 +108,7 @@ func (l *Rules) Meet(o Target) (h Hit) {
 	defer l.mu.Unlock()
 	l.endDue()
 	for _, e := range l.list {
-		if e.ended || !e.rule.about(&o) || !e.draw() {
+		if e.ended || !e.rule.matches(&o) || !e.draw() {
 			continue
 		}
 		if e.rule.After {
@@ -139,11 +139,11 @@ func (l *Rules) endDue() {
 
 // arm updates armed. The caller holds l.mu.
 func (l *Rules) arm() {
-	l.armed.Store(slices.ContainsFunc(l.list, func(e *entry) bool { return !e.ended }))
+	l.armed.Store(slices.ContainsFunc(l.list, func(e *activeRule) bool { return !e.ended }))
 }
 
 // draw decides whether the rule hits an operation that it applies to.
-func (e *entry) draw() bool {
+func (e *activeRule) draw() bool {
 	if e.seen++; e.seen <= e.rule.Skip {
 		return false
 	}
@@ -155,7 +155,7 @@ func (e *entry) draw() bool {
 	return true
 }
 
-func (e *entry) state() State {
+func (e *activeRule) state() State {
 	s := State{ID: e.id, Rule: e.rule, Until: e.until, Seen: e.seen, Hits: e.hits, Ended: e.ended}
 	s.Operations = slices.Clone(s.Operations)
 	return s

@@ -18,7 +18,7 @@ var reading = inject.Target{Operation: inject.ReadItem, Database: "shop", Contai
 // hits reports which of n equal operations meet a fault.
 func hits(l *inject.Rules, o inject.Target, n int) (list []int) {
 	for i := range n {
-		if h := l.Meet(o); h.Fault != inject.None {
+		if h := l.Match(o); h.Fault != inject.None {
 			list = append(list, i)
 		}
 	}
@@ -51,9 +51,9 @@ func TestSeedRepeats(t *testing.T) {
 		var list []int
 		for i := range 1000 {
 			if disturb {
-				l.Meet(inject.Target{Operation: inject.Batch})
+				l.Match(inject.Target{Operation: inject.Batch})
 			}
-			if l.Meet(reading).Fault == inject.Throttled {
+			if l.Match(reading).Fault == inject.Throttled {
 				list = append(list, i)
 			}
 		}
@@ -126,14 +126,14 @@ func TestOrder(t *testing.T) {
 	second := add(t, l, inject.Rule{Fault: inject.Throttled, Latency: time.Second, RetryAfter: time.Second})
 	add(t, l, inject.Rule{Fault: inject.Gone, After: true})
 
-	h := l.Meet(reading)
+	h := l.Match(reading)
 	if h.Rule != second.ID || h.Fault != inject.Throttled || h.RetryAfter != time.Second ||
 		h.Substatus != 3200 {
 		t.Fatalf("%+v", h)
 	}
 	waited, asked := make(chan bool), make(chan struct{}, 1)
 	go func() {
-		now, err := h.Before(ctx, told{clock, asked})
+		now, err := h.BeforeOperation(ctx, told{clock, asked})
 		waited <- now && err == nil
 	}()
 	<-asked
@@ -147,19 +147,19 @@ func TestOrder(t *testing.T) {
 	if !<-waited {
 		t.Error("the fault does not come before")
 	}
-	if now, _ := h.Behind(ctx, clock); now {
+	if now, _ := h.AfterOperation(ctx, clock); now {
 		t.Error("it comes behind, too")
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := h.Before(ended, clock); !errors.Is(err, context.Canceled) {
+	if _, err := h.BeforeOperation(ended, clock); !errors.Is(err, context.Canceled) {
 		t.Errorf("it waits for nobody: %v", err)
 	}
 
 	if !l.Delete(second.ID) || l.Delete(second.ID) {
 		t.Error("deleting once")
 	}
-	if h := l.Meet(reading); h.Fault != inject.Gone || !h.After || h.Substatus != 1002 {
+	if h := l.Match(reading); h.Fault != inject.Gone || !h.After || h.Substatus != 1002 {
 		t.Errorf("%+v", h)
 	}
 	l.Clear()
@@ -167,7 +167,7 @@ func TestOrder(t *testing.T) {
 		t.Error("it is not clear")
 	}
 	var none *inject.Rules
-	if none.Armed() || none.Meet(reading).Fault != inject.None {
+	if none.Armed() || none.Match(reading).Fault != inject.None {
 		t.Error("no list has rules")
 	}
 }
@@ -264,6 +264,6 @@ func TestNames(t *testing.T) {
 func BenchmarkMeetNothing(b *testing.B) {
 	l := inject.New(ttl.NewManual(start).Now)
 	for b.Loop() {
-		l.Meet(reading)
+		l.Match(reading)
 	}
 }

@@ -22,7 +22,7 @@ const changesText = `For as long as the client listens, each with the data {}: "
 
 type changesRequest struct {
 	Container string `query:"container" description:"A container to follow: database/id."`
-	Patience
+	WaitLimit
 	_ struct{} `takes:"changes take %"`
 }
 

@@ -37,7 +37,7 @@ func (l *Laboratory) getClock(context.Context, *route.None) (Clock, error) {
 
 // ClockChange is a change of a clock. Its members apply in the order of declaration.
 type ClockChange struct {
-	Real    yes             `json:"real,omitempty"`
+	Real    mustBeTrue      `json:"real,omitempty"`
 	Set     *route.Moment   `json:"set,omitempty"`
 	Advance *route.Duration `json:"advance,omitempty"`
 	Rate    *float64        `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`

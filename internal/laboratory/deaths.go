@@ -28,9 +28,9 @@ const purgedAtOnce = 1000
 
 // Outcomes of the expiry of a message.
 const (
-	thenKept   = "kept"
-	thenGone   = "deleted"
-	thenBuried = "dead-lettered"
+	thenKept         = "kept"
+	thenGone         = "deleted"
+	thenDeadLettered = "dead-lettered"
 )
 
 // lifeOf returns when and why a message expires.
@@ -68,7 +68,7 @@ func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) Life {
 	life.Effective = seconds(effective)
 	life.Then = thenGone
 	if p.DeadLetterOnExpiration {
-		life.Then = thenBuried
+		life.Then = thenDeadLettered
 	}
 	because := map[string]string{"message": "set by its sender", "default": "the entity's default",
 		"ceiling": "the entity's default, which is shorter than what its sender set"}[life.Source]

@@ -28,8 +28,8 @@ type eventsRequest struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Of a page."`
 	// Last is sent by a client that reconnects. It takes precedence over After.
 	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
-	Patience
-	Room
+	WaitLimit
+	AnswerMemory
 	_ struct{} `takes:"events take %"`
 }
 
@@ -92,7 +92,7 @@ func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, err
 			return Events{Events: []Event{}, Position: at}, err
 		}
 	}
-	if err := in.Room.take(); err != nil {
+	if err := in.AnswerMemory.take(); err != nil {
 		return Events{}, err
 	}
 	page, err := in.container.Expirations(ctx, after, in.Limit)
@@ -106,7 +106,7 @@ func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, err
 // was read.
 func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after string) (come bool, at string,
 	err error) {
-	patient, end := in.Patience.wait(ctx, time.Duration(in.Wait)*time.Second)
+	patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Wait)*time.Second)
 	defer end()
 	f := follower{l: l, coll: in.container, after: after, limit: 1}
 	_, _, err = f.next(patient, nil)

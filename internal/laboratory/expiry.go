@@ -89,31 +89,31 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	return itemExpiry(e), nil
 }
 
-// Room is the part of a request whose answer may be large. The handler reserves memory with take before it
-// builds the answer: otherwise many clients that do not read could fill the memory with answers.
-type Room struct{ take func() error }
+// AnswerMemory is the part of a request whose answer may be large. The handler reserves memory with take
+// before it builds the answer: otherwise many clients that do not read could fill the memory with answers.
+type AnswerMemory struct{ take func() error }
 
 // Find implements route.Finder.
-func (r *Room) Find(l *Laboratory, ec echo.Context) error {
+func (r *AnswerMemory) Find(l *Laboratory, ec echo.Context) error {
 	r.take = func() error { return l.opt.Wire.Reserve(ec) }
 	return nil
 }
 
-// Patience is the part of a request that may wait for a long time.
-type Patience struct {
+// WaitLimit is the part of a request that may wait for a long time.
+type WaitLimit struct {
 	l      *Laboratory
 	limits *http.ResponseController
 }
 
 // Find implements route.Finder.
-func (p *Patience) Find(l *Laboratory, ec echo.Context) error {
+func (p *WaitLimit) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil
 }
 
 // wait returns a context for a request that waits. It ends after d of real time, or when the server shuts
 // down. The connection's deadlines are lifted for this request. The caller must call end.
-func (p *Patience) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
+func (p *WaitLimit) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
 	// Lifting fails on a test's connection, which has no deadlines.
 	_ = p.limits.SetReadDeadline(time.Time{})
 	_ = p.limits.SetWriteDeadline(time.Time{})
@@ -157,7 +157,7 @@ type waitRequest struct {
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992"`   // an LSN
 	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds
-	Patience
+	WaitLimit
 	_ struct{} `additionalProperties:"false"`
 }
 
@@ -184,7 +184,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, err
 		req.Key = store.Key{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
 	}
 	timeout := time.Duration(in.Timeout) * time.Second
-	patient, end := in.Patience.wait(ctx, timeout)
+	patient, end := in.WaitLimit.wait(ctx, timeout)
 	defer end()
 	out, err := in.container.Wait(patient, req)
 	switch {

@@ -61,7 +61,7 @@ type ImportResult struct {
 // Receipt implements route.Charged.
 func (i *Imported) Receipt() store.Receipt { return i.receipt }
 
-// StatusCode implements route.Graded.
+// StatusCode implements route.WithStatus.
 func (i *Imported) StatusCode() int {
 	if i.mixed {
 		return http.StatusMultiStatus

@@ -72,13 +72,13 @@ type WebhookMetrics struct {
 type Laboratory struct {
 	opt       Options
 	db        *store.DB
-	planting  chan struct{} // semaphore of one: held while a seed is loaded
+	seeding   chan struct{} // semaphore of one: held while a seed is loaded
 	receivers receivers
 }
 
 // New returns the laboratory of a database.
 func New(db *store.DB, o Options) *Laboratory {
-	return &Laboratory{opt: o, db: db, planting: make(chan struct{}, 1)}
+	return &Laboratory{opt: o, db: db, seeding: make(chan struct{}, 1)}
 }
 
 // Wire implements route.Server.

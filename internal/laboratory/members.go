@@ -93,11 +93,11 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// yes is a boolean that must be true.
-type yes bool
+// mustBeTrue is a boolean that must be true.
+type mustBeTrue bool
 
 // DecodeMember implements route.Member.
-func (y *yes) DecodeMember(name string, v jsondoc.Value) error {
+func (y *mustBeTrue) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool || !v.Bool() {
 		return route.BadRequest("'" + name + "' must be true.")
 	}
@@ -106,7 +106,7 @@ func (y *yes) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (yes) JSONSchema() (s jsonschema.Schema, err error) {
+func (mustBeTrue) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
 	s.WithConst(true).WithDescription("Back to the system's time.")
 	return s, nil

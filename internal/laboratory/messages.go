@@ -49,12 +49,12 @@ type Messages struct {
 	Messages []Message `json:"messages" nullable:"false"`
 }
 
-// OfStore is the part of a body that selects an entity or its dead letters.
-type OfStore struct {
+// StoreSelector is the part of a body that selects an entity or its dead letters.
+type StoreSelector struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }
 
-func (in *OfStore) address(path string) entity.Address {
+func (in *StoreSelector) address(path string) entity.Address {
 	a := entity.Address{Entity: path}
 	if in.DeadLetters {
 		a.Sub = entity.DeadLetters
@@ -64,7 +64,7 @@ func (in *OfStore) address(path string) entity.Address {
 
 type peekRequest struct {
 	InEntity
-	OfStore
+	StoreSelector
 	From    int64    `json:"from,omitempty" minimum:"0" description:"The first sequence number."`
 	Count   int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
 	Session *string  `json:"session,omitempty" description:"Messages of this session alone."`
@@ -77,11 +77,11 @@ func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Message
 	if err != nil {
 		return Messages{}, ofQueues(err)
 	}
-	return in.tell(list), nil
+	return in.answer(list), nil
 }
 
-// tell converts a list of messages to the form of the answer.
-func (in *peekRequest) tell(list []queue.Delivery) Messages {
+// answer converts a list of messages to the form of the answer.
+func (in *peekRequest) answer(list []queue.Delivery) Messages {
 	out := Messages{make([]Message, len(list))}
 	for i := range list {
 		out.Messages[i] = messageOf(&list[i], &in.entity, in.DeadLetters)
@@ -91,11 +91,11 @@ func (in *peekRequest) tell(list []queue.Delivery) Messages {
 
 type takeRequest struct {
 	InEntity
-	OfStore
+	StoreSelector
 	Session *string `json:"session,omitempty"`
 	Count   int     `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
 	Seconds float64 `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"How long to wait for the first one."`
-	Patience
+	WaitLimit
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
 
@@ -111,7 +111,7 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	defer r.Close()
 	take := r.TryReceive
 	if in.Seconds > 0 {
-		patient, end := in.Patience.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		patient, end := in.WaitLimit.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
 		defer end()
 		ctx, take = patient, r.Receive
 	}
@@ -119,8 +119,8 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	if err != nil {
 		return Messages{}, ofQueues(err)
 	}
-	peek := peekRequest{InEntity: in.InEntity, OfStore: in.OfStore}
-	return peek.tell(list), nil
+	peek := peekRequest{InEntity: in.InEntity, StoreSelector: in.StoreSelector}
+	return peek.answer(list), nil
 }
 
 // messageOf converts a message to the form of the answer.

@@ -24,9 +24,9 @@ type Refused struct {
 	Message   string `json:"message" description:"Why."`
 }
 
-// each calls do for each of the messages and counts successes. If a message is refused, it continues with
+// forEach calls do for each of the messages and counts successes. If a message is refused, it continues with
 // the next one; any other error ends the request.
-func (out *Moved) each(ctx context.Context, numbers []int64, do func(number int64) error) error {
+func (out *Moved) forEach(ctx context.Context, numbers []int64, do func(number int64) error) error {
 	for _, number := range numbers {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -84,7 +84,7 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 		}
 		return out, ofQueues(err)
 	case len(in.Numbers) > 0:
-		err = out.each(ctx, in.Numbers, func(number int64) error {
+		err = out.forEach(ctx, in.Numbers, func(number int64) error {
 			return in.resubmitOne(ctx, from, to, number)
 		})
 		return out, err
@@ -118,22 +118,22 @@ func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Addr
 		return err
 	}
 	if err = in.sendAgain(ctx, from, to, []queue.Delivery{d}); err != nil {
-		return giveBack(ctx, in.queues, from, d.Token, err)
+		return releaseLock(ctx, in.queues, from, d.Token, err)
 	}
 	return nil
 }
 
-// giveBack releases the lock of a message after a failure, without counting a delivery, and returns the
+// releaseLock releases the lock of a message after a failure, without counting a delivery, and returns the
 // failure.
-func giveBack(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
+func releaseLock(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
 	why error) error {
 	// If this fails, the lock expires by itself.
 	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil)
 	return why
 }
 
-// again returns the message to send in place of a dead letter.
-func (in *resubmitRequest) again(dead *message.Message) (*message.Message, error) {
+// rebuild returns the message to send in place of a dead letter.
+func (in *resubmitRequest) rebuild(dead *message.Message) (*message.Message, error) {
 	if in.Edited {
 		return in.build(in.queues.Now())
 	}
@@ -152,7 +152,7 @@ func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Addres
 	}
 	defer tx.Rollback() // no effect after Commit
 	for _, d := range list {
-		m, err := in.again(d.Message)
+		m, err := in.rebuild(d.Message)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Addres
 
 type deleteMessagesRequest struct {
 	InEntity
-	OfStore
+	StoreSelector
 	Numbers wholeNumbers `json:"sequenceNumbers" missing:"The body must have 'sequenceNumbers'."`
 	_       struct{}     `takes:"delete takes %" additionalProperties:"false"`
 }
@@ -178,7 +178,7 @@ type deleteMessagesRequest struct {
 // are not deleted. Scheduled messages are cancelled.
 func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out Moved, err error) {
 	at := in.address(in.Entity)
-	err = out.each(ctx, in.Numbers, func(number int64) error {
+	err = out.forEach(ctx, in.Numbers, func(number int64) error {
 		d, err := in.queues.ReceiveNumber(ctx, at, number)
 		if entity.CodeOf(err) == entity.CodeMessageNotFound && !in.DeadLetters {
 			return in.queues.CancelScheduled(ctx, at, []int64{number}, nil)
@@ -188,7 +188,7 @@ func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesReque
 		}
 		err = in.queues.Settle(ctx, at, d.Token, queue.Settlement{Outcome: queue.Complete}, nil)
 		if err != nil {
-			return giveBack(ctx, in.queues, at, d.Token, err)
+			return releaseLock(ctx, in.queues, at, d.Token, err)
 		}
 		return nil
 	})
@@ -197,7 +197,7 @@ func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesReque
 
 type purgeRequest struct {
 	InEntity
-	OfStore
+	StoreSelector
 	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
 }
 

@@ -22,12 +22,12 @@ import (
 
 type queryMessagesRequest struct {
 	InEntity
-	OfStore
+	StoreSelector
 	Query        route.Named `json:"query"`
 	Parameters   parameters  `json:"parameters,omitempty"`
 	Count        int         `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
 	Continuation string      `json:"continuation,omitempty" description:"Of the page before."`
-	Room
+	AnswerMemory
 	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
@@ -40,9 +40,9 @@ type MessageRows struct {
 func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest) (MessageRows, error) {
 	plan, err := query.Prepare(string(in.Query), in.Parameters, query.Info{Lenient: true})
 	if err != nil {
-		return MessageRows{}, asBadQuery(err)
+		return MessageRows{}, badQuery(err)
 	}
-	if err := in.Room.take(); err != nil {
+	if err := in.AnswerMemory.take(); err != nil {
 		return MessageRows{}, err
 	}
 	began := l.opt.Wall.Now()
@@ -52,7 +52,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 		query.RunOptions{MaxItems: in.Count, Cursor: in.Continuation,
 			Scope: from.at.String()})
 	if err != nil {
-		return MessageRows{}, asBadQuery(err)
+		return MessageRows{}, badQuery(err)
 	}
 	out := MessageRows{make([]json.RawMessage, len(page.Rows)), page.Cursor}
 	for i, row := range page.Rows {
@@ -61,8 +61,8 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	return out, nil
 }
 
-// asBadQuery converts an error of a query to an error of the laboratory.
-func asBadQuery(err error) error {
+// badQuery converts an error of a query to an error of the laboratory.
+func badQuery(err error) error {
 	var wrong *query.Error
 	var cursor *query.CursorError
 	var memory *query.MemoryError

@@ -10,11 +10,11 @@ import (
 
 type waitMessagesRequest struct {
 	InEntity
-	OfStore
+	StoreSelector
 	Until   string `json:"until" enum:"empty,messages" missing:"The body must have 'until': 'empty' or 'messages'."`
 	Count   int64  `json:"count,omitempty" minimum:"1" maximum:"1000000000" default:"1" description:"Messages that are enough."`
 	Timeout int64  `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds
-	Patience
+	WaitLimit
 	_ struct{} `takes:"wait takes %" additionalProperties:"false"`
 }
 
@@ -24,7 +24,7 @@ func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesReques
 	if in.Until != "empty" && in.Until != "messages" {
 		return Entity{}, route.BadRequest("'until' must be 'empty' or 'messages'.")
 	}
-	patient, end := in.Patience.wait(ctx, time.Duration(in.Timeout)*time.Second)
+	patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Timeout)*time.Second)
 	defer end()
 	e, err := in.queues.Await(patient, in.Entity, func(e entity.Entity) bool {
 		n := e.Counts.Active

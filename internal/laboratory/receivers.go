@@ -16,10 +16,10 @@ import (
 
 type openReceiverRequest struct {
 	InEntity
-	OfStore
+	StoreSelector
 	Session *string `json:"session,omitempty" description:"The session to lock."`
 	Next    bool    `json:"nextSession,omitempty" description:"Lock the next free session."`
-	Patience
+	WaitLimit
 	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
 }
 
@@ -50,7 +50,7 @@ func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver,
 			return nil, route.BadRequest("A receiver has 'session' or 'nextSession', not both.")
 		}
 		o.Session = &queue.SessionRequest{Next: true}
-		patient, end := in.Patience.wait(ctx, nextSessionTime)
+		patient, end := in.WaitLimit.wait(ctx, nextSessionTime)
 		defer end()
 		ctx = patient
 	}
@@ -138,15 +138,15 @@ type receiveRequest struct {
 	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
 	Seconds float64      `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"To wait."`
 	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages."`
-	Room
-	Patience
+	AnswerMemory
+	WaitLimit
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
 
 // receiveLocked locks messages for a receiver.
 func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Messages, error) {
 	r := in.receiver
-	if err := in.Room.take(); err != nil {
+	if err := in.AnswerMemory.take(); err != nil {
 		return Messages{}, err
 	}
 	e, err := r.queues.Get(ctx, r.path)
@@ -158,7 +158,7 @@ func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Mes
 	case len(in.Numbers) > 0:
 		list, err = r.queues.ReceiveDeferred(ctx, r.at, in.Numbers, queue.PeekLock, r.Receiver)
 	case in.Seconds > 0:
-		patient, end := in.Patience.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		patient, end := in.WaitLimit.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
 		defer end()
 		list, err = r.Receive(patient, in.Count)
 	default:

@@ -142,8 +142,8 @@ type requestsRequest struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"10000" default:"100" description:"Of a page."`
 	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds, for a first one."`
 	Last  string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
-	Patience
-	Room
+	WaitLimit
+	AnswerMemory
 	_ struct{} `takes:"requests take %"`
 }
 
@@ -181,12 +181,12 @@ func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Req
 	if err != nil {
 		return Requests{}, err
 	}
-	if err := in.Room.take(); err != nil {
+	if err := in.AnswerMemory.take(); err != nil {
 		return Requests{}, err
 	}
 	list, lost := r.Next()
 	if in.Wait > 0 && len(list) == 0 {
-		patient, end := in.Patience.wait(ctx, time.Duration(in.Wait)*time.Second)
+		patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Wait)*time.Second)
 		for len(list) == 0 && r.Wait(patient) == nil {
 			list, _ = r.Next()
 		}

@@ -96,7 +96,7 @@ type ArchiveTimings struct {
 type archiveRequest struct {
 	requestFilter
 	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"The latest so many."`
-	Room
+	AnswerMemory
 	_ struct{} `takes:"an archive takes %"`
 }
 
@@ -111,7 +111,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Arc
 	if err != nil {
 		return out, err
 	}
-	if err := in.Room.take(); err != nil {
+	if err := in.AnswerMemory.take(); err != nil {
 		return out, err
 	}
 	list, _ := log.Read(0, f).Next()

@@ -51,7 +51,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle
 	tick, stop := l.opt.Wall.After(heartbeat)
 	defer stop()
 	select {
-	case <-r.Come():
+	case <-r.Changed():
 		return false, nil
 	case <-tick:
 		return true, nil

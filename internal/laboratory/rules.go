@@ -103,12 +103,12 @@ type createRuleRequest struct {
 func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rule, error) {
 	filter, err := in.filter()
 	if err != nil {
-		return Rule{}, asBadRule(err)
+		return Rule{}, badRule(err)
 	}
 	r := entity.Rule{Name: string(in.Name), Filter: filter}
 	if in.Action != "" {
 		if r.Action, err = rule.NewAction(in.Action); err != nil {
-			return Rule{}, asBadRule(err)
+			return Rule{}, badRule(err)
 		}
 	}
 	r, err = in.queues.CreateRule(ctx, in.Entity, r)
@@ -163,8 +163,8 @@ func valueOf(v any) rule.Value {
 	return rule.NullValue()
 }
 
-// asBadRule converts an error of an invalid rule to a 400.
-func asBadRule(err error) error {
+// badRule converts an error of an invalid rule to a 400.
+func badRule(err error) error {
 	if rule.IsInvalid(err) {
 		return route.BadRequest(err.Error())
 	}

@@ -88,7 +88,7 @@ type plantRequest struct {
 	_       struct{}  `additionalProperties:"false"`
 }
 
-// Planted is the number of changes made by a seed.
+// Applied is the number of changes made by a seed.
 type Planted struct {
 	Made    int `json:"made" description:"Databases, containers, scripts and the like that were not there."`
 	Changed int `json:"changed" description:"Those that were another way."`
@@ -104,8 +104,8 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, 
 		return Planted{}, route.BadRequest(err.Error())
 	}
 	select {
-	case l.planting <- struct{}{}:
-		defer func() { <-l.planting }()
+	case l.seeding <- struct{}{}:
+		defer func() { <-l.seeding }()
 	case <-ctx.Done():
 		return Planted{}, ctx.Err()
 	}
@@ -113,7 +113,7 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, 
 	if in.Check {
 		return Planted{}, l.ofSeed(s.Check(ctx, to))
 	}
-	r, err := s.Plant(context.WithoutCancel(ctx), to)
+	r, err := s.Apply(context.WithoutCancel(ctx), to)
 	return Planted{r.Made, r.Changed}, l.ofSeed(err)
 }
 

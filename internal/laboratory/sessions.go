@@ -46,15 +46,15 @@ type sessionsRequest struct {
 	InEntity
 	Skip  int `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Those that go by first."`
 	Count int `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
-	Room
+	AnswerMemory
 	_ struct{} `body:"optional" takes:"sessions takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) listSessions(ctx context.Context, in *sessionsRequest) (Sessions, error) {
-	if err := in.Room.take(); err != nil {
+	if err := in.AnswerMemory.take(); err != nil {
 		return Sessions{}, err
 	}
-	whole := OfStore{}
+	whole := StoreSelector{}
 	list, err := in.queues.InspectSessions(ctx, whole.address(in.Entity), in.Skip, in.Count)
 	if err != nil {
 		return Sessions{}, ofQueues(err)

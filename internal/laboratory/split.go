@@ -43,7 +43,7 @@ type PartitionRange struct {
 // Receipt implements route.Charged.
 func (h *Halves) Receipt() store.Receipt { return h.position }
 
-// SetHeaders implements route.Headed.
+// SetHeaders implements route.WithHeaders.
 func (h *Halves) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
 }

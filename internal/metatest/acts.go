@@ -157,9 +157,9 @@ type interruption struct {
 	s        *subject
 	acts     []Act
 	done     []bool
-	answers  []string // answers of the acts that change something, in their order
-	waiting  *visit   // a sweep that waits for a scope
-	indexing bool     // an indexing policy has been changed, and the reindexer is blocked
+	answers  []string   // answers of the acts that change something, in their order
+	waiting  *coroutine // a sweep that waits for a scope
+	indexing bool       // an indexing policy has been changed, and the reindexer is blocked
 	gaps     int
 	over     bool // the step is over
 	failed   error
@@ -222,7 +222,7 @@ func (in *interruption) end() {
 func (in *interruption) index() {
 	if in.indexing {
 		in.indexing = false
-		indexed := in.s.between.alone(func() error { return in.s.db.IndexNow(in.s.ctx) })
+		indexed := in.s.between.exclusive(func() error { return in.s.db.IndexNow(in.s.ctx) })
 		in.failed = errors.Join(in.failed, indexed)
 	}
 }

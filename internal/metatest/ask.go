@@ -14,7 +14,7 @@ import (
 )
 
 // ask answers a query by evaluating it over all live items of its scope.
-func (w *Twin) ask(s Step) string {
+func (w *Model) ask(s Step) string {
 	tree, err := syntax.Parse(s.Text)
 	if err != nil || !w.config.Lenient && Refused(tree, w.policy) {
 		return fault.CodeBadRequest.String()
@@ -59,7 +59,7 @@ func (q Query) Parameters() (list []store.Parameter) {
 }
 
 // AnswerText formats the rows of a query so that equal answers have equal texts. It omits the system
-// properties that a twin cannot know. It sorts the rows unless their order is significant.
+// properties that a model cannot know. It sorts the rows unless their order is significant.
 func AnswerText(q *syntax.Query, rows []any) string {
 	texts := make([]string, len(rows))
 	for i, row := range rows {
@@ -116,7 +116,7 @@ func (s *subject) ask(step Step) (string, error) {
 		if err != nil {
 			return answer("", err), s.failed(err)
 		}
-		if err := s.moved(receipt, false); err != nil {
+		if err := s.checkPosition(receipt, false); err != nil {
 			return "", err
 		}
 		if err := paged(page, request, pages); err != nil {

@@ -42,7 +42,7 @@ var refusals = []string{fault.CodeBadRequest.String(), fault.CodeNotFound.String
 	fault.CodeConflict.String(),
 	fault.CodePreconditionFailed.String(), fault.CodePartitionKeyMismatch.String()}
 
-func (w *Twin) batch(s Step) string {
+func (w *Model) batch(s Step) string {
 	items, etags, rids := w.copyItems(), w.etags, w.rids
 	ops := s.operations()
 	answers := make([]string, len(ops))
@@ -69,8 +69,8 @@ func (w *Twin) batch(s Step) string {
 	return strings.Join(answers, "; ")
 }
 
-func (w *Twin) copyItems() []*twinItem {
-	items := make([]*twinItem, len(w.items))
+func (w *Model) copyItems() []*modelItem {
+	items := make([]*modelItem, len(w.items))
 	for i, it := range w.items {
 		one := *it
 		items[i] = &one
@@ -79,7 +79,7 @@ func (w *Twin) copyItems() []*twinItem {
 }
 
 // patch sets the step's ttl, u and v, if they are given.
-func (w *Twin) patch(s Step) string {
+func (w *Model) patch(s Step) string {
 	it := w.find(s.Key())
 	if it == nil {
 		return fault.CodeNotFound.String()
@@ -158,16 +158,17 @@ func (s *subject) patch(step Step) (string, error) {
 // wrote records a successful write and returns its answer. body is the document that the store must have.
 func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Receipt,
 	body string) (string, error) {
-	if err := s.learn(step.Document(), it, receipt, body); err != nil {
+	if err := s.record(step.Document(), it, receipt, body); err != nil {
 		return "", err
 	}
-	s.note(step, it)
+	s.recordETag(step, it)
 	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()],
 		it.Timestamp()-began), nil
 }
 
-// note records the etag of a written item. If the step changed the id, the etags of the old id are forgotten.
-func (s *subject) note(step Step, it store.Item) {
+// recordETag records the etag of a written item. If the step changed the id, the etags of the old id are
+// forgotten.
+func (s *subject) recordETag(step Step, it store.Item) {
 	if step.Document() != step.Key() {
 		delete(s.last, step.Key())
 	}
@@ -236,12 +237,12 @@ func (s *subject) batched(how string, steps []Step, out store.BatchResult, recei
 		}
 	}
 	if how == Atomic {
-		return s.moved(receipt, deleted || len(written) > 0)
+		return s.checkPosition(receipt, deleted || len(written) > 0)
 	}
 	return nil
 }
 
-// result formats the result of one operation of a batch as the twin does.
+// result formats the result of one operation of a batch as the model does.
 func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receipt) (string, error) {
 	switch {
 	case r.Err != nil:
@@ -249,7 +250,7 @@ func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receip
 	case sub.Verb == Delete:
 		return "deleted", nil
 	case sub.Verb == Read:
-		v, err := s.known(r.Item)
+		v, err := s.lookUp(r.Item)
 		if err != nil {
 			return "", err
 		}

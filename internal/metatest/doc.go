@@ -20,15 +20,15 @@
 //     a step is removed.
 //   - Mode.Apply adds the conditions of a mode to the history: sweeps and reopens become steps, the number of
 //     ranges and the initial indexing policy become settings, and concurrent operations become acts (Act).
-//   - Run gives each step to a Subject and to a Twin and compares the two answers, and Shrink reduces a
+//   - Run gives each step to a Subject and to a Model and compares the two answers, and Shrink reduces a
 //     failing history.
 //   - Check does all of this for many seeds and all modes.
 //
-// # The twin
+// # The model
 //
-// The Twin is the model. It has no floors, no generations and no index. Its clock passes second by second,
+// The Model is the model. It has no floors, no generations and no index. Its clock passes second by second,
 // and in every second it marks the items that have expired by the plain rule; a mark is never removed. The
-// store keeps two numbers instead; the test proves that its answers are the same. For queries the Twin uses
+// store keeps two numbers instead; the test proves that its answers are the same. For queries the Model uses
 // package naive, over the live items. Of the indexing policy it only models which ORDER BY is refused
 // (Refused).
 //
@@ -42,14 +42,14 @@
 // seven seconds, and then the reaper runs. Only one goroutine runs at a time (between), and an act that would
 // have to wait is postponed. So such a history is deterministic, and can be reduced like any other. The step
 // takes effect at one moment: before, between or after the concurrent changes. Its answer must be the answer
-// of one of these moments (outcomes), and the history continues with the twins that would have given this
+// of one of these moments (outcomes), and the history continues with the models that would have given this
 // answer. Each sweep in such a history reports how many items are left: exactly the live ones.
 //
 // # Worlds
 //
 // A World is a smaller kind of history, only about times to live: leases, ceilings and imports beside the
 // writes, and 25 partitions that share a container, a default and a clock. Its Simulation advances second by
-// second, too, and shares no code with the Twin.
+// second, too, and shares no code with the Model.
 //
 // # Queries
 //

@@ -91,9 +91,9 @@ func (b *between) arrive(ctx context.Context) error {
 	return nil
 }
 
-// alone runs fn, which takes a lock that a background loop may hold. A loop that waits for the end of the
+// exclusive runs fn, which takes a lock that a background loop may hold. A loop that waits for the end of the
 // operation would hold the lock until then, so its engine call fails instead.
-func (b *between) alone(fn func() error) error {
+func (b *between) exclusive(fn func() error) error {
 	b.mu.Lock()
 	if b.alones++; b.alones == 1 {
 		close(b.turned)
@@ -150,7 +150,7 @@ func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 // Update implements engine.Engine.
 func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
-	if v, ok := ctx.Value(roleKey{}).(*visit); ok {
+	if v, ok := ctx.Value(roleKey{}).(*coroutine); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {
 				return nil, err
@@ -182,21 +182,21 @@ func (b *between) holds(scopes [][]byte) bool {
 	})
 }
 
-// visit is one running act. It runs only while its caller is in begin or resume; no other goroutine runs
+// coroutine is one running act. It runs only while its caller is in begin or resume; no other goroutine runs
 // then.
-type visit struct {
-	patient bool // it waits for held scopes; otherwise its context ends instead
+type coroutine struct {
+	mayWait bool // it waits for held scopes; otherwise its context ends instead
 	on      chan struct{}
 	off     chan bool // receives true if it waits, false if it is over
 	err     error
 }
 
 // begin runs fn until it is over or waits.
-func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *visit, waits bool) {
-	v = &visit{patient: patient, on: make(chan struct{}), off: make(chan bool)}
+func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *coroutine, waits bool) {
+	v = &coroutine{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
 	ctx = as(ctx, v)
 	if !patient {
-		ctx = &unwilling{Context: ctx, done: make(chan struct{})}
+		ctx = &noWaitContext{Context: ctx, done: make(chan struct{})}
 	}
 	go func() {
 		<-v.on
@@ -207,14 +207,14 @@ func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v
 }
 
 // resume continues the visit, and reports whether it waits again.
-func (v *visit) resume() (waits bool) {
+func (v *coroutine) resume() (waits bool) {
 	v.on <- struct{}{}
 	return <-v.off
 }
 
 // wait suspends the visit until resume.
-func (v *visit) wait(ctx context.Context) error {
-	if !v.patient {
+func (v *coroutine) wait(ctx context.Context) error {
+	if !v.mayWait {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -223,17 +223,17 @@ func (v *visit) wait(ctx context.Context) error {
 	return nil
 }
 
-// unwilling is a context that ends as soon as anybody begins to wait with it: only a caller that has to wait
-// calls Done. The store takes its locks and gates that way. So whether an act succeeds depends on their state
-// and not on time.
-type unwilling struct {
+// noWaitContext is a context that ends as soon as anybody begins to wait with it: only a caller that has to
+// wait calls Done. The store takes its locks and gates that way. So whether an act succeeds depends on their
+// state and not on time.
+type noWaitContext struct {
 	context.Context
 	done chan struct{}
 	over bool
 }
 
 // Done implements context.Context.
-func (u *unwilling) Done() <-chan struct{} {
+func (u *noWaitContext) Done() <-chan struct{} {
 	if !u.over {
 		u.over = true
 		close(u.done)
@@ -242,7 +242,7 @@ func (u *unwilling) Done() <-chan struct{} {
 }
 
 // Err implements context.Context.
-func (u *unwilling) Err() error {
+func (u *noWaitContext) Err() error {
 	if u.over {
 		return context.Canceled
 	}

@@ -44,7 +44,7 @@ func TestHistoriesReachEverything(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(250) {
 		h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
-		twin := NewTwin(h.Config, func(string) int { return 0 })
+		twin := NewModel(h.Config, func(string) int { return 0 })
 		for _, s := range h.Steps {
 			answer := twin.Do(s)
 			switch {
@@ -105,7 +105,7 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 		{"at 1 read a between=0:default:off,0:advance:9", "e1 r1 ts=0 A {ok, ok}"},
 		{"at 1 read a between=0:advance:9,0:default:off", "e1 r1 ts=0 A {ok, ok}\n    or not found {ok, ok}"},
 	} {
-		w := NewTwin(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
+		w := NewModel(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
 		list := steps("create a\n" + test.step)
 		w.Do(list[0])
 		if got := strings.ReplaceAll(answers(w.outcomes(list[1])), `{"id":"a","pk":"p"}`,
@@ -113,7 +113,7 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 			t.Errorf("%s:\n  got  %s\n  want %s", test.step, got, test.answers)
 		}
 	}
-	w := NewTwin(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
+	w := NewModel(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
 	w.Do(steps("create a")[0])
 	for answer, want := range map[string]int{"not found {ok}": 1, `e1 r1 ts=0 {"id":"a","pk":"p"} {ok}`: 1,
 		"e2 {ok}": 0} {
@@ -140,67 +140,67 @@ func TestShrinkTakesActsOut(t *testing.T) {
 	}
 }
 
-// twinSubject is a twin as the subject, with something wrong in it.
-type twinSubject struct {
-	*Twin
-	bend  func(*Twin, *Step)         // changes the step before it is done
-	after func(*Twin, Step, *string) // changes the state or the answer afterwards
+// modelSubject is a model as the subject, with something wrong in it.
+type modelSubject struct {
+	*Model
+	bend  func(*Model, *Step)         // changes the step before it is done
+	after func(*Model, Step, *string) // changes the state or the answer afterwards
 }
 
-func (f twinSubject) Do(s Step) (string, error) {
+func (f modelSubject) Do(s Step) (string, error) {
 	if f.bend != nil {
-		f.bend(f.Twin, &s)
+		f.bend(f.Model, &s)
 	}
-	answer := f.Twin.Do(s)
+	answer := f.Model.Do(s)
 	if f.after != nil {
-		f.after(f.Twin, s, &answer)
+		f.after(f.Model, s, &answer)
 	}
 	return answer, nil
 }
 
-func (f twinSubject) RangeOf(string) int { return 0 }
-func (f twinSubject) Close() error       { return nil }
+func (f modelSubject) RangeOf(string) int { return 0 }
+func (f modelSubject) Close() error       { return nil }
 
 // The histories are worth something if they find the mistakes that stores are known to make.
 func TestHistoriesFindFaults(t *testing.T) {
-	var dead []*twinItem // whom a query must not see
-	for name, fault := range map[string]twinSubject{
-		"an item dies a second early": {bend: func(w *Twin, s *Step) {
+	var dead []*modelItem // whom a query must not see
+	for name, fault := range map[string]modelSubject{
+		"an item dies a second early": {bend: func(w *Model, s *Step) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
 				it.dead = it.dead || expired(it, w.path, w.def, w.now+1)
 			}
 		}},
-		"an item dies a second late": {bend: func(w *Twin, s *Step) {
+		"an item dies a second late": {bend: func(w *Model, s *Step) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
 				it.dead = it.dead && expired(it, w.path, w.def, w.now-1)
 			}
 		}},
-		"a ttl of its own is ignored": {bend: func(_ *Twin, s *Step) { s.TTL = "" }},
-		"a default is never changed": {bend: func(_ *Twin, s *Step) {
+		"a ttl of its own is ignored": {bend: func(_ *Model, s *Step) { s.TTL = "" }},
+		"a default is never changed": {bend: func(_ *Model, s *Step) {
 			if s.Verb == Default {
 				s.Verb = Reindex
 			}
 		}},
-		"If-Match is ignored":      {bend: func(_ *Twin, s *Step) { s.IfMatch = "" }},
-		"If-None-Match is ignored": {bend: func(_ *Twin, s *Step) { s.IfNoneMatch = "" }},
-		"an old etag passes for the current one": {bend: func(_ *Twin, s *Step) {
+		"If-Match is ignored":      {bend: func(_ *Model, s *Step) { s.IfMatch = "" }},
+		"If-None-Match is ignored": {bend: func(_ *Model, s *Step) { s.IfNoneMatch = "" }},
+		"an old etag passes for the current one": {bend: func(_ *Model, s *Step) {
 			if s.IfMatch == "old" {
 				s.IfMatch = "cur"
 			}
 		}},
-		"a replace moves an item to the end": {after: func(w *Twin, s Step, answer *string) {
+		"a replace moves an item to the end": {after: func(w *Model, s Step, answer *string) {
 			if it := w.last(); s.Verb == Replace && it != nil {
 				w.items = append(w.items[1:], w.items[0])
 			}
 		}},
-		"a read restarts the clock": {after: func(w *Twin, s Step, answer *string) {
+		"a read restarts the clock": {after: func(w *Model, s Step, answer *string) {
 			if it := w.find(parseKey(firstArg(s))); s.Verb == Read && it != nil {
 				it.ts = w.now
 			}
 		}},
-		"the dead live again under a longer default": {after: func(w *Twin, s Step, _ *string) {
+		"the dead live again under a longer default": {after: func(w *Model, s Step, _ *string) {
 			if s.Verb == Default {
 				for _, it := range w.items {
 					it.dead = false
@@ -208,7 +208,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 				w.mark()
 			}
 		}},
-		"a unique value outlives its item": {after: func(w *Twin, s Step, answer *string) {
+		"a unique value outlives its item": {after: func(w *Model, s Step, answer *string) {
 			for _, it := range w.items {
 				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) &&
 					it.key.Partition == s.Key().Partition {
@@ -216,27 +216,27 @@ func TestHistoriesFindFaults(t *testing.T) {
 				}
 			}
 		}},
-		"a query finds the dead": {bend: func(w *Twin, s *Step) {
+		"a query finds the dead": {bend: func(w *Model, s *Step) {
 			dead = slices.DeleteFunc(slices.Clone(w.items),
-				func(it *twinItem) bool { return !it.dead || s.Verb != Ask })
+				func(it *modelItem) bool { return !it.dead || s.Verb != Ask })
 			for _, it := range dead {
 				it.dead = false
 			}
-		}, after: func(*Twin, Step, *string) {
+		}, after: func(*Model, Step, *string) {
 			for _, it := range dead {
 				it.dead = true
 			}
 		}},
-		"a query takes no parameters": {bend: func(_ *Twin, s *Step) { s.Params = nil }},
-		"an ORDER BY needs no index":  {bend: func(w *Twin, s *Step) { w.config.Lenient = true }},
-		"a change of the policy is forgotten": {bend: func(w *Twin, s *Step) {
+		"a query takes no parameters": {bend: func(_ *Model, s *Step) { s.Params = nil }},
+		"an ORDER BY needs no index":  {bend: func(w *Model, s *Step) { w.config.Lenient = true }},
+		"a change of the policy is forgotten": {bend: func(w *Model, s *Step) {
 			if s.Verb == Reindex {
 				s.Args = []string{w.policy}
 			}
 		}},
-		"a page begins at the item that the last one ended with": {after: func(w *Twin, s Step, _ *string) {
+		"a page begins at the item that the last one ended with": {after: func(w *Model, s Step, _ *string) {
 			if c := w.cursors[firstArg(s)]; s.Verb == Open && c.after != nil {
-				c.after = &twinItem{rid: c.after.rid - 1}
+				c.after = &modelItem{rid: c.after.rid - 1}
 			}
 		}},
 	} {
@@ -244,7 +244,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 			for seed := range uint64(30) {
 				h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
 				open := func(c Config) (Subject, error) {
-					fault.Twin = NewTwin(c, func(string) int { return 0 })
+					fault.Model = NewModel(c, func(string) int { return 0 })
 					return fault, nil
 				}
 				if Run(h, open) == nil {
@@ -262,7 +262,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 }
 
 // last is the item inserted last.
-func (w *Twin) last() *twinItem {
+func (w *Model) last() *modelItem {
 	if len(w.items) == 0 {
 		return nil
 	}

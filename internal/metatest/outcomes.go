@@ -9,15 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// outcome is an answer that a store may give to a step, and the twin's state after it.
+// outcome is an answer that a store may give to a step, and the model's state after it.
 type outcome struct {
 	answer string
-	twin   *Twin
+	model  *Model
 }
 
 // outcomes returns all possible outcomes of a step. The step takes effect at one moment: before, between or
 // after the concurrent changes. Without concurrent changes there is one outcome.
-func (w *Twin) outcomes(s Step) []outcome {
+func (w *Model) outcomes(s Step) []outcome {
 	changes := s.changes()
 	if len(changes) == 0 {
 		return []outcome{{w.Do(s), w}}
@@ -25,49 +25,49 @@ func (w *Twin) outcomes(s Step) []outcome {
 	w.pass(s.At / 1000)
 	var all []outcome
 	for at := range len(changes) + 1 {
-		ways := []way{{twin: w.clone()}}
+		ways := []interleaving{{model: w.clone()}}
 		for i := range len(changes) + 1 {
 			if i == at {
 				for j := range ways {
-					ways[j].answer = ways[j].twin.do(s)
+					ways[j].answer = ways[j].model.do(s)
 				}
 			}
 			if i < len(changes) {
-				ways = meet(ways, changes[i])
+				ways = applyAct(ways, changes[i])
 			}
 		}
 		for _, y := range ways {
-			all = append(all, outcome{y.answer + " {" + strings.Join(y.acts, ", ") + "}", y.twin})
+			all = append(all, outcome{y.answer + " {" + strings.Join(y.acts, ", ") + "}", y.model})
 		}
 	}
 	return all
 }
 
-// way is one of the possible orders of a step and its concurrent changes.
-type way struct {
-	twin   *Twin
+// interleaving is one of the possible orders of a step and its concurrent changes.
+type interleaving struct {
+	model  *Model
 	answer string   // of the step, once it has taken effect
 	acts   []string // the answers of the changes so far
 }
 
-// meet applies a change to each way. Whether a clock may be set back is decided by the store.
-func meet(ways []way, a Act) []way {
-	var next []way
+// applyAct applies a change to each way. Whether a clock may be set back is decided by the store.
+func applyAct(ways []interleaving, a Act) []interleaving {
+	var next []interleaving
 	for _, y := range ways {
 		if a.Verb == Back {
 			refused := y
-			refused.twin = y.twin.clone()
+			refused.model = y.model.clone()
 			refused.acts = append(slices.Clip(y.acts), fault.CodeBadRequest.String())
 			next = append(next, refused)
 		}
 		answer := "ok"
 		switch a.Verb {
 		case Advance:
-			y.twin.pass(y.twin.now + a.seconds())
+			y.model.pass(y.model.now + a.seconds())
 		case Back:
-			y.twin.now -= a.seconds() // expired items stay expired
+			y.model.now -= a.seconds() // expired items stay expired
 		case Default, Reindex:
-			answer = y.twin.do(Step{Verb: a.Verb, Args: []string{a.Arg}})
+			answer = y.model.do(Step{Verb: a.Verb, Args: []string{a.Arg}})
 		}
 		y.acts = append(slices.Clip(y.acts), answer)
 		next = append(next, y)
@@ -75,8 +75,8 @@ func meet(ways []way, a Act) []way {
 	return next
 }
 
-// clone copies a twin.
-func (w *Twin) clone() *Twin {
+// clone copies a model.
+func (w *Model) clone() *Model {
 	c := *w
 	c.items = w.copyItems()
 	c.cursors = maps.Clone(w.cursors)
@@ -87,8 +87,8 @@ func (w *Twin) clone() *Twin {
 	return &c
 }
 
-// state returns everything that a twin's answers depend on, as text.
-func (w *Twin) state() string {
+// state returns everything that a model's answers depend on, as text.
+func (w *Model) state() string {
 	var b strings.Builder
 	fmt.Fprint(&b, w.now, w.def, w.policy, w.etags, w.rids)
 	for _, it := range w.items {
@@ -104,21 +104,21 @@ func (w *Twin) state() string {
 	return b.String()
 }
 
-// agreeing returns the twins that would have given this answer, each state once.
-func agreeing(possible []outcome, got string) (twins []*Twin) {
+// agreeing returns the models that would have given this answer, each state once.
+func agreeing(possible []outcome, got string) (twins []*Model) {
 	var states []string
 	for _, o := range possible {
 		if o.answer != got {
 			continue
 		}
 		if len(possible) > 1 {
-			state := o.twin.state()
+			state := o.model.state()
 			if slices.Contains(states, state) {
 				continue
 			}
 			states = append(states, state)
 		}
-		twins = append(twins, o.twin)
+		twins = append(twins, o.model)
 	}
 	return twins
 }

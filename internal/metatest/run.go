@@ -12,7 +12,7 @@ var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this 
 
 // Subject is the system under test.
 type Subject interface {
-	// Do answers a step in the format of Twin.Do. It returns an error for a contradiction that is wrong
+	// Do answers a step in the format of Model.Do. It returns an error for a contradiction that is wrong
 	// whatever the answer: an etag that stands for two contents, or a body that is not the one written.
 	Do(Step) (string, error)
 	// RangeOf returns the position of the partition range that holds a partition.
@@ -38,7 +38,7 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("%s\n  got  %s\n  want %s", m.Step, m.Got, m.Want)
 }
 
-// Run runs a history and returns the first step at which the answers of the subject and the twin differ, or
+// Run runs a history and returns the first step at which the answers of the subject and the model differ, or
 // the error of opening or closing.
 func Run(h History, open Opener) error {
 	sub, err := open(h.Config)
@@ -53,7 +53,7 @@ func Run(h History, open Opener) error {
 }
 
 func run(h History, sub Subject) error {
-	twins := []*Twin{NewTwin(h.Config, sub.RangeOf)} // all twins that are consistent with the answers so far
+	twins := []*Model{NewModel(h.Config, sub.RangeOf)} // all models that are consistent with the answers so far
 	for _, s := range h.Steps {
 		var possible []outcome
 		for _, w := range twins {

@@ -24,7 +24,7 @@ const began = 1_700_000_000
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
-		names: names{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{},
+		identities: identities{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{},
 			exact: map[string]bool{}, several: c.Doors > 1},
 		last: map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
@@ -36,8 +36,8 @@ func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, err
 	return s, nil
 }
 
-// door is one of several stores over one engine, and its handle of the container; nil until it is used.
-type door struct {
+// instance is one of several stores over one engine, and its handle of the container; nil until it is used.
+type instance struct {
 	db *store.DB
 	c  *store.Container
 }
@@ -47,7 +47,7 @@ func (s *subject) turn() error {
 	if len(s.doors) < 2 {
 		return nil
 	}
-	s.doors = append(s.doors[1:], door{s.db, s.c})
+	s.doors = append(s.doors[1:], instance{s.db, s.c})
 	s.db, s.c = s.doors[0].db, s.doors[0].c
 	if s.c != nil {
 		return nil
@@ -84,12 +84,12 @@ type subject struct {
 	ctx        context.Context
 	clock      *ttl.Virtual
 	db         *store.DB // the store that answers; of several, the first of doors
-	doors      []door
+	doors      []instance
 	op         context.Context // of the operation of a step; ctx is for the test's own checks
 	between    *between        // nil: no acts run in gaps
 	c          *store.Container
 
-	names
+	identities
 	last    map[Key][2]string // the etags returned by the last two writes of a key
 	cursors map[string]*position
 	ranges  map[string]int // position of a partition's range
@@ -129,7 +129,7 @@ func (s *subject) open() error {
 		if err != nil {
 			return errors.Join(err, s.closeAll())
 		}
-		s.doors = append(s.doors, door{db: db})
+		s.doors = append(s.doors, instance{db: db})
 	}
 	s.db = s.doors[0].db
 	return nil
@@ -197,7 +197,7 @@ func (s *subject) reindex(policy string) (string, error) {
 	if s.between == nil {
 		return got, nil
 	}
-	return got, s.between.alone(func() error { return s.db.IndexNow(s.ctx) })
+	return got, s.between.exclusive(func() error { return s.db.IndexNow(s.ctx) })
 }
 
 // count changes the path from which times to live count.
@@ -211,7 +211,7 @@ func (s *subject) count(path string) (string, error) {
 	if s.between == nil {
 		return got, nil
 	}
-	return got, s.between.alone(func() error { return s.db.IndexNow(s.ctx) })
+	return got, s.between.exclusive(func() error { return s.db.IndexNow(s.ctx) })
 }
 
 // purge makes the reaper do all pending work.

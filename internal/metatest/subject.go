@@ -57,7 +57,7 @@ func (s *subject) do(step Step) (string, error) {
 	case Clear:
 		s.cleared = true
 		receipt, err := s.c.DeletePartition(s.op, s.partitionKey(step.Args[0]))
-		return answer("cleared", err), s.moved(receipt, err == nil)
+		return answer("cleared", err), s.checkPosition(receipt, err == nil)
 	case Default:
 		return s.replaceContainer(s.ctx, step.Args[0], s.policy), nil
 	case Path:
@@ -148,7 +148,7 @@ func (s *subject) delete(step Step) (string, error) {
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
-	return "deleted", s.moved(receipt, true)
+	return "deleted", s.checkPosition(receipt, true)
 }
 
 func (s *subject) read(step Step) (string, error) {
@@ -164,7 +164,7 @@ func (s *subject) read(step Step) (string, error) {
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
-	v, err := s.known(it)
+	v, err := s.lookUp(it)
 	if err != nil {
 		return "", err
 	}
@@ -175,7 +175,7 @@ func (s *subject) read(step Step) (string, error) {
 		return "", fmt.Errorf("rid %s leads to %s in %s (%v)", it.RID(), at.ID, at.Partition, err)
 	}
 	return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[it.RID()], it.Timestamp()-began,
-		it.Body()), s.moved(receipt, false)
+		it.Body()), s.checkPosition(receipt, false)
 }
 
 func (s *subject) readMany(step Step) (string, error) {
@@ -191,11 +191,11 @@ func (s *subject) readMany(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// labels formats items as the twin does.
+// labels formats items as the model does.
 func (s *subject) labels(items []store.Item) (string, error) {
 	words := make([]string, len(items))
 	for i, it := range items {
-		v, err := s.known(it)
+		v, err := s.lookUp(it)
 		if err != nil {
 			return "", err
 		}
@@ -287,7 +287,7 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 		if err != nil {
 			return nil, "", err
 		}
-		if err := s.moved(receipt, false); err != nil {
+		if err := s.checkPosition(receipt, false); err != nil {
 			return nil, "", err
 		}
 		if n := len(page.Items); o.MaxItems > 0 &&

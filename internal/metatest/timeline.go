@@ -141,8 +141,8 @@ func NewSimulation(def, began int64) *Simulation {
 // Now returns the present second, counted from the beginning.
 func (s *Simulation) Now() int64 { return s.now }
 
-// Alive returns the live item of a key, or nil.
-func (s *Simulation) Alive(k Key) *SimItem {
+// Live returns the live item of a key, or nil.
+func (s *Simulation) Live(k Key) *SimItem {
 	it := s.items[k]
 	if it == nil || it.timeOver && s.now >= it.lease {
 		return nil
@@ -154,21 +154,21 @@ func (s *Simulation) Alive(k Key) *SimItem {
 func (s *Simulation) All() map[Key]SimItem {
 	all := make(map[Key]SimItem, len(s.items))
 	for k := range s.items {
-		if it := s.Alive(k); it != nil {
+		if it := s.Live(k); it != nil {
 			all[k] = *it
 		}
 	}
 	return all
 }
 
-// judge checks all items in the present second, under the present default. It deletes expired items, so that
+// expire checks all items in the present second, under the present default. It deletes expired items, so that
 // nothing can bring them back.
-func (s *Simulation) judge() {
+func (s *Simulation) expire() {
 	for k, it := range s.items {
 		if at, mortal := s.deadline(it); mortal && at <= s.now {
 			it.timeOver = true
 		}
-		if s.Alive(k) == nil {
+		if s.Live(k) == nil {
 			delete(s.items, k)
 		}
 	}
@@ -188,10 +188,10 @@ func (s *Simulation) deadline(it *SimItem) (at int64, mortal bool) {
 	return from + life, s.def != 0 && life > 0
 }
 
-// Death returns the second in which a live item will expire if nothing else happens; mortal is false if it
-// will not.
-func (s *Simulation) Death(k Key) (at int64, mortal bool) {
-	it := s.Alive(k)
+// ExpiresAt returns the second in which a live item will expire if nothing else happens; mortal is false if
+// it will not.
+func (s *Simulation) ExpiresAt(k Key) (at int64, mortal bool) {
+	it := s.Live(k)
 	if it.timeOver {
 		return it.lease, true
 	}
@@ -205,7 +205,7 @@ func (s *Simulation) Do(e Event) string {
 	case Pass:
 		for range e.Seconds {
 			s.now++
-			s.judge()
+			s.expire()
 		}
 		return "ok"
 	case Default:
@@ -222,13 +222,13 @@ func (s *Simulation) Do(e Event) string {
 	default:
 		return s.one(e)
 	}
-	s.judge()
+	s.expire()
 	return "ok"
 }
 
 func (s *Simulation) one(e Event) string {
 	k := Key{e.ID, e.Partition}
-	it := s.Alive(k)
+	it := s.Live(k)
 	switch {
 	case e.Verb == Create && it != nil:
 		return fault.CodeConflict.String()
@@ -246,7 +246,7 @@ func (s *Simulation) one(e Event) string {
 	default:
 		s.write(k, it, e)
 	}
-	s.judge()
+	s.expire()
 	return "ok"
 }
 

@@ -38,13 +38,13 @@ func hasAggregate(sel *syntax.Select) (found bool) {
 	return found
 }
 
-func (e *evaluator) aggregate(fn func([]any) any, x syntax.Expr, at place) any {
+func (e *evaluator) aggregate(fn func([]any) any, x syntax.Expr, at rowContext) any {
 	if !at.grouped {
 		failf("an aggregate stands where there is no group")
 	}
 	var values []any
 	for _, t := range at.group {
-		values = append(values, e.eval(x, place{scope: t.scope}))
+		values = append(values, e.eval(x, rowContext{scope: t.scope}))
 	}
 	return fn(values)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // call evaluates a function.
-func (e *evaluator) call(x *syntax.Call, at place) any {
+func (e *evaluator) call(x *syntax.Call, at rowContext) any {
 	name := strings.ToUpper(x.Name)
 	if x.UDF {
 		unknown("udf." + x.Name)

@@ -8,7 +8,7 @@ import (
 )
 
 // eval returns the value of an expression.
-func (e *evaluator) eval(x syntax.Expr, at place) any {
+func (e *evaluator) eval(x syntax.Expr, at rowContext) any {
 	switch x := x.(type) {
 	case *syntax.Literal:
 		return constant(x.Value)
@@ -44,7 +44,7 @@ func (e *evaluator) eval(x syntax.Expr, at place) any {
 }
 
 // predicate continues eval for the remaining kinds of expressions.
-func (e *evaluator) predicate(x syntax.Expr, at place) any {
+func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 	switch x := x.(type) {
 	case *syntax.Between:
 		v := e.eval(x.X, at)
@@ -91,7 +91,7 @@ func (e *evaluator) predicate(x syntax.Expr, at place) any {
 	return nil
 }
 
-func (e *evaluator) ident(x *syntax.Ident, at place) any {
+func (e *evaluator) ident(x *syntax.Ident, at rowContext) any {
 	if v, ok := at.scope.find(x.Name); ok {
 		return v
 	}
@@ -126,7 +126,7 @@ func member(v, key any) any {
 	return Undefined{}
 }
 
-func (e *evaluator) subquery(x *syntax.Subquery, at place) any {
+func (e *evaluator) subquery(x *syntax.Subquery, at rowContext) any {
 	rows := e.rows(x.Query, at.scope)
 	switch {
 	case x.Kind == syntax.Exists:
@@ -141,7 +141,7 @@ func (e *evaluator) subquery(x *syntax.Subquery, at place) any {
 	return rows[0]
 }
 
-func (e *evaluator) logical(x *syntax.Logical, at place) any {
+func (e *evaluator) logical(x *syntax.Logical, at rowContext) any {
 	result := e.eval(x.Terms[0], at)
 	for _, term := range x.Terms[1:] {
 		if v := e.eval(term, at); x.Op == syntax.And {

@@ -63,7 +63,7 @@ func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
 	tuples := e.from(q.From, outer)
 	if q.Where != nil {
 		tuples = slices.DeleteFunc(tuples,
-			func(t tuple) bool { return e.eval(q.Where, place{scope: t.scope}) != any(true) })
+			func(t tuple) bool { return e.eval(q.Where, rowContext{scope: t.scope}) != any(true) })
 	}
 	var rows []any
 	for _, at := range e.places(q, tuples, outer) {
@@ -133,17 +133,17 @@ func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name s
 		}
 	}
 	if !alone {
-		return name, []any{e.eval(src.Path, place{scope: outer})}
+		return name, []any{e.eval(src.Path, rowContext{scope: outer})}
 	}
 	for _, d := range e.docs {
-		values = append(values, e.eval(src.Path, place{scope: &scope{nil, root.Name, d}}))
+		values = append(values, e.eval(src.Path, rowContext{scope: &scope{nil, root.Name, d}}))
 	}
 	return name, values
 }
 
-// place is the context in which an expression is evaluated: the names of a row, and the group if the query
-// makes groups.
-type place struct {
+// rowContext is the context in which an expression is evaluated: the names of a row, and the group if the
+// query makes groups.
+type rowContext struct {
 	scope   *scope
 	grouped bool
 	group   []tuple
@@ -151,36 +151,36 @@ type place struct {
 
 // places returns the contexts in which the select list is evaluated: one for each row, in order, or for each
 // group.
-func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list []place) {
+func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list []rowContext) {
 	switch {
 	case len(q.GroupBy) > 0:
 		return e.groups(q.GroupBy, tuples)
 	case hasAggregate(q.Select):
-		one := place{outer, true, tuples}
+		one := rowContext{outer, true, tuples}
 		if len(tuples) > 0 {
 			one.scope = tuples[0].scope
 		}
-		return []place{one}
+		return []rowContext{one}
 	}
 	if q.OrderBy != nil {
 		e.sort(q.OrderBy, tuples)
 	}
 	for _, t := range tuples {
-		list = append(list, place{scope: t.scope})
+		list = append(list, rowContext{scope: t.scope})
 	}
 	return list
 }
 
 // groups combines rows with the same keys. Expressions of the select list outside of aggregates are the same
 // for all rows of a group, so they are evaluated for the first row.
-func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []place {
-	var groups []place
+func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []rowContext {
+	var groups []rowContext
 	var known [][]any
 next:
 	for _, t := range tuples {
 		var values []any
 		for _, key := range keys {
-			values = append(values, e.eval(key, place{scope: t.scope}))
+			values = append(values, e.eval(key, rowContext{scope: t.scope}))
 		}
 		for i := range known {
 			if slices.EqualFunc(known[i], values, same) {
@@ -188,7 +188,7 @@ next:
 				continue next
 			}
 		}
-		known, groups = append(known, values), append(groups, place{t.scope, true, []tuple{t}})
+		known, groups = append(known, values), append(groups, rowContext{t.scope, true, []tuple{t}})
 	}
 	return groups
 }
@@ -222,7 +222,8 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	}
 	slices.SortStableFunc(tuples, func(a, b tuple) int {
 		for _, key := range by.Items {
-			c := compareRows(e.eval(key.X, place{scope: a.scope}), e.eval(key.X, place{scope: b.scope}))
+			c := compareRows(e.eval(key.X, rowContext{scope: a.scope}), e.eval(key.X,
+				rowContext{scope: b.scope}))
 			if key.Desc {
 				c = -c
 			}
@@ -238,7 +239,7 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 }
 
 // project evaluates the select list; an undefined result is no row.
-func (e *evaluator) project(sel *syntax.Select, at place, sources int) any {
+func (e *evaluator) project(sel *syntax.Select, at rowContext, sources int) any {
 	switch {
 	case sel.Star != nil:
 		if sources != 1 {

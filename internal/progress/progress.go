@@ -39,13 +39,13 @@ type Bar struct {
 	clock    ttl.Clock // nil: nothing is shown
 	terminal bool
 
-	mu      sync.Mutex
-	task    Task // no name: no task is running
-	done    int64
-	counted int64
-	begun   time.Time
-	told    time.Time // of the latest line
-	columns int       // of the line on the terminal
+	mu        sync.Mutex
+	task      Task // no name: no task is running
+	done      int64
+	counted   int64
+	begun     time.Time
+	printedAt time.Time // of the latest line
+	columns   int       // of the line on the terminal
 }
 
 // New returns a Bar that writes to w.
@@ -70,7 +70,7 @@ func (p *Bar) StartTask(t Task) {
 	defer p.mu.Unlock()
 	p.erase()
 	now := p.clock.Now()
-	p.task, p.done, p.counted, p.begun, p.told = t, t.Done, 0, now, now
+	p.task, p.done, p.counted, p.begun, p.printedAt = t, t.Done, 0, now, now
 }
 
 // Step adds steps to the running task.
@@ -90,10 +90,10 @@ func (p *Bar) Add(steps, count int) {
 	if p.terminal {
 		every = drawEvery
 	}
-	if p.task.Name == "" || now.Sub(p.told) < every {
+	if p.task.Name == "" || now.Sub(p.printedAt) < every {
 		return
 	}
-	p.told = now
+	p.printedAt = now
 	p.draw(p.line(now.Sub(p.begun)))
 }
 

@@ -23,8 +23,8 @@ type Filter struct {
 	Explorer bool // include requests of the explorer
 }
 
-// wants reports whether the filter selects an entry.
-func (f *Filter) wants(r *Record) bool {
+// matches reports whether the filter selects an entry.
+func (f *Filter) matches(r *Record) bool {
 	switch {
 	case r.Explorer && !f.Explorer,
 		f.Protocol != 0 && r.Protocol != f.Protocol,

@@ -43,20 +43,20 @@ func (r *Reader) Next() (list []*Record, lost bool) {
 
 // take reads all entries after the position, up to the number most if it is not 0.
 func (r *Reader) take(most uint64) (list []*Record, lost bool) {
-	var all []seen
+	var all []decodedEntry
 	upTo, lost := r.log.each(r.after, func(e encoded) {
 		if most != 0 && e.id() > most {
 			return
 		}
 		record := e.decode()
-		one := seen{record: record, key: r.folder.key(record), wanted: r.filter.wants(record)}
+		one := decodedEntry{record: record, key: r.folder.key(record), matches: r.filter.matches(record)}
 		record.RequestBody, record.ResponseBody, record.Request, record.Response = nil, nil, nil, nil
 		all = append(all, one)
 	})
-	slices.SortFunc(all, func(a, b seen) int { return cmp.Compare(a.record.ID, b.record.ID) })
+	slices.SortFunc(all, func(a, b decodedEntry) int { return cmp.Compare(a.record.ID, b.record.ID) })
 	for _, one := range all {
 		r.folder.add(one.record, one.key)
-		if one.wanted {
+		if one.matches {
 			list = append(list, one.record)
 		}
 	}
@@ -64,15 +64,15 @@ func (r *Reader) take(most uint64) (list []*Record, lost bool) {
 	return list, lost || r.lost
 }
 
-// seen is a decoded entry with the results that need its headers and bodies.
-type seen struct {
-	record *Record
-	key    uint64 // the result of folder.key
-	wanted bool
+// decodedEntry is a decoded entry with the results that need its headers and bodies.
+type decodedEntry struct {
+	record  *Record
+	key     uint64 // the result of folder.key
+	matches bool
 }
 
-// Come returns a channel that is closed when Next may return new entries.
-func (r *Reader) Come() <-chan struct{} {
+// Changed returns a channel that is closed when Next may return new entries.
+func (r *Reader) Changed() <-chan struct{} {
 	come := r.log.wait()
 	if r.log.last.Load() == r.after {
 		return come
@@ -85,7 +85,7 @@ func (r *Reader) Come() <-chan struct{} {
 // Wait waits until Next may return new entries, or ctx ends.
 func (r *Reader) Wait(ctx context.Context) error {
 	select {
-	case <-r.Come():
+	case <-r.Changed():
 		return ctx.Err()
 	case <-ctx.Done():
 		return ctx.Err()

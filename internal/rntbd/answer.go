@@ -62,7 +62,7 @@ var texts = []struct {
 const inOnePiece = 16 << 10
 
 // answer is the http.ResponseWriter of a frame. From the first to the last byte that it sends it holds the
-// connection's write lock (conn.turn). The body is streamed; Content-Length must give its length.
+// connection's write lock (conn.writeLock). The body is streamed; Content-Length must give its length.
 type answer struct {
 	c        *conn
 	f        *frame
@@ -206,7 +206,7 @@ func (a *answer) Write(p []byte) (int, error) {
 // send writes the buffered bytes. It waits for the write lock.
 func (a *answer) send() {
 	if !a.writing {
-		a.c.turn.Lock()
+		a.c.writeLock.Lock()
 		a.writing = true
 	}
 	if a.err == nil && len(a.b) > 0 {
@@ -228,14 +228,14 @@ func (a *answer) end() error {
 		}
 	}
 	a.send()
-	a.c.turn.Unlock()
+	a.c.writeLock.Unlock()
 	return a.err
 }
 
 // drop releases the write lock of an answer whose handler was aborted.
 func (a *answer) drop() {
 	if a.writing {
-		a.c.turn.Unlock()
+		a.c.writeLock.Unlock()
 	}
 }
 

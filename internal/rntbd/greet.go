@@ -36,7 +36,7 @@ func (c *conn) greet(f *frame) error {
 	b = appendSmallString(b, contextClientVersion, c.version)
 	b = appendSmallString(b, contextAgent, c.o.Agent)
 	b = appendSmallString(b, contextServerVersion, c.o.Version)
-	b = appendULong(b, contextIdle, uint32(idleTold.Seconds()))
+	b = appendULong(b, contextIdle, uint32(advertisedIdle.Seconds()))
 	return c.write(endHead(b))
 }
 

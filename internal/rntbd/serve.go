@@ -46,11 +46,11 @@ type Refusal struct {
 
 // Time limits of a connection.
 const (
-	idleTime  = 35 * time.Minute // between frames; clients are told idleTold
-	idleTold  = 30 * time.Minute
-	frameTime = time.Minute      // from a frame's first byte to its last
-	writeTime = 10 * time.Second // for a client to accept a piece of an answer
-	piece     = 64 << 10         // size of such a piece in bytes
+	idleTime       = 35 * time.Minute // between frames; clients are told advertisedIdle
+	advertisedIdle = 30 * time.Minute
+	frameTime      = time.Minute      // from a frame's first byte to its last
+	writeTime      = 10 * time.Second // for a client to accept a piece of an answer
+	piece          = 64 << 10         // size of such a piece in bytes
 )
 
 // ErrProtocol reports a connection that does not speak RNTBD, or speaks an unknown version of it.
@@ -59,16 +59,16 @@ var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol"
 // conn is one connection.
 type conn struct {
 	net.Conn
-	o       Options
-	version string     // x-ms-version for requests without one
-	agent   string     // name of the client
-	turn    sync.Mutex // write lock
-	work    sync.WaitGroup
-	places  chan struct{}
-	trusted atomic.Bool // a request has been authorized
-	backlog *backlog
-	life    context.Context
-	end     context.CancelFunc
+	o         Options
+	version   string     // x-ms-version for requests without one
+	agent     string     // name of the client
+	writeLock sync.Mutex // write lock
+	work      sync.WaitGroup
+	places    chan struct{}
+	trusted   atomic.Bool // a request has been authorized
+	backlog   *backlog
+	life      context.Context
+	end       context.CancelFunc
 }
 
 // Serve serves the frames of a connection until the connection or ctx ends. When ctx ends, no more frames

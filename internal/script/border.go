@@ -180,7 +180,7 @@ func (e *encoder) primitive(v goja.Value) bool {
 			e.out = jsondoc.NumberValue(x).AppendJSON(e.out)
 		}
 	case string:
-		e.room(len(x))
+		e.checkRoom(len(x))
 		e.out = jsondoc.StringValue(x).AppendJSON(e.out)
 	default:
 		return false
@@ -219,7 +219,7 @@ func (e *encoder) object(o *goja.Object) {
 			e.add(",")
 		}
 		e.line(0)
-		e.room(len(key))
+		e.checkRoom(len(key))
 		e.out = jsondoc.StringValue(key).AppendJSON(e.out)
 		e.add(":")
 		if e.indent != "" {
@@ -249,12 +249,12 @@ func (e *encoder) line(outer int) {
 }
 
 func (e *encoder) add(s string) {
-	e.room(len(s))
+	e.checkRoom(len(s))
 	e.out = append(e.out, s...)
 }
 
-// room checks that n more bytes are allowed.
-func (e *encoder) room(n int) {
+// checkRoom checks that n more bytes are allowed.
+func (e *encoder) checkRoom(n int) {
 	if len(e.out)+n <= e.limit {
 		return
 	}

@@ -17,7 +17,7 @@
 //
 // # Limits
 //
-// The interpreter runs in a goroutine of the Runtime (room.go). The caller's goroutine carries out the
+// The interpreter runs in a goroutine of the Runtime (executor.go). The caller's goroutine carries out the
 // operations that the script requests from its Host. Every few milliseconds it checks the script's running
 // time and the memory of the process, and stops the script if necessary. The interpreter can be stopped
 // only between two instructions; it limits the depth of calls itself. While the Host works, the

@@ -94,7 +94,7 @@ func (r *Runtime) failure(err error) error {
 // thrown describes a value that a script threw. It may call code of the script, which may throw again.
 func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	e := &Error{Stack: stackText(stack), Exception: "an object that cannot be printed"}
-	r.quietly(func() {
+	r.ignoreFailures(func() {
 		if o, ok := v.(*goja.Object); ok {
 			if n := o.Get("number"); n != nil {
 				e.Number = substatus(n)
@@ -108,9 +108,9 @@ func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	return e
 }
 
-// quietly runs code of the script and ignores its failures. It ignores an interrupt, too: the next
+// ignoreFailures runs code of the script and ignores its failures. It ignores an interrupt, too: the next
 // instruction of the script is interrupted again.
-func (r *Runtime) quietly(fn func()) {
+func (r *Runtime) ignoreFailures(fn func()) {
 	defer func() {
 		_ = recover() // what was thrown, or an interrupt
 	}()

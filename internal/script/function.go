@@ -20,7 +20,7 @@ func (r *Runtime) Function(id, source string) (*Function, error) {
 		return nil, err
 	}
 	f := &Function{r: r}
-	if err := r.guard(func() (err error) {
+	if err := r.runJob(func() (err error) {
 		f.call, err = r.load(id, p)
 		return err
 	}); err != nil {
@@ -51,7 +51,7 @@ func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
 // cannot be used any more.
 func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) {
 	out := new(jsondoc.Value) // not result: an abandoned script may still write to it
-	err = f.r.guard(func() error {
+	err = f.r.runJob(func() error {
 		list := make([]goja.Value, len(args))
 		for i, a := range args {
 			list[i] = f.r.toJS(a)
@@ -60,7 +60,7 @@ func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) 
 		if err != nil {
 			return err
 		}
-		*out = jsondoc.Of(f.r.give(v))
+		*out = jsondoc.Of(f.r.encodeResult(v))
 		return nil
 	})
 	if err != nil {
@@ -69,9 +69,9 @@ func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) 
 	return *out, nil
 }
 
-// give encodes a script's value as JSON. It returns nil for undefined, functions and symbols. It panics
-// with a *TooLargeError.
-func (r *Runtime) give(v goja.Value) []byte {
+// encodeResult encodes a script's value as JSON. It returns nil for undefined, functions and symbols. It
+// panics with a *TooLargeError.
+func (r *Runtime) encodeResult(v goja.Value) []byte {
 	e := &encoder{r: r, limit: r.limits.Result, outward: true}
 	if !e.root(v) {
 		return nil

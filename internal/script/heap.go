@@ -11,9 +11,9 @@ import (
 // and checks the live size. If that is within the limit, the meter does not collect again before the heap
 // has grown further.
 type heapMeter struct {
-	samples [3]metrics.Sample
-	base    int64 // bytes in use when the script began
-	calm    int64 // bytes in use up to which no collection is needed
+	samples   [3]metrics.Sample
+	base      int64 // bytes in use when the script began
+	threshold int64 // bytes in use up to which no collection is needed
 }
 
 const (
@@ -27,7 +27,7 @@ func (m *heapMeter) start(limit int64) {
 		m.samples[i].Name = name
 	}
 	m.base, _ = m.read()
-	m.calm = m.base + limit
+	m.threshold = m.base + limit
 }
 
 // read returns the bytes in use, including garbage, and the live bytes after the last collection.
@@ -41,17 +41,17 @@ func (m *heapMeter) read() (used, live int64) {
 func (m *heapMeter) over(limit int64) bool {
 	used, _ := m.read()
 	switch {
-	case used <= m.calm:
+	case used <= m.threshold:
 		return false
-	case used-m.base > hopeless*limit+m.base:
+	case used-m.base > hardFactor*limit+m.base:
 		return true // too large to spend time on a collection
 	}
 	runtime.GC()
 	_, live := m.read()
-	m.calm = max(used, live+limit/4)
+	m.threshold = max(used, live+limit/4)
 	return live-m.base > limit
 }
 
-// hopeless is the multiple of the limit, above twice the heap at the start, that may be in use with garbage
+// hardFactor is the multiple of the limit, above twice the heap at the start, that may be in use with garbage
 // before over reports true without a collection.
-const hopeless = 3
+const hardFactor = 3

@@ -57,7 +57,7 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	// The outcome is read only after the script has ended, because an abandoned script may still write to
 	// it.
 	left := new(Outcome)
-	err = r.guard(func() error {
+	err = r.runJob(func() error {
 		if err := s.setup(); err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (s *session) start(call goja.FunctionCall) goja.Value {
 	if v := o.Get("pageSize"); v != nil {
 		op.PageSize = int(max(-1, min(v.ToInteger(), 1000)))
 	}
-	if s.waiting+len(op.Body) > maxPending || s.taken() > s.limits.Time*4/5 || s.full() {
+	if s.waiting+len(op.Body) > maxPending || s.runTime() > s.limits.Time*4/5 || s.full() {
 		return s.js.ToValue(false)
 	}
 	s.waiting += len(op.Body)
@@ -235,5 +235,5 @@ func (s *session) outcome() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Body: s.give(v), Log: s.log.String()}, nil
+	return Outcome{Body: s.encodeResult(v), Log: s.log.String()}, nil
 }

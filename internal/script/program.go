@@ -194,7 +194,7 @@ func inspect(v reflect.Value, depth int) string {
 		return inspectPointer(v, depth)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() || v.Type().Field(i).Name == again {
+			if !v.Type().Field(i).IsExported() || v.Type().Field(i).Name == duplicateField {
 				continue
 			}
 			if refused := inspect(v.Field(i), depth); refused != "" {
@@ -232,7 +232,7 @@ func inspectPointer(v reflect.Value, depth int) string {
 	return inspect(v.Elem(), depth+1)
 }
 
-// again is the field of functions that repeats declarations of their bodies.
-const again = "DeclarationList"
+// duplicateField is the field of functions that repeats declarations of their bodies.
+const duplicateField = "DeclarationList"
 
 const astPath = "github.com/dop251/goja/ast"

@@ -36,7 +36,7 @@ func rewrite(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Name != again {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != duplicateField {
 				rewrite(v.Field(i))
 			}
 		}

@@ -70,7 +70,7 @@ type Runtime struct {
 	env      Env
 	limits   Limits
 	ctx      context.Context // the Runtime ends with it
-	room     *room
+	executor *executor
 	hosted   bool            // it runs a procedure with a host
 	hostCtx  context.Context // the context of host operations in the current call
 
@@ -97,7 +97,7 @@ func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, 
 		return nil, &BusyError{n}
 	}
 	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(), ctx: ctx,
-		room: openRoom()}
+		executor: openExecutor()}
 	r.since.Store(idle)
 	r.js.SetTimeSource(env.Now)
 	r.js.SetRandSource(env.Random)

@@ -13,8 +13,8 @@ import (
 // many, one after the other as in any import. So the client separates the two, and the server parses the
 // definitions again; the places in its errors are those in the client's files.
 
-// Unfinished is the name of a file that marks a folder as an unfinished export, which is not a seed.
-const Unfinished = "unfinished-export"
+// UnfinishedMarker is the name of a file that marks a folder as an unfinished export, which is not a seed.
+const UnfinishedMarker = "unfinished-export"
 
 // Source describes where the documents of a container are.
 type Source struct {

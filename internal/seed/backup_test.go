@@ -54,7 +54,7 @@ func TestContinuousBackup(t *testing.T) {
 	}
 
 	off := text(t, "continuousBackup: false")
-	_, err = off.Plant(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+	_, err = off.Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
 	var differs *Differences
 	if !errors.As(err, &differs) || len(differs.List) != 1 || !w.db.ContinuousBackup() {
 		t.Errorf("kept as it is: %v", err)
@@ -65,7 +65,7 @@ func TestContinuousBackup(t *testing.T) {
 	}
 }
 
-// TestContinuousBackupUndone: a seed that cannot be planted to its end leaves the account as it was.
+// TestContinuousBackupUndone: a seed that cannot be applied to its end leaves the account as it was.
 func TestContinuousBackupUndone(t *testing.T) {
 	w := newWorld(t)
 	bad := backedUp + `    users:

@@ -26,7 +26,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkPlantAgain plants 10,000 documents that are there already.
+// BenchmarkPlantAgain applies 10,000 documents that are there already.
 func BenchmarkPlantAgain(b *testing.B) {
 	var lines bytes.Buffer
 	for i := range 10_000 {
@@ -46,11 +46,11 @@ func BenchmarkPlantAgain(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := s.Plant(b.Context(), Target{DB: db}); err != nil {
+	if _, err := s.Apply(b.Context(), Target{DB: db}); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if r, err := s.Plant(b.Context(), Target{DB: db}); err != nil || r != (Report{}) {
+		if r, err := s.Apply(b.Context(), Target{DB: db}); err != nil || r != (Report{}) {
 			b.Fatal(r, err)
 		}
 	}

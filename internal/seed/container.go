@@ -14,7 +14,7 @@ import (
 type container struct {
 	place      tree.Place
 	spec       definition.ContainerSpec
-	given      *tree.Value // the members of the definition that the seed sets
+	definition *tree.Value // the members of the definition that the seed sets
 	throughput Throughput
 	ranges     int // number of ranges of a new container; 0: by its throughput
 	settings   *Settings
@@ -55,17 +55,17 @@ func (r *reader) container(d *database, dir string, in *Container) (c *container
 	}
 	given := newObject(c.place)
 	given.set("id", &tree.Value{Kind: tree.String, Text: in.ID, Place: c.place}, c.place)
-	c.given = given.Value
+	c.definition = given.Value
 	for _, m := range in.Self.Members {
 		if m.Name == "partitionKey" {
 			m.Value = in.PartitionKey.value
 		}
 		if m.Name != "id" && !own(m.Name) {
-			c.given.Members = append(c.given.Members, m)
+			c.definition.Members = append(c.definition.Members, m)
 		}
 	}
-	if c.spec, err = parseSpec(c.given); err != nil {
-		place, member := c.given.Blame(func(v *tree.Value) error {
+	if c.spec, err = parseSpec(c.definition); err != nil {
+		place, member := c.definition.Locate(func(v *tree.Value) error {
 			_, err := parseSpec(v)
 			return err
 		})
@@ -142,7 +142,7 @@ func (c *container) document(v *tree.Value) error {
 	text := v.AppendJSON(nil)
 	body, o, err := store.ParseImport(text)
 	if err != nil {
-		place, member := v.Blame(func(v *tree.Value) error {
+		place, member := v.Locate(func(v *tree.Value) error {
 			_, _, err := store.ParseImport(v.AppendJSON(nil))
 			return err
 		})

@@ -36,7 +36,7 @@ type Folder struct {
 	Path                string // path in the seed
 }
 
-// Describe describes a server. A server to which the description is planted has the same description, byte
+// Describe describes a server. A server to which the description is applied has the same description, byte
 // for byte: lists are sorted by name. queues may be nil.
 func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Description, error) {
 	d := &describer{Description: Description{Files: map[string]string{}}, db: db,
@@ -44,7 +44,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 	for _, o := range db.Offers() {
 		d.offers[o.ResourceRID] = o.Throughput
 	}
-	names := namesBeside(Unfinished, accountFile, entitiesFile, nothingFile)
+	names := namesBeside(UnfinishedMarker, accountFile, entitiesFile, nothingFile)
 	for _, in := range byID(db.Databases(), (*store.Database).ID) {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -57,7 +57,7 @@ func differ(t *testing.T, a, b map[string]string) {
 	}
 }
 
-// TestDescription: a server that is planted with the description of another is described the same, and has
+// TestDescription: a server that is applied with the description of another is described the same, and has
 // nothing that differs from it.
 func TestDescription(t *testing.T) {
 	for name, s := range map[string]*Seed{"everything": everything(t), "shop": shop(t),
@@ -66,16 +66,16 @@ func TestDescription(t *testing.T) {
 		first.must(s)
 		want := first.describe()
 		copied := want.again(t)
-		if _, err := copied.Plant(t.Context(), Target{DB: second.db, Queues: second.queues,
+		if _, err := copied.Apply(t.Context(), Target{DB: second.db, Queues: second.queues,
 			Keep: true}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		differ(t, want.Files, second.describe().Files)
-		r, err := want.again(t).Plant(t.Context(), Target{DB: second.db, Queues: second.queues, Keep: true})
+		r, err := want.again(t).Apply(t.Context(), Target{DB: second.db, Queues: second.queues, Keep: true})
 		if err != nil || r != (Report{}) {
 			t.Errorf("%s: a second time: %+v %v", name, r, err)
 		}
-		r, err = copied.Plant(t.Context(), Target{DB: first.db, Queues: first.queues, Keep: true})
+		r, err = copied.Apply(t.Context(), Target{DB: first.db, Queues: first.queues, Keep: true})
 		if err != nil || r != (Report{}) {
 			t.Errorf("%s: where it comes from: %+v %v", name, r, err)
 		}
@@ -167,7 +167,7 @@ queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 	w := newWorld(t)
 	keep := Target{DB: w.db, Queues: w.queues, Keep: true}
 	w.must(text(t, entities))
-	if r, err := text(t, entities).Plant(t.Context(), keep); err != nil || r != (Report{}) {
+	if r, err := text(t, entities).Apply(t.Context(), keep); err != nil || r != (Report{}) {
 		t.Errorf("the seed, a second time: %+v %v", r, err)
 	}
 	c := w.container("db.json", "db.json")
@@ -191,11 +191,11 @@ queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 			}
 		}
 	}
-	if r, err := all.again(t).Plant(t.Context(), keep); err != nil || r != (Report{}) {
+	if r, err := all.again(t).Apply(t.Context(), keep); err != nil || r != (Report{}) {
 		t.Errorf("what it has itself: %+v %v", r, err)
 	}
 	other := newWorld(t)
-	if _, err := all.again(t).Plant(t.Context(), Target{DB: other.db, Queues: other.queues,
+	if _, err := all.again(t).Apply(t.Context(), Target{DB: other.db, Queues: other.queues,
 		Keep: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 		{"{name: r,", "{name: r2,", "6:54: 't/Subscriptions/s' has no rule 'r2' there"},
 	} {
 		s := text(t, strings.Replace(before, c.old, c.new, 1)+"# new\n")
-		r, err := s.Plant(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+		r, err := s.Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
 		var placed *tree.Error
 		var differences *Differences
 		if !errors.As(err, &differences) || !errors.As(err, &placed) || r != (Report{}) ||
@@ -263,7 +263,7 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 	}
 	two := strings.NewReplacer("defaultTtl: 60", "defaultTtl: 61", "Count: 3", "Count: 4",
 		"databases: [", "databases: [{id: new}, ").Replace(before)
-	_, err := text(t, two).Plant(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+	_, err := text(t, two).Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
 	var differences *Differences
 	if !errors.As(err, &differences) || len(differences.List) != 2 {
 		t.Error(err)
@@ -296,7 +296,7 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := again.Plant(t.Context(), Target{DB: w.db, Queues: w.queues})
+	r, err := again.Apply(t.Context(), Target{DB: w.db, Queues: w.queues})
 	if err != nil || r.Documents != 0 || r.Made == 0 {
 		t.Errorf("%+v %v", r, err)
 	}

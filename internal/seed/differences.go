@@ -11,13 +11,13 @@ import (
 // *tree.Error.
 type Differences struct{ List []error }
 
-// maxTold is how many differences an error lists.
-const maxTold = 20
+// maxListed is how many differences an error lists.
+const maxListed = 20
 
 func (d *Differences) Error() string {
 	text := ""
 	for i, err := range d.List {
-		if i == maxTold {
+		if i == maxListed {
 			return text + fmt.Sprintf("\n%d more differ", len(d.List)-i)
 		}
 		if i > 0 {
@@ -31,13 +31,13 @@ func (d *Differences) Error() string {
 // Unwrap returns the differences, for errors.Is and errors.As.
 func (d *Differences) Unwrap() []error { return d.List }
 
-// Check reports why Plant with Keep would refuse the seed: *Differences, or a *tree.Error. Nothing is
+// Check reports why Apply with Keep would refuse the seed: *Differences, or a *tree.Error. Nothing is
 // written. Check cannot find errors that only occur during writing.
 func (s *Seed) Check(ctx context.Context, to Target) error {
 	if to.Queues == nil && s.HasEntities() {
 		return ErrNoQueues
 	}
-	if err := (&planter{Target: to}).compare(ctx, s); err != nil {
+	if err := (&applier{Target: to}).compare(ctx, s); err != nil {
 		return err
 	}
 	return s.differences(ctx, to)
@@ -46,14 +46,14 @@ func (s *Seed) Check(ctx context.Context, to Target) error {
 // differences compares the seed's definitions with those of the target, and writes nothing. A missing
 // definition is not a difference.
 func (s *Seed) differences(ctx context.Context, to Target) error {
-	p := &planter{Target: to, looks: true}
+	p := &applier{Target: to, dryRun: true}
 	p.backup(s)
 	for _, e := range s.entities {
 		list, err := e.Differences(ctx, to.Queues)
 		if err != nil {
 			return err
 		}
-		p.differs = append(p.differs, list...)
+		p.differences = append(p.differences, list...)
 	}
 	for _, d := range s.databases {
 		in, err := p.DB.Database(d.id)
@@ -72,8 +72,8 @@ func (s *Seed) differences(ctx context.Context, to Target) error {
 			}
 		}
 	}
-	if len(p.differs) == 0 {
+	if len(p.differences) == 0 {
 		return nil
 	}
-	return &Differences{p.differs}
+	return &Differences{p.differences}
 }

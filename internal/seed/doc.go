@@ -2,7 +2,7 @@
 // settings, scripts, users and permissions, queues and topics, and documents.
 //
 //	s, err := seed.Open("seed")                        // a folder, or one file; JSON and YAML
-//	report, err := s.Plant(ctx, seed.Target{DB: db, Queues: queues})
+//	report, err := s.Apply(ctx, seed.Target{DB: db, Queues: queues})
 //
 //	model.go       the contents of a file, as structs from which schema.json is generated
 //	policies.go    the same for the policies of a container
@@ -16,7 +16,7 @@
 //	apart.go       a seed in two parts: its definitions, and where its documents are
 //	describe*.go   the opposite direction: the state of a server as the files of a seed
 //	folders.go     names of folders for ids
-//	rehearse.go    planting into a temporary server in memory
+//	rehearse.go    applying into a temporary server in memory
 //	schema.go      the JSON Schema of the files
 //
 // # Effect on existing data
@@ -30,9 +30,9 @@
 //
 // # All or nothing
 //
-// Open reads and checks all files before anything is written, and Plant compares the seed with the server
+// Open reads and checks all files before anything is written, and Apply compares the seed with the server
 // before its first write. Some errors only occur during writing, such as exceeded limits of a store. The
-// caller can find them beforehand with Rehearse, or have them undone: see Target.Undo.
+// caller can find them beforehand with DryRun, or have them undone: see Target.Undo.
 //
 // Every error in a file is a *tree.Error, with file, line and column.
 package seed

@@ -27,7 +27,7 @@ func TestDocumentation(t *testing.T) {
 	for name, seed := range map[string]fstest.MapFS{"one file": {"shop.yaml": one}, "a folder": files} {
 		s, err := OpenFS(seed, ".")
 		if err == nil {
-			err = s.Rehearse(t.Context())
+			err = s.DryRun(t.Context())
 		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -114,7 +114,7 @@ func ruleOf(v *tree.Value) (*tree.Value, error) {
 		case "kind":
 			kind, known := map[string]string{"all": "True", "none": "False"}[m.Value.Text]
 			if !known {
-				return nil, m.Value.Place.Fail("the kind of a rule is all or none, not %s", m.Value.Shown())
+				return nil, m.Value.Place.Fail("the kind of a rule is all or none, not %s", m.Value.Display())
 			}
 			kinds = append(kinds, kind)
 		case "correlation":

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Target is what a seed is planted into.
+// Target is what a seed is applied into.
 type Target struct {
 	DB     *store.DB
 	Queues *queue.Queues // required if the seed has entities
@@ -24,7 +24,7 @@ type Target struct {
 	// Keep keeps existing definitions that differ from the seed: then nothing is written, and the error is a
 	// *Differences.
 	Keep bool
-	// Undo restores the previous state if the seed cannot be planted completely. No other writes may happen
+	// Undo restores the previous state if the seed cannot be applied completely. No other writes may happen
 	// meanwhile.
 	Undo bool
 	// Forward moves the server's virtual clock to the newest document of the seed, if that is ahead of the
@@ -45,32 +45,32 @@ type Report struct {
 	Documents int // created documents
 }
 
-// planter plants one seed.
-type planter struct {
+// applier applies one seed.
+type applier struct {
 	Target
 	Report
-	made    map[*container]bool
-	looks   bool // nothing is written: changes are only recorded
-	differs []error
+	made        map[*container]bool
+	dryRun      bool // nothing is written: changes are only recorded
+	differences []error
 }
 
-// change reports whether a definition that differs from the seed may be changed. A planter that only looks
+// change reports whether a definition that differs from the seed may be changed. A applier that only looks
 // records the difference, which format describes.
-func (p *planter) change(at tree.Place, format string, args ...any) bool {
-	if p.looks {
-		p.differs = append(p.differs, at.Fail(format, args...))
+func (p *applier) change(at tree.Place, format string, args ...any) bool {
+	if p.dryRun {
+		p.differences = append(p.differences, at.Fail(format, args...))
 		return false
 	}
 	p.Changed++
 	return true
 }
 
-// Plant brings the target to the state of the seed. Errors in a file are *tree.Error.
-func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
+// Apply brings the target to the state of the seed. Errors in a file are *tree.Error.
+func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &planter{Target: to, made: make(map[*container]bool)}
+	p := &applier{Target: to, made: make(map[*container]bool)}
 	if to.Queues == nil && s.HasEntities() {
 		return p.Report, ErrNoQueues
 	}
@@ -84,7 +84,7 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 	}
 	had := to.DB.ContinuousBackup()
 	if !to.Undo {
-		err := p.plant(ctx, s)
+		err := p.applyAll(ctx, s)
 		if err != nil {
 			to.DB.SetContinuousBackup(had)
 		}
@@ -96,7 +96,7 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 	if _, err := to.DB.Snapshot(ctx, undoSnapshot); err != nil {
 		return p.Report, err
 	}
-	err := p.plant(ctx, s)
+	err := p.applyAll(ctx, s)
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {
 		to.DB.SetContinuousBackup(had)
@@ -106,7 +106,7 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 }
 
 // forget deletes the undo snapshot of an interrupted start.
-func (p *planter) forget(ctx context.Context) error {
+func (p *applier) forget(ctx context.Context) error {
 	err := p.DB.DeleteSnapshot(ctx, undoSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
 		return nil
@@ -115,7 +115,7 @@ func (p *planter) forget(ctx context.Context) error {
 }
 
 // compare returns an error if the seed conflicts with existing definitions. It writes nothing.
-func (p *planter) compare(ctx context.Context, s *Seed) error {
+func (p *applier) compare(ctx context.Context, s *Seed) error {
 	for _, d := range s.databases {
 		in, err := p.DB.Database(d.id)
 		for _, c := range d.containers {
@@ -134,7 +134,7 @@ func (p *planter) compare(ctx context.Context, s *Seed) error {
 	return nil
 }
 
-func (p *planter) checkWebhooks(ctx context.Context, s *Settings) error {
+func (p *applier) checkWebhooks(ctx context.Context, s *Settings) error {
 	if s == nil || s.ExpiryEvents == nil || p.CheckWebhook == nil {
 		return nil
 	}
@@ -173,9 +173,9 @@ func (c *container) merged(there *store.Container) (definition.ContainerSpec, er
 		}
 		return next, err
 	}
-	next, err := merge(c.given)
+	next, err := merge(c.definition)
 	if err != nil {
-		place, member := c.given.Blame(func(v *tree.Value) error {
+		place, member := c.definition.Locate(func(v *tree.Value) error {
 			_, err := merge(v)
 			return err
 		})
@@ -184,9 +184,9 @@ func (c *container) merged(there *store.Container) (definition.ContainerSpec, er
 	return next, nil
 }
 
-// plant writes the seed. Containers come before settings, which may refer to other containers. Settings come
-// before documents, which may expire as soon as they are stored.
-func (p *planter) plant(ctx context.Context, s *Seed) error {
+// applyAll writes the seed. Containers come before settings, which may refer to other containers. Settings
+// come before documents, which may expire as soon as they are stored.
+func (p *applier) applyAll(ctx context.Context, s *Seed) error {
 	if err := p.forward(ctx, s); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 		}
 	}
 	steps := p.steps()
-	if !s.apart {
+	if !s.definitionsOnly {
 		steps = append(steps, p.documents)
 	}
 	for _, step := range steps {
@@ -216,7 +216,7 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 
 // backup switches continuous backup as the seed says, first of all, since containers take it over when they
 // are created.
-func (p *planter) backup(s *Seed) {
+func (p *applier) backup(s *Seed) {
 	b := s.backup
 	if b == nil || b.on == p.DB.ContinuousBackup() ||
 		!p.change(b.place, "the account has continuous backup %s", onOff(!b.on)) {
@@ -236,7 +236,7 @@ func onOff(on bool) string {
 // place.
 const maxForward = 50 * 365 * 24 * time.Hour
 
-func (p *planter) forward(ctx context.Context, s *Seed) error {
+func (p *applier) forward(ctx context.Context, s *Seed) error {
 	if !p.Forward || !p.DB.VirtualClock() {
 		return nil
 	}
@@ -261,13 +261,13 @@ func (s *Seed) newest() (ts int64) {
 	return ts
 }
 
-// steps returns the steps of planting that write definitions, in their order.
-func (p *planter) steps() []func(context.Context, *database, *store.Database) error {
+// steps returns the steps of applying that write definitions, in their order.
+func (p *applier) steps() []func(context.Context, *database, *store.Database) error {
 	return []func(context.Context, *database, *store.Database) error{p.keys, p.containers, p.settings,
 		p.scripts, p.users}
 }
 
-func (p *planter) database(ctx context.Context, d *database) (*store.Database, error) {
+func (p *applier) database(ctx context.Context, d *database) (*store.Database, error) {
 	in, err := p.DB.Database(d.id)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
 		p.Made++
@@ -280,7 +280,7 @@ func (p *planter) database(ctx context.Context, d *database) (*store.Database, e
 }
 
 // throughput changes a throughput that differs from the seed's.
-func (p *planter) throughput(ctx context.Context, t *Throughput, rid, of string) error {
+func (p *applier) throughput(ctx context.Context, t *Throughput, rid, of string) error {
 	if t.IsZero() {
 		return nil
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-func (p *planter) containers(ctx context.Context, d *database, in *store.Database) error {
+func (p *applier) containers(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
 		switch {
-		case fault.ErrorCode(err) == fault.CodeNotFound && p.looks:
+		case fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun:
 			continue
 		case fault.ErrorCode(err) == fault.CodeNotFound:
 			p.Made++
@@ -30,18 +30,20 @@ func (p *planter) containers(ctx context.Context, d *database, in *store.Databas
 		if err != nil {
 			return c.place.Wrap("", err)
 		}
-		if err := p.throughput(ctx, &c.throughput, there.RID(), c.word(d)); err != nil {
+		if err := p.throughput(ctx, &c.throughput, there.RID(), c.label(d)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// word returns the name of a container in errors.
-func (c *container) word(d *database) string { return "the container '" + d.id + "/" + c.spec.ID + "'" }
+// label returns the name of a container in errors.
+func (c *container) label(d *database) string {
+	return "the container '" + d.id + "/" + c.spec.ID + "'"
+}
 
 // changeContainer changes the definition of a container to the seed's.
-func (p *planter) changeContainer(ctx context.Context, c *container, in *store.Database,
+func (p *applier) changeContainer(ctx context.Context, c *container, in *store.Database,
 	there *store.Container) (*store.Container, error) {
 	next, err := c.merged(there)
 	if err != nil {
@@ -49,14 +51,14 @@ func (p *planter) changeContainer(ctx context.Context, c *container, in *store.D
 	}
 	before, after := there.Info().Spec.AppendJSON(nil), next.AppendJSON(nil)
 	if bytes.Equal(before, after) || !p.change(c.place, "the container '%s/%s' is there with another %s",
-		in.ID(), c.spec.ID, differing(before, after)) {
+		in.ID(), c.spec.ID, differingMembers(before, after)) {
 		return there, nil
 	}
 	return in.ReplaceContainer(ctx, c.spec.ID, next, store.WriteOptions{})
 }
 
-// differing returns the members in which two objects differ.
-func differing(a, b []byte) string {
+// differingMembers returns the members in which two objects differ.
+func differingMembers(a, b []byte) string {
 	var names []string
 	add := func(name string, _ jsondoc.Value) bool {
 		if !jsondoc.Equal(jsondoc.Of(a).Member(name), jsondoc.Of(b).Member(name)) {
@@ -71,13 +73,13 @@ func differing(a, b []byte) string {
 }
 
 // settings changes Mayfly's own settings of containers.
-func (p *planter) settings(ctx context.Context, d *database, in *store.Database) error {
+func (p *applier) settings(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		if c.settings == nil {
 			continue
 		}
 		there, err := in.Container(c.spec.ID)
-		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun {
 			continue
 		}
 		if err != nil {
@@ -88,8 +90,8 @@ func (p *planter) settings(ctx context.Context, d *database, in *store.Database)
 		before, err1 := json.Marshal(have)
 		after, err2 := json.Marshal(want)
 		if err1 == nil && err2 == nil && bytes.Equal(before, after) ||
-			!p.change(c.settings.Self.Place, "%s is there with other settings: %s", c.word(d),
-				differing(before, after)) {
+			!p.change(c.settings.Self.Place, "%s is there with other settings: %s", c.label(d),
+				differingMembers(before, after)) {
 			continue
 		}
 		_, err = there.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
@@ -126,7 +128,7 @@ func (s *Settings) overlay(to *store.ContainerSettings) {
 }
 
 // keys creates the keys that containers' encryption policies need.
-func (p *planter) keys(ctx context.Context, d *database, in *store.Database) error {
+func (p *applier) keys(ctx context.Context, d *database, in *store.Database) error {
 	for i := range d.keys {
 		if err := p.resource(ctx, in.Resources(store.KindEncryptionKey), &d.keys[i], d.id); err != nil {
 			return err
@@ -135,10 +137,10 @@ func (p *planter) keys(ctx context.Context, d *database, in *store.Database) err
 	return nil
 }
 
-func (p *planter) scripts(ctx context.Context, d *database, in *store.Database) error {
+func (p *applier) scripts(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
-		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun {
 			continue
 		}
 		if err != nil {
@@ -154,14 +156,14 @@ func (p *planter) scripts(ctx context.Context, d *database, in *store.Database) 
 	return nil
 }
 
-func (p *planter) users(ctx context.Context, d *database, in *store.Database) error {
+func (p *applier) users(ctx context.Context, d *database, in *store.Database) error {
 	for i := range d.users {
 		u := &d.users[i]
 		if err := p.resource(ctx, in.Resources(store.KindUser), &u.resource, d.id); err != nil {
 			return err
 		}
 		permissions, err := in.Permissions(u.id)
-		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun {
 			continue
 		}
 		if err != nil {
@@ -177,10 +179,10 @@ func (p *planter) users(ctx context.Context, d *database, in *store.Database) er
 }
 
 // resource creates a small resource, or changes one that differs; of names its owner.
-func (p *planter) resource(ctx context.Context, in store.Resources, r *resource, of string) error {
+func (p *applier) resource(ctx context.Context, in store.Resources, r *resource, of string) error {
 	there, err := in.Read(r.id)
 	switch {
-	case fault.ErrorCode(err) == fault.CodeNotFound && p.looks:
+	case fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun:
 		return nil
 	case fault.ErrorCode(err) == fault.CodeNotFound:
 		p.Made++
@@ -189,7 +191,7 @@ func (p *planter) resource(ctx context.Context, in store.Resources, r *resource,
 		have, want := p.described(there.Body, r.kind), p.described(r.body, r.kind)
 		if !jsondoc.Equal(jsondoc.Of(have), jsondoc.Of(want)) &&
 			p.change(r.place, "the %s '%s' of '%s' is there with another %s", words(r.kind), r.id, of,
-				differing(have, want)) {
+				differingMembers(have, want)) {
 			_, err = in.Replace(ctx, r.id, r.body, store.WriteOptions{})
 		}
 	}
@@ -198,7 +200,7 @@ func (p *planter) resource(ctx context.Context, in store.Resources, r *resource,
 
 // described returns a resource as in a description: without members that seeds do not support, and with names
 // in links.
-func (p *planter) described(body []byte, kind store.ResourceKind) []byte {
+func (p *applier) described(body []byte, kind store.ResourceKind) []byte {
 	has, _ := membersOf(body, kind)
 	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {
 		has["resource"], _ = namedLink(p.DB, link.Str())

@@ -13,7 +13,7 @@ import (
 const maxBatchBytes = 1 << 20
 
 // documents creates the missing documents.
-func (p *planter) documents(ctx context.Context, d *database, in *store.Database) error {
+func (p *applier) documents(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
 		if err != nil {
@@ -38,7 +38,7 @@ func (p *planter) documents(ctx context.Context, d *database, in *store.Database
 	return nil
 }
 
-func (p *planter) batch(ctx context.Context, c *container, in *store.Container, list []document) error {
+func (p *applier) batch(ctx context.Context, c *container, in *store.Container, list []document) error {
 	ops := make([]store.Operation, len(list))
 	for i := range list {
 		ops[i] = list[i].operation
@@ -54,7 +54,7 @@ func (p *planter) batch(ctx context.Context, c *container, in *store.Container, 
 		case fault.ErrorCode(r.Err) != fault.CodeConflict:
 			return list[i].place.Wrap("", r.Err)
 		default:
-			if err := p.taken(ctx, c, in, &list[i], r.Err); err != nil {
+			if err := p.handleConflict(ctx, c, in, &list[i], r.Err); err != nil {
 				return err
 			}
 		}
@@ -62,10 +62,10 @@ func (p *planter) batch(ctx context.Context, c *container, in *store.Container, 
 	return nil
 }
 
-// taken handles a document that cannot be created: either it exists already, or another document has its
-// unique key. In a container created by the seed, that other document is the seed's too, which is an error.
-// Otherwise a user may have written it, and a warning is logged.
-func (p *planter) taken(ctx context.Context, c *container, in *store.Container, d *document,
+// handleConflict handles a document that cannot be created: either it exists already, or another document has
+// its unique key. In a container created by the seed, that other document is the seed's too, which is an
+// error. Otherwise a user may have written it, and a warning is logged.
+func (p *applier) handleConflict(ctx context.Context, c *container, in *store.Container, d *document,
 	conflict error) error {
 	body := d.operation.Body
 	_, _, err := in.Read(ctx, in.PartitionKeyOf(body), jsondoc.Of(body).Member("id").Str(), store.ReadOptions{})

@@ -15,12 +15,12 @@ import (
 
 // Seed is the content of a seed's files, parsed and checked.
 type Seed struct {
-	databases []*database
-	entities  []*config.Config
-	known     map[string]*container // by database and id: the first definition
-	apart     bool                  // documents are not read: see OpenDefinitions
-	files     map[string]string     // the files with definitions, if apart
-	backup    *backup               // nil: no file sets it
+	databases       []*database
+	entities        []*config.Config
+	known           map[string]*container // by database and id: the first definition
+	definitionsOnly bool                  // documents are not read: see OpenDefinitions
+	files           map[string]string     // the files with definitions, if apart
+	backup          *backup               // nil: no file sets it
 }
 
 // backup says whether the account has continuous backup.
@@ -35,8 +35,8 @@ func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
 // Open reads a seed: a file, or a folder.
 func Open(name string) (*Seed, error) { return openPath(name, false) }
 
-// OpenDefinitions reads a seed without its documents: files with one document per line are not read, and Plant
-// skips all documents. Files returns the files with definitions, Sources where the documents are.
+// OpenDefinitions reads a seed without its documents: files with one document per line are not read, and
+// Apply skips all documents. Files returns the files with definitions, Sources where the documents are.
 func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
 
 func openPath(name string, apart bool) (*Seed, error) {
@@ -56,7 +56,7 @@ func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, 
 
 // open reads a file or a folder; root is put before file names in errors.
 func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
-	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}, apart: apart,
+	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}, definitionsOnly: apart,
 		files: map[string]string{}}}
 	info, err := fs.Stat(files, name)
 	switch {
@@ -99,7 +99,7 @@ func (r *reader) definition(name string) ([]byte, error) {
 	if err != nil {
 		return nil, r.wrong(name, err)
 	}
-	if r.seed.apart {
+	if r.seed.definitionsOnly {
 		r.seed.files[name] = string(data)
 	}
 	return data, nil
@@ -163,8 +163,8 @@ func (r *reader) folder(dir string) error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(files, Unfinished) {
-		return r.fail(path.Join(dir, Unfinished), "this is an export that has not come to its end")
+	if slices.Contains(files, UnfinishedMarker) {
+		return r.fail(path.Join(dir, UnfinishedMarker), "this is an export that has not come to its end")
 	}
 	for _, name := range files {
 		if !isValue(name) {
@@ -364,7 +364,7 @@ func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, e
 
 // documents reads a file of documents: one, a list, several in YAML, or one per line.
 func (r *reader) documents(c *container, name string) error {
-	if r.seed.apart && isLines(name) {
+	if r.seed.definitionsOnly && isLines(name) {
 		c.lists = append(c.lists, r.shown(name))
 		return nil
 	}

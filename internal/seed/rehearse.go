@@ -13,9 +13,9 @@ import (
 // rehearsalCache is the size of the block cache of the temporary store, in bytes.
 const rehearsalCache = 8 << 20
 
-// Rehearse plants the seed into a temporary server, in memory and with a virtual clock. It finds all errors
+// DryRun applies the seed into a temporary server, in memory and with a virtual clock. It finds all errors
 // that do not depend on the target server.
-func (s *Seed) Rehearse(ctx context.Context) (err error) {
+func (s *Seed) DryRun(ctx context.Context) (err error) {
 	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: rehearsalCache})
 	if err != nil {
 		return err
@@ -26,6 +26,6 @@ func (s *Seed) Rehearse(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	_, err = s.Plant(ctx, Target{DB: db, Queues: queues, Forward: true})
+	_, err = s.Apply(ctx, Target{DB: db, Queues: queues, Forward: true})
 	return err
 }

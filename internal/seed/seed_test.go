@@ -22,7 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// world is a server to plant into.
+// world is a server to apply into.
 type world struct {
 	t      *testing.T
 	db     *store.DB
@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) plant(s *Seed) (Report, error) {
-	return s.Plant(w.t.Context(), Target{DB: w.db, Queues: w.queues, Undo: true})
+	return s.Apply(w.t.Context(), Target{DB: w.db, Queues: w.queues, Undo: true})
 }
 
 func (w *world) must(s *Seed) Report {
@@ -141,7 +141,7 @@ func TestShop(t *testing.T) {
 	if again := w.marks(); again != mark {
 		t.Errorf("something has moved:\n%s\n%s", mark, again)
 	}
-	if err := s.Rehearse(t.Context()); err != nil {
+	if err := s.DryRun(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

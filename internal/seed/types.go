@@ -146,7 +146,7 @@ type Span struct{ value *tree.Value }
 func (s *Span) DecodeTree(v *tree.Value) error {
 	d, err := entity.ParseAnyDuration(v.Text)
 	if v.Kind != tree.String || err != nil || d <= 0 {
-		return v.Place.Fail("a duration such as 90s, 29d or PT1M is expected here, not %s", v.Shown())
+		return v.Place.Fail("a duration such as 90s, 29d or PT1M is expected here, not %s", v.Display())
 	}
 	s.value = &tree.Value{Kind: tree.String, Text: entity.FormatDuration(d), Place: v.Place}
 	return nil

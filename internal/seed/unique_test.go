@@ -30,7 +30,7 @@ databases:
 	bad, good := text(t, fmt.Sprintf(seed, 1)), text(t, fmt.Sprintf(seed, 2))
 	w := newWorld(t)
 	for what, err := range map[string]error{
-		"rehearsed": bad.Rehearse(t.Context()), "planted": second(w.plant(bad))} {
+		"rehearsed": bad.DryRun(t.Context()), "planted": second(w.plant(bad))} {
 		var at *tree.Error
 		if !errors.As(err, &at) || at.Place.Line != 10 {
 			t.Errorf("%s: %v", what, err)
@@ -52,7 +52,7 @@ databases:
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	r, err := good.Plant(t.Context(), Target{DB: w.db, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	r, err := good.Apply(t.Context(), Target{DB: w.db, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil || r.Documents != 0 || strings.Count(log.String(), "level=WARN") != 1 {
 		t.Errorf("%+v, %v: %s", r, err, &log)
 	}

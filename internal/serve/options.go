@@ -36,7 +36,7 @@ type Options struct {
 	Queues bool
 	// Listeners are the HTTP ports. The server closes them.
 	Listeners []net.Listener
-	// Seeds are planted in order before any request is answered.
+	// Seeds are applied in order before any request is answered.
 	Seeds []*seed.Seed
 	// KeepSeeded stores the state after planting as the snapshot that a reset restores.
 	KeepSeeded bool

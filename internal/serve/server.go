@@ -64,7 +64,7 @@ func (s *Server) open(ctx context.Context) error {
 		s.extraThreads = s.db.LongWork()
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + s.extraThreads)
 	}
-	if err := errors.Join(s.openTelemetry(ctx), s.plant(ctx), s.keepSeeded(ctx)); err != nil {
+	if err := errors.Join(s.openTelemetry(ctx), s.applySeeds(ctx), s.keepSeeded(ctx)); err != nil {
 		return err
 	}
 	if s.o.Webhooks != nil {
@@ -117,9 +117,9 @@ func (s *Server) openTelemetry(ctx context.Context) (err error) {
 	return err
 }
 
-// plant creates the Service Bus entities and plants the seeds. If a seed fails, data on disk are restored to
-// their previous state; data in memory are discarded with the failed start.
-func (s *Server) plant(ctx context.Context) error {
+// applySeeds creates the Service Bus entities and applies the seeds. If a seed fails, data on disk are
+// restored to their previous state; data in memory are discarded with the failed start.
+func (s *Server) applySeeds(ctx context.Context) error {
 	if bus := s.o.ServiceBus; bus != nil && bus.Config != nil {
 		if err := bus.Config.Apply(ctx, s.queues); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (s *Server) plant(ctx context.Context) error {
 		target.CheckWebhook = s.o.Webhooks.Check
 	}
 	for _, planted := range s.o.Seeds {
-		if _, err := planted.Plant(ctx, target); err != nil {
+		if _, err := planted.Apply(ctx, target); err != nil {
 			return err
 		}
 	}

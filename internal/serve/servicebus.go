@@ -17,7 +17,7 @@ func (s *Server) openServiceBus() {
 	log, keys := s.o.Logger, s.o.ServiceBus.Access
 	keys.Entities = s.queues
 	guard := access.New(keys)
-	o := bus.Options{Queues: s.queues, Guard: guard, Logger: log, Faults: s.faults, Room: s.db.Memory(),
+	o := bus.Options{Queues: s.queues, Guard: guard, Logger: log, Faults: s.faults, Memory: s.db.Memory(),
 		Requests:                s.requests,
 		CrossEntityTransactions: s.o.ServiceBus.CrossEntityTransactions}
 	if s.telemetry != nil {
@@ -31,7 +31,7 @@ func (s *Server) openServiceBus() {
 			return amqp.Serve(ctx, c, own)
 		},
 		HTTP: rest.New(rest.Options{Queues: s.queues, Guard: guard, Logger: log, Faults: s.faults,
-			Room: s.db.Memory(), Requests: s.requests}),
+			Memory: s.db.Memory(), Requests: s.requests}),
 		Admit:  s.http.Admits,
 		TLS:    s.tls,
 		Most:   serviceBusConnections(s.o.Engine.Memory),

@@ -28,12 +28,12 @@ const exportPage = "1000"
 // exporter runs one export command.
 type exporter struct {
 	cli.ServerCall
-	to     string
-	format string
-	resume bool
-	text   []string  // CSV columns whose texts are written unquoted
-	told   io.Writer // output for warnings about items that an import would change
-	owners int       // number of such items
+	to       string
+	format   string
+	resume   bool
+	text     []string  // CSV columns whose texts are written unquoted
+	warnings io.Writer // output for warnings about items that an import would change
+	owners   int       // number of such items
 	// written is the number of items of the latest container that this command has written.
 	written int
 }
@@ -90,7 +90,7 @@ func ExportCommand() *cobra.Command {
 		"go on with an export to the same --to that has not come to its end")
 	flags.BoolVar(&e.JSON, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
-		e.told = cmd.ErrOrStderr()
+		e.warnings = cmd.ErrOrStderr()
 		if err := e.chooseFormat(); err != nil {
 			return err
 		}
@@ -179,7 +179,8 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 		}
 		all = append(all, exported{e.Database, e.Container, path, state.Items})
 		if !e.JSON {
-			fmt.Fprintf(told, "%s of %s in %s%s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path,
+			fmt.Fprintf(told, "%s of %s in %s%s\n", cli.Plural(state.Items, "item", "items"), e.Container,
+				path,
 				e.speed(began))
 		}
 	}
@@ -198,7 +199,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 	page := func() (*http.Request, error) { return e.Call(ctx, http.MethodGet, cli.ContainersPath, nil) }
 	err = cli.EachPage("", page, "DocumentCollections",
-		func(rows []json.RawMessage, _ cli.Answered) error {
+		func(rows []json.RawMessage, _ cli.PageHeaders) error {
 			for _, row := range rows {
 				var a cli.ContainerAnswer
 				if err := json.Unmarshal(row, &a); err != nil {
@@ -217,7 +218,7 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 	var line []byte
 	earlier := state.Items
 	defer func() { e.written = state.Items - earlier }()
-	bar := progress.New(e.told, ttl.Real{})
+	bar := progress.New(e.warnings, ttl.Real{})
 	defer bar.Stop()
 	count, err := e.DocumentCount(ctx)
 	if err != nil {
@@ -231,9 +232,9 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 			req.Header.Set("X-Ms-Max-Item-Count", exportPage)
 		}
 		return req, err
-	}, "Documents", func(rows []json.RawMessage, a cli.Answered) error {
+	}, "Documents", func(rows []json.RawMessage, a cli.PageHeaders) error {
 		for i, row := range rows {
-			e.tellAge(row)
+			e.warnAge(row)
 			line = e.appendItem(line[:0], row, state.Items+i == 0)
 			if _, err := out.Write(line); err != nil {
 				return err
@@ -272,18 +273,18 @@ func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byt
 	return appendExported(dst, row)
 }
 
-// tellAge warns about an item with a member that an import would take for the item's age.
-func (e *exporter) tellAge(row json.RawMessage) {
+// warnAge warns about an item with a member that an import would take for the item's age.
+func (e *exporter) warnAge(row json.RawMessage) {
 	own := jsondoc.Of(row).Member("_mayfly")
 	if own.Kind() == jsondoc.Undefined || own.Member("deadLetterReason").Kind() != jsondoc.Undefined {
 		return // an archive has added the member, and it belongs to the document
 	}
 	switch e.owners++; {
 	case e.owners <= maxComplaints:
-		fmt.Fprintf(e.told, "the item '%s' has a member _mayfly, which an import takes for its age\n",
+		fmt.Fprintf(e.warnings, "the item '%s' has a member _mayfly, which an import takes for its age\n",
 			jsondoc.Of(row).Member("id").Str())
 	case e.owners == maxComplaints+1:
-		fmt.Fprintln(e.told, "more items have one")
+		fmt.Fprintln(e.warnings, "more items have one")
 	}
 }
 

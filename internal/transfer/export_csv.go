@@ -30,14 +30,14 @@ import (
 // maxColumns is the most columns of an export.
 const maxColumns = 4096
 
-// noCSV reports a document that CSV cannot express.
-type noCSV struct {
+// notCSVError reports a document that CSV cannot express.
+type notCSVError struct {
 	Line int // number of the document, from 1
 	Id   string
 	why  string
 }
 
-func (e *noCSV) Error() string {
+func (e *notCSVError) Error() string {
 	return fmt.Sprintf("the document %d, '%s', cannot be a row of CSV: %s; the format ndjson has all", e.Line,
 		e.Id, e.why)
 }
@@ -114,7 +114,7 @@ func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v 
 func csvColumns(ctx context.Context, spool io.ReadSeeker) (names []string, at map[string]int, err error) {
 	names, at = []string{"id"}, map[string]int{"id": 0}
 	err = eachDocument(ctx, spool, func(line int, v jsondoc.Value) (err error) {
-		wrong := func(why string) { err = &noCSV{line, v.Member("id").Str(), why} }
+		wrong := func(why string) { err = &notCSVError{line, v.Member("id").Str(), why} }
 		v.Each(func(name string, _ jsondoc.Value) bool {
 			if !isColumn(name) {
 				wrong(fmt.Sprintf("its member %q has a dot or a carriage return in its name", name))
@@ -163,7 +163,7 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 			if slices.Contains(text, column) {
 				plain, ok := plainCell(v)
 				if cell = plain; !ok {
-					wrong = &noCSV{line, document.Member("id").Str(),
+					wrong = &notCSVError{line, document.Member("id").Str(),
 						"--text has the column " + column + ", and here it is no text that a cell can have"}
 				}
 			}
@@ -212,7 +212,7 @@ func nameCSV(ctx context.Context, path string, text []string) error {
 	}
 	packed, err := packing(path)
 	if err == nil {
-		out := &packer{out: next, packed: packed}
+		out := &compressor{out: next, packed: packed}
 		err = errors.Join(writeCSV(ctx, spool, out, text), out.flush())
 	}
 	if err := errors.Join(err, next.Sync(), next.Close()); err != nil {
@@ -227,8 +227,8 @@ func nameCSV(ctx context.Context, path string, text []string) error {
 	return os.Remove(partOf(path))
 }
 
-// packer compresses what is written to it, in blocks.
-type packer struct {
+// compressor compresses what is written to it, in blocks.
+type compressor struct {
 	out    io.Writer
 	packed func([]byte) ([]byte, error)
 	some   bytes.Buffer
@@ -237,7 +237,7 @@ type packer struct {
 // packedBytes is the size of such a block.
 const packedBytes = 1 << 20
 
-func (p *packer) Write(text []byte) (int, error) {
+func (p *compressor) Write(text []byte) (int, error) {
 	n, err := p.some.Write(text)
 	if err == nil && p.some.Len() >= packedBytes {
 		err = p.flush()
@@ -245,7 +245,7 @@ func (p *packer) Write(text []byte) (int, error) {
 	return n, err
 }
 
-func (p *packer) flush() error {
+func (p *compressor) flush() error {
 	text, err := p.packed(p.some.Bytes())
 	if err == nil {
 		_, err = p.out.Write(text)

@@ -73,7 +73,7 @@ type unfinished struct {
 
 func (u *unfinished) Error() string {
 	return fmt.Sprintf("%v (%s in %s; --continue goes on behind that)", u.err,
-		cli.HowMany(u.items, "item is", "items are"), partOf(u.path))
+		cli.Plural(u.items, "item is", "items are"), partOf(u.path))
 }
 
 func (u *unfinished) Unwrap() error { return u.err }
@@ -122,7 +122,7 @@ func (e *exporter) name(ctx context.Context, path string) error {
 		return name(path)
 	}
 	err := nameCSV(ctx, path, e.text)
-	var no *noCSV
+	var no *notCSVError
 	var usage *cli.UsageError
 	if errors.As(err, &no) || errors.As(err, &usage) { // the export cannot be continued from there
 		err = errors.Join(err, forget(path))

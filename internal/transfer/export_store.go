@@ -57,7 +57,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.JSON {
-			fmt.Fprintf(told, "%s of %s/%s in %s%s\n", cli.HowMany(state.Items, "item", "items"), f.Database,
+			fmt.Fprintf(told, "%s of %s/%s in %s%s\n", cli.Plural(state.Items, "item", "items"), f.Database,
 				f.Container, path, e.speed(began))
 		}
 	}
@@ -66,7 +66,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 	}
-	if err := os.Remove(filepath.Join(e.to, seed.Unfinished)); err != nil {
+	if err := os.Remove(filepath.Join(e.to, seed.UnfinishedMarker)); err != nil {
 		return err
 	}
 	for _, left := range has.Left {
@@ -88,7 +88,7 @@ func (e *exporter) open() error {
 	if err != nil {
 		return err
 	}
-	mark := filepath.Join(e.to, seed.Unfinished)
+	mark := filepath.Join(e.to, seed.UnfinishedMarker)
 	_, err = os.Stat(mark)
 	switch {
 	case err == nil && !e.resume:
@@ -132,7 +132,8 @@ func (e *exporter) definitions(has laboratory.SeedFiles) error {
 			return err
 		}
 		name, err := filepath.Rel(e.to, path)
-		if _, there := has.Files[filepath.ToSlash(name)]; err != nil || there || name == seed.Unfinished {
+		if _, there := has.Files[filepath.ToSlash(name)]; err != nil || there ||
+			name == seed.UnfinishedMarker {
 			return err
 		}
 		for _, f := range has.Folders {

@@ -48,17 +48,18 @@ type importer struct {
 	Note       importState // progress over the documents that are settled
 	complained int
 
-	// there reports whether a document that cannot be created exists already; nil: such a document is
+	// exists reports whether a document that cannot be created exists already; nil: such a document is
 	// refused.
-	there func(ctx context.Context, client *http.Client, document []byte) (presence, error)
-	into  string // identity of the container, if it is checked
+	exists   func(ctx context.Context, client *http.Client, document []byte) (presence, error)
+	identity string // identity of the container, if it is checked
 }
 
 // importFailure reports that some documents were refused.
 type importFailure struct{ refused, imported int }
 
 func (e *importFailure) Error() string {
-	return fmt.Sprintf("%s, %d imported", cli.HowMany(e.refused, "document was refused", "documents were refused"), e.imported)
+	return fmt.Sprintf("%s, %d imported", cli.Plural(e.refused, "document was refused",
+		"documents were refused"), e.imported)
 }
 
 const importLong = "Read the documents of a file, or of the standard input for -, into a container; or, " +
@@ -182,13 +183,13 @@ func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 	if i.Path != "" {
 		// If the container does not exist, the documents are refused too, and that error names their line.
 		var gone *cli.Refusal
-		into, err := patiently(ctx, func() (string, error) { return i.Identity(ctx) })
+		into, err := retryBusy(ctx, func() (string, error) { return i.Identity(ctx) })
 		if err != nil && !(errors.As(err, &gone) && gone.Code == http.StatusNotFound) {
 			return err
 		}
-		i.into = into
+		i.identity = into
 	}
-	if err := i.take(ctx, in, size, nil); err != nil {
+	if err := i.importStream(ctx, in, size, nil); err != nil {
 		return err
 	}
 	if i.Path != "" {
@@ -196,12 +197,12 @@ func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 			return err
 		}
 	}
-	return i.tell()
+	return i.printSummary()
 }
 
-// take imports a stream, or the documents of docs if that is not nil.
-func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
-	i.Note = importState{URL: i.URL, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
+// importStream imports a stream, or the documents of docs if that is not nil.
+func (i *importer) importStream(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
+	i.Note = importState{URL: i.URL, Container: i.Database + "/" + i.Container, Size: size, Identity: i.identity}
 	if err := i.begin(); err != nil {
 		return err
 	}
@@ -221,11 +222,11 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 	return i.documents(ctx, docs)
 }
 
-// tell prints what a finished import has done.
-func (i *importer) tell() error {
+// printSummary prints what a finished import has done.
+func (i *importer) printSummary() error {
 	imported, refused := i.Note.Imported, i.Note.Refused
 	if refused == 0 || i.JSON {
-		line := cli.HowMany(imported, "document", "documents") + " imported" + i.speed(imported)
+		line := cli.Plural(imported, "document", "documents") + " imported" + i.speed(imported)
 		result := map[string]int{"imported": imported, "refused": refused}
 		if err := cli.PrintResult(i.Out, i.JSON, line, result); err != nil {
 			return err
@@ -274,7 +275,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 		if ended := ctx.Err(); ended != nil {
 			return i.stopped(ended, w.settleAll())
 		}
-		line := importLine{at: at, again: read < again}
+		line := importLine{at: at, resent: read < again}
 		var bad *badDocument
 		switch {
 		case err == io.EOF:
@@ -302,25 +303,25 @@ func (i *importer) stopped(why, met error) error {
 		why = errors.Join(why, met)
 	}
 	return fmt.Errorf("%s: %w (%s imported before%s)", i.Name, why,
-		cli.HowMany(i.Note.Imported, "document was", "documents were"), i.onward())
+		cli.Plural(i.Note.Imported, "document was", "documents were"), i.howToContinue())
 }
 
 // ended reports the progress of an import that ends at a place, and how to continue it.
 func (i *importer) ended(at tree.Place, why error, onward string) error {
 	return fmt.Errorf("%s: %w (%s imported before%s)", at, why,
-		cli.HowMany(i.Note.Imported, "document was", "documents were"), onward)
+		cli.Plural(i.Note.Imported, "document was", "documents were"), onward)
 }
 
-// onward returns how to continue an import that has taken a part of a file, if that is possible.
-func (i *importer) onward() string {
+// howToContinue returns how to continue an import that has taken a part of a file, if that is possible.
+func (i *importer) howToContinue() string {
 	if i.Path == "" || i.Note.Imported == 0 {
 		return ""
 	}
 	return "; --continue goes on there"
 }
 
-// complain reports a refused document. After maxComplaints it only counts.
-func (i *importer) complain(at tree.Place, why string) {
+// reportRefused reports a refused document. After maxComplaints it only counts.
+func (i *importer) reportRefused(at tree.Place, why string) {
 	i.Note.Refused++
 	switch i.complained++; {
 	case i.complained <= maxComplaints:

@@ -39,10 +39,10 @@ const (
 
 // importLine is a document and its place in the input.
 type importLine struct {
-	at    tree.Place
-	body  json.RawMessage
-	why   string // why it cannot be sent; empty: it can
-	again bool   // an earlier import may have sent it
+	at     tree.Place
+	body   json.RawMessage
+	why    string // why it cannot be sent; empty: it can
+	resent bool   // an earlier import may have sent it
 }
 
 // importResult is the part of a document's result that is read.
@@ -137,13 +137,13 @@ func (w *importWindow) send() error {
 	}
 	w.sent += len(r.lines)
 	w.i.Note.Sent = w.sent
-	if err := w.i.keep(); err != nil {
+	if err := w.i.saveState(); err != nil {
 		return err
 	}
 	w.waiting = append(w.waiting, r)
 	go func() {
 		defer close(r.done)
-		r.err = w.i.deliver(w.ctx, w.client, r)
+		r.err = w.i.sendUntilDone(w.ctx, w.client, r)
 	}()
 	return nil
 }
@@ -191,40 +191,40 @@ func (w *importWindow) settle() error {
 	<-r.done
 	w.waiting = w.waiting[1:]
 	if r.err != nil {
-		return w.i.ended(r.lines[0].at, r.err, w.i.onward())
+		return w.i.ended(r.lines[0].at, r.err, w.i.howToContinue())
 	}
 	for n, l := range r.lines {
 		switch res := r.results[n]; {
-		case res.Status == http.StatusConflict && w.i.there != nil:
+		case res.Status == http.StatusConflict && w.i.exists != nil:
 			if err := w.compare(l, res); err != nil {
-				return w.i.ended(l.at, err, w.i.onward())
+				return w.i.ended(l.at, err, w.i.howToContinue())
 			}
 		case res.Status == cli.InsufficientStorage:
 			w.i.Note.Documents += n
-			return errors.Join(w.i.ended(l.at, &fullDisk{res.Message}, w.i.onward()), w.i.keep())
-		case res.Status/100 == 2, res.Status == http.StatusConflict && l.again:
+			return errors.Join(w.i.ended(l.at, &fullDisk{res.Message}, w.i.howToContinue()), w.i.saveState())
+		case res.Status/100 == 2, res.Status == http.StatusConflict && l.resent:
 			w.i.Note.Imported++
 		case l.why != "":
-			w.i.complain(l.at, l.why)
+			w.i.reportRefused(l.at, l.why)
 		default:
-			w.i.complain(l.at, fmt.Sprintf("%d %s", res.Status, res.Message))
+			w.i.reportRefused(l.at, fmt.Sprintf("%d %s", res.Status, res.Message))
 		}
 	}
 	w.i.Note.Documents += len(r.lines)
 	w.i.progress.Add(w.i.in.taken(), len(r.lines))
-	return w.i.keep()
+	return w.i.saveState()
 }
 
-// keep stores the progress of the import.
-func (i *importer) keep() error {
+// saveState stores the progress of the import.
+func (i *importer) saveState() error {
 	if i.Path == "" {
 		return nil
 	}
 	return i.Note.Write(i.Path)
 }
 
-// deliver sends the documents of a request until each has a final result.
-func (i *importer) deliver(ctx context.Context, client *http.Client, r *importRequest) error {
+// sendUntilDone sends the documents of a request until each has a final result.
+func (i *importer) sendUntilDone(ctx context.Context, client *http.Client, r *importRequest) error {
 	r.results = make([]importResult, len(r.lines))
 	var open []int // documents without a final result
 	for n, l := range r.lines {
@@ -298,7 +298,7 @@ func (i *importer) try(ctx context.Context, client *http.Client, r *importReques
 		body = append(body, r.lines[at].body...)
 	}
 	body = fmt.Appendf(body, `],"create":%t}`, i.create)
-	req, err := i.Request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", cli.AsIs(body))
+	req, err := i.Request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", cli.RawJSON(body))
 	if err != nil {
 		return nil, err
 	}

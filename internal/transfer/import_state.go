@@ -17,7 +17,7 @@ import (
 type importState struct {
 	URL       string `json:"url"`
 	Container string `json:"container"`          // db/container
-	Identity  string `json:"identity,omitempty"` // of the container, if checked: see importer.into
+	Identity  string `json:"identity,omitempty"` // of the container, if checked: see importer.identity
 	Size      int64  `json:"size"`               // size of the file in bytes
 	Documents int    `json:"documents"`          // read and answered, including refused ones
 	Sent      int    `json:"sent"`               // documents that may have been taken

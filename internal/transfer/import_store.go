@@ -30,21 +30,21 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// noSeed reports a file that cannot be read as a seed.
-type noSeed struct{ err error }
+// notSeedError reports a file that cannot be read as a seed.
+type notSeedError struct{ err error }
 
-func (e *noSeed) Error() string {
+func (e *notSeedError) Error() string {
 	return e.err.Error() + " (it is read as a seed: an import of documents has --db and --container)"
 }
 
-func (e *noSeed) Unwrap() error { return e.err }
+func (e *notSeedError) Unwrap() error { return e.err }
 
 // seedImport runs the import of one seed.
 type seedImport struct {
 	importer
 	replace bool
 	path    string // path of the seed
-	planted laboratory.Planted
+	applied laboratory.Planted
 	total   importState // sum over all containers
 }
 
@@ -104,7 +104,7 @@ func (s *seedImport) Run(ctx context.Context) error {
 	s.create = !s.replace
 	read, err := seed.OpenDefinitions(s.path)
 	if err != nil && isFile(s.path) {
-		return &noSeed{err}
+		return &notSeedError{err}
 	}
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *seedImport) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.plant(ctx, read); err != nil {
+	if err := s.apply(ctx, read); err != nil {
 		return err
 	}
 	for _, part := range parts {
@@ -130,7 +130,7 @@ func (s *seedImport) Run(ctx context.Context) error {
 	if err := forgetParts(parts); err != nil {
 		return err
 	}
-	return s.tell()
+	return s.printSummary()
 }
 
 func forgetParts(parts []seedPart) error {
@@ -152,9 +152,9 @@ func (d *differences) Error() string {
 
 func (d *differences) Unwrap() error { return d.refusal }
 
-// plant sends the definitions of the seed. First the server only compares them. Then plant records that the
+// apply sends the definitions of the seed. First the server only compares them. Then apply records that the
 // comparison was made: if the server dies in the middle, later differences are its half-written definitions.
-func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
+func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	question := map[string]any{"files": read.Files(), "root": s.path}
 	if isFile(s.path) {
 		question["file"], question["root"] = filepath.Base(s.path), filepath.Dir(s.path)
@@ -199,7 +199,7 @@ func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 	if err != nil {
 		return err
 	}
-	s.planted, err = cli.Ask[laboratory.Planted](req)
+	s.applied, err = cli.Ask[laboratory.Planted](req)
 	var refusal *cli.Refusal
 	if errors.As(err, &refusal) && refusal.Code == http.StatusConflict && !s.replace {
 		fmt.Fprintln(s.Errs, strings.Join(refusal.Reasons, "\n"))
@@ -214,7 +214,7 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 	one.Database, one.Container, one.Name, one.Path = part.database, part.container, part.file, part.note
 	one.Format = "ndjson"
 	var err error
-	if one.into, err = one.Identity(ctx); err != nil {
+	if one.identity, err = one.Identity(ctx); err != nil {
 		return err
 	}
 	if !s.replace {
@@ -222,7 +222,7 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 		if err != nil {
 			return err
 		}
-		one.there = func(ctx context.Context, client *http.Client, document []byte) (presence, error) {
+		one.exists = func(ctx context.Context, client *http.Client, document []byte) (presence, error) {
 			return one.isThere(ctx, client, &container, document)
 		}
 	}
@@ -238,7 +238,7 @@ func (i *importer) takePart(ctx context.Context, part seedPart) error {
 		for _, d := range part.documents {
 			size += int64(len(d.Text))
 		}
-		return i.take(ctx, strings.NewReader(""), size, &seedDocuments{left: part.documents})
+		return i.importStream(ctx, strings.NewReader(""), size, &seedDocuments{left: part.documents})
 	}
 	f, err := os.Open(part.file)
 	if err != nil {
@@ -249,7 +249,7 @@ func (i *importer) takePart(ctx context.Context, part seedPart) error {
 	if err != nil {
 		return err
 	}
-	return i.take(ctx, f, info.Size(), nil)
+	return i.importStream(ctx, f, info.Size(), nil)
 }
 
 // seedDocuments is a source of documents that have already been read.
@@ -287,7 +287,7 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 	}
 	at := i.ServerCall
 	at.Item = jsondoc.Of(body).Member("id").Str()
-	there, err := patiently(ctx, func() (json.RawMessage, error) {
+	there, err := retryBusy(ctx, func() (json.RawMessage, error) {
 		req, err := at.Call(ctx, http.MethodGet, cli.ItemPath, nil)
 		if err != nil {
 			return nil, err
@@ -303,15 +303,15 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 		return absent, err
 	}
 	have, age, err := store.ParseImport(appendExported(nil, there))
-	if err != nil || !alike(jsondoc.Of(have), jsondoc.Of(body)) ||
+	if err != nil || !identical(jsondoc.Of(have), jsondoc.Of(body)) ||
 		asked.Timestamp != 0 && asked.Timestamp != age.Timestamp {
 		return another, nil // a document with members that no import accepts differs
 	}
 	return same, nil
 }
 
-// alike is jsondoc.Equal, which compares numbers as doubles, and compares all digits of integers as well.
-func alike(a, b jsondoc.Value) bool { return jsondoc.Equal(a, b) && sameIntegers(a, b) }
+// identical is jsondoc.Equal, which compares numbers as doubles, and compares all digits of integers as well.
+func identical(a, b jsondoc.Value) bool { return jsondoc.Equal(a, b) && sameIntegers(a, b) }
 
 // sameIntegers compares the integers of two values that are equal otherwise.
 func sameIntegers(a, b jsondoc.Value) bool {
@@ -344,15 +344,15 @@ func sameIntegers(a, b jsondoc.Value) bool {
 
 // compare handles a document that conflicts with an existing one, which is usually the same document.
 func (w *importWindow) compare(l importLine, refusal importResult) error {
-	there, err := w.i.there(w.ctx, w.client, l.body)
+	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {
 	case err != nil:
 		return err
 	case there == absent: // the conflict is with another document's unique key
-		w.i.complain(l.at, fmt.Sprintf("%d %s", refusal.Status, refusal.Message))
+		w.i.reportRefused(l.at, fmt.Sprintf("%d %s", refusal.Status, refusal.Message))
 	case there == another:
-		w.i.complain(l.at, "the document is there already, and another one")
-	case l.again:
+		w.i.reportRefused(l.at, "the document is there already, and another one")
+	case l.resent:
 		w.i.Note.Imported++
 	default:
 		w.i.Note.There++
@@ -360,8 +360,8 @@ func (w *importWindow) compare(l importLine, refusal importResult) error {
 	return nil
 }
 
-// patiently repeats a question later, if the server has no room for it now.
-func patiently[T any](ctx context.Context, question func() (T, error)) (answer T, err error) {
+// retryBusy repeats a question later, if the server has no room for it now.
+func retryBusy[T any](ctx context.Context, question func() (T, error)) (answer T, err error) {
 	wait := importPatience
 	for try := 1; ; try++ {
 		var refusal *cli.Refusal
@@ -379,15 +379,15 @@ func patiently[T any](ctx context.Context, question func() (T, error)) (answer T
 	}
 }
 
-// tell prints what the import of a seed has done.
-func (s *seedImport) tell() error {
+// printSummary prints what the import of a seed has done.
+func (s *seedImport) printSummary() error {
 	t := s.total
 	if t.Refused == 0 || s.JSON {
 		line := fmt.Sprintf("%s imported, %s there; of databases, containers, scripts and "+
-			"users %d made, %d changed", cli.HowMany(t.Imported, "document", "documents"),
-			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed) +
+			"users %d made, %d changed", cli.Plural(t.Imported, "document", "documents"),
+			cli.Plural(t.There, "was", "were"), s.applied.Made, s.applied.Changed) +
 			s.speed(t.Imported+t.There)
-		result := map[string]int{"made": s.planted.Made, "changed": s.planted.Changed, "imported": t.Imported,
+		result := map[string]int{"made": s.applied.Made, "changed": s.applied.Changed, "imported": t.Imported,
 			"there": t.There, "refused": t.Refused}
 		if err := cli.PrintResult(s.Out, s.JSON, line, result); err != nil {
 			return err

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// maxBlame limits how often Blame checks a value, and maxBlameBytes how much JSON all these checks read: for
-// a large value the search would take too long.
+// maxLocate limits how often Blame checks a value, and maxLocateBytes how much JSON all these checks read:
+// for a large value the search would take too long.
 const (
-	maxBlame      = 1000
-	maxBlameBytes = 64 << 20
+	maxLocate      = 1000
+	maxLocateBytes = 64 << 20
 )
 
-// Blame finds the part of a value that a check refuses: the smallest part without which the check would pass.
-// It returns the place of that part and its path in the value, such as a.b[2]. If no single part causes the
-// error it returns the place of the value itself and an empty path. It calls check once for each part that it
-// tries, within the limits; if these are reached it returns a larger part.
-func (v *Value) Blame(check func(*Value) error) (place Place, path string) {
-	left := min(maxBlame, maxBlameBytes/(1+len(v.AppendJSON(nil))))
-	return v.blame(check, &left)
+// Locate finds the part of a value that a check refuses: the smallest part without which the check would
+// pass. It returns the place of that part and its path in the value, such as a.b[2]. If no single part causes
+// the error it returns the place of the value itself and an empty path. It calls check once for each part
+// that it tries, within the limits; if these are reached it returns a larger part.
+func (v *Value) Locate(check func(*Value) error) (place Place, path string) {
+	left := min(maxLocate, maxLocateBytes/(1+len(v.AppendJSON(nil))))
+	return v.locate(check, &left)
 }
 
-func (v *Value) blame(check func(*Value) error, left *int) (place Place, path string) {
+func (v *Value) locate(check func(*Value) error, left *int) (place Place, path string) {
 	for i, m := range v.Members {
 		if *left--; *left < 0 {
 			return v.Place, ""
@@ -30,7 +30,7 @@ func (v *Value) blame(check func(*Value) error, left *int) (place Place, path st
 		if check(v.withMembers(slices.Delete(slices.Clone(v.Members), i, i+1))) != nil {
 			continue
 		}
-		place, path = m.Value.blame(func(part *Value) error {
+		place, path = m.Value.locate(func(part *Value) error {
 			members := slices.Clone(v.Members)
 			members[i].Value = part
 			return check(v.withMembers(members))
@@ -47,7 +47,7 @@ func (v *Value) blame(check func(*Value) error, left *int) (place Place, path st
 		if check(v.withList(slices.Delete(slices.Clone(v.List), i, i+1))) != nil {
 			continue
 		}
-		place, path = e.blame(func(part *Value) error {
+		place, path = e.locate(func(part *Value) error {
 			list := slices.Clone(v.List)
 			list[i] = part
 			return check(v.withList(list))

@@ -58,13 +58,13 @@ func (v *Value) decode(to reflect.Value) error {
 		if to.CanInt() || to.CanUint() {
 			what = "a whole number"
 		}
-		return v.Place.Fail("%s is expected here, not %s", what, v.Shown())
+		return v.Place.Fail("%s is expected here, not %s", what, v.Display())
 	}
 	return nil
 }
 
-// Shown returns the value as text for messages.
-func (v *Value) Shown() string {
+// Display returns the value as text for messages.
+func (v *Value) Display() string {
 	switch v.Kind {
 	case Number:
 		return v.Text

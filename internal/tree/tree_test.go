@@ -142,7 +142,7 @@ func TestBlame(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := errors.New("wrong")
-	place, path := v.Blame(func(v *Value) error {
+	place, path := v.Locate(func(v *Value) error {
 		if strings.Contains(string(v.AppendJSON(nil)), "bad") {
 			return wrong
 		}
@@ -153,11 +153,11 @@ func TestBlame(t *testing.T) {
 	}
 	calls := 0
 	many := &Value{Kind: Array, List: slices.Repeat([]*Value{{}}, 1e4)}
-	many.Blame(func(*Value) error { calls++; return wrong })
-	if calls > maxBlame {
+	many.Locate(func(*Value) error { calls++; return wrong })
+	if calls > maxLocate {
 		t.Errorf("%d checks", calls)
 	}
-	if place, path = v.Blame(func(*Value) error { return wrong }); place != v.Place || path != "" {
+	if place, path = v.Locate(func(*Value) error { return wrong }); place != v.Place || path != "" {
 		t.Errorf("%s %s", place, path)
 	}
 }
@@ -223,11 +223,11 @@ func TestManyMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	checks := 0
-	v.Blame(func(*Value) error {
+	v.Locate(func(*Value) error {
 		checks++
 		return errors.New("never right")
 	})
-	if checks > 2*maxBlameBytes/len(json.String()) {
+	if checks > 2*maxLocateBytes/len(json.String()) {
 		t.Errorf("%d checks of %d bytes", checks, json.Len())
 	}
 }

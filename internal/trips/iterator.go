@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// usual is the batch size of a Scan without an expected number of rows.
-const usual = 32
+// defaultBatch is the batch size of a Scan without an expected number of rows.
+const defaultBatch = 32
 
 // row is one key of a batch.
 type row struct{ key, value []byte }
@@ -28,15 +28,15 @@ type iterator struct {
 // Expect implements engine.Expecter.
 func (i *iterator) Expect(keys int) { i.expect = keys }
 
-// Bring implements engine.Ahead.
-func (i *iterator) Bring(keys [][]byte) { i.r.Bring(keys) }
+// Prefetch implements engine.Prefetcher.
+func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
 // size returns the number of rows of the next batch.
 func (i *iterator) size() int {
 	if i.expect > 0 {
 		return i.expect
 	}
-	return usual
+	return defaultBatch
 }
 
 // fetch reads a batch that begins at the engine's iterator, if that is valid.
@@ -75,7 +75,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 	if i.closed {
 		return false
 	}
-	if i.brought(key) {
+	if i.prefetched(key) {
 		return i.step()
 	}
 	found := i.it.SeekGE(key)
@@ -87,9 +87,9 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.fetch(Seek, found)
 }
 
-// brought reports whether the row to which a seek of key leads is in the batch, and moves to the row before
-// it.
-func (i *iterator) brought(key []byte) bool {
+// prefetched reports whether the row to which a seek of key leads is in the batch, and moves to the row
+// before it.
+func (i *iterator) prefetched(key []byte) bool {
 	if i.expect == 0 || len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false
 	}
@@ -104,11 +104,11 @@ func (i *iterator) brought(key []byte) bool {
 	return true
 }
 
-func (i *iterator) stands() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }
+func (i *iterator) valid() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }
 
 // Key implements engine.Iterator.
 func (i *iterator) Key() []byte {
-	if !i.stands() {
+	if !i.valid() {
 		return nil
 	}
 	return i.batch[i.at-1].key
@@ -116,7 +116,7 @@ func (i *iterator) Key() []byte {
 
 // Value implements engine.Iterator.
 func (i *iterator) Value() []byte {
-	if !i.stands() {
+	if !i.valid() {
 		return nil
 	}
 	return i.batch[i.at-1].value

@@ -173,8 +173,8 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
-// Bring implements engine.Ahead.
-func (r *reader) Bring(keys [][]byte) {
+// Prefetch implements engine.Prefetcher.
+func (r *reader) Prefetch(keys [][]byte) {
 	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
 		r.e.count(Get)
 	}

@@ -8,13 +8,13 @@ import (
 
 // Iterator returns records in the order of their keys. It has one owner.
 type Iterator struct {
-	spend func(int) bool
-	f     *file
-	open  heap.Of[*runReader] // the reader with the first record on top
-	order map[*runReader]int
-	begun bool
-	again bool // the next Next stays at the current record
-	err   error
+	spend  func(int) bool
+	f      *file
+	open   heap.Of[*runReader] // the reader with the first record on top
+	order  map[*runReader]int
+	begun  bool
+	repeat bool // the next Next stays at the current record
+	err    error
 }
 
 // begin reads the first record of each run.
@@ -45,8 +45,8 @@ func (it *Iterator) Next() bool {
 	if it.err != nil {
 		return false
 	}
-	if it.again {
-		it.again = false
+	if it.repeat {
+		it.repeat = false
 		return true
 	}
 	if it.begun && len(it.open.List) > 0 {
@@ -66,7 +66,7 @@ func (it *Iterator) Next() bool {
 }
 
 // Unread makes the next call of Next stay at the current record, if there is one.
-func (it *Iterator) Unread() { it.again = it.begun && len(it.open.List) > 0 }
+func (it *Iterator) Unread() { it.repeat = it.begun && len(it.open.List) > 0 }
 
 // Key returns the key of the record, valid until Next.
 func (it *Iterator) Key() []byte { return it.open.List[0].key }

@@ -49,7 +49,7 @@ func (s *Set) Held() (n int) {
 // Has reports whether a sum is in the set.
 func (s *Set) Has(sum Sum) (bool, error) {
 	for _, t := range s.tiers {
-		if !t.may(sum) {
+		if !t.mayContain(sum) {
 			continue
 		}
 		if found, err := s.in(t, sum); found || err != nil {
@@ -134,7 +134,7 @@ func (s *Set) write(n int, next func() (Sum, bool, error), spend func(int) bool)
 	for {
 		sum, ok, err := next()
 		if err == nil && ok {
-			t.note(sum)
+			t.addToFilter(sum)
 			page = append(page, sum[:]...)
 		}
 		if err == nil && (len(page) == pageSize-4 || !ok && len(page) > 0) {
@@ -163,23 +163,23 @@ func (s *Set) Close() {
 	s.tiers = nil
 }
 
-// bit returns the position of the i-th filter bit of a sum.
-func (t *tier) bit(sum Sum, i uint64) (word int, mask uint64) {
+// filterBit returns the position of the i-th filter bit of a sum.
+func (t *tier) filterBit(sum Sum, i uint64) (word int, mask uint64) {
 	a, b := binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
 	at, _ := bits.Mul64(b+i*(a|1), uint64(len(t.filter))*64)
 	return int(at / 64), 1 << (at % 64)
 }
 
-func (t *tier) note(sum Sum) {
+func (t *tier) addToFilter(sum Sum) {
 	for i := range uint64(probes) {
-		word, mask := t.bit(sum, i)
+		word, mask := t.filterBit(sum, i)
 		t.filter[word] |= mask
 	}
 }
 
-func (t *tier) may(sum Sum) bool {
+func (t *tier) mayContain(sum Sum) bool {
 	for i := range uint64(probes) {
-		if word, mask := t.bit(sum, i); t.filter[word]&mask == 0 {
+		if word, mask := t.filterBit(sum, i); t.filter[word]&mask == 0 {
 			return false
 		}
 	}

@@ -71,8 +71,8 @@ func RewriteExpr(e Expr, fn func(Expr) Expr) Expr {
 	return fn(e)
 }
 
-// slots calls fn with a pointer to each operand of an expression.
-func slots(e Expr, fn func(*Expr)) {
+// eachOperandPointer calls fn with a pointer to each operand of an expression.
+func eachOperandPointer(e Expr, fn func(*Expr)) {
 	one := func(list ...*Expr) {
 		for _, e := range list {
 			fn(e)
@@ -119,24 +119,24 @@ func slots(e Expr, fn func(*Expr)) {
 func Map(e Expr, fn func(Expr) Expr) Expr {
 	var room [4]Expr
 	made, changed := room[:0], false
-	slots(e, func(x *Expr) {
+	eachOperandPointer(e, func(x *Expr) {
 		y := fn(*x)
 		made, changed = append(made, y), changed || y != *x
 	})
 	if !changed {
 		return e
 	}
-	e = shallow(e)
+	e = shallowCopy(e)
 	i := 0
-	slots(e, func(x *Expr) {
+	eachOperandPointer(e, func(x *Expr) {
 		*x = made[i]
 		i++
 	})
 	return e
 }
 
-// shallow copies a node and its list of operands.
-func shallow(e Expr) Expr {
+// shallowCopy copies a node and its list of operands.
+func shallowCopy(e Expr) Expr {
 	switch n := e.(type) {
 	case *Member:
 		c := *n

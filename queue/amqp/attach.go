@@ -25,13 +25,13 @@ func (s *session) attach(a *frame.Attach) error {
 			Description: "The connection has as many links as it can have."})
 		return nil
 	}
-	kept := hold{n: int64(s.c.size)}
+	kept := memoryHold{n: int64(s.c.size)}
 	if !s.c.take(kept) {
 		s.fail(&frame.Error{Condition: frame.CondResourceLimit,
 			Description: "There is no memory for another link."})
 		return nil
 	}
-	l := &Link{kept: kept, s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
+	l := &Link{requestMemory: kept, s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
 	l.life, l.end = context.WithCancel(s.c.life)
 	s.links[a.Handle] = l
 	s.c.nodes.Attaching(l, a)
@@ -91,7 +91,7 @@ func (l *Link) begin(answer Answer, err error) {
 		return
 	}
 	l.delivered, l.credit = l.request.InitialDeliveryCount.Or(0), l.batch
-	l.tell()
+	l.sendFlow()
 }
 
 // reply returns the server's attach. It repeats the client's modes and termini, because clients compare
@@ -135,7 +135,7 @@ func (s *session) detach(d *frame.Detach) error {
 			s.c.write(s.channel, &frame.Detach{Handle: l.handle, Closed: d.Closed})
 		}
 		delete(s.leaving, d.Handle)
-		s.c.give(l.kept)
+		s.c.give(l.requestMemory)
 		s.c.signal()
 	})
 	return nil

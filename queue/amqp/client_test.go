@@ -249,7 +249,7 @@ func (s *source) Receive(ctx context.Context, _ int, wait bool) ([]Outgoing, err
 	}
 }
 
-func (s *source) GiveBack(list []Outgoing) {
+func (s *source) Release(list []Outgoing) {
 	for _, m := range list {
 		s.back <- m
 	}

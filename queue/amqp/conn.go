@@ -43,14 +43,14 @@ type conn struct {
 	stop    context.CancelFunc
 	nodes   Handler        // nil until the connection is open
 	work    sync.WaitGroup // all goroutines of links and sessions
-	pen     sync.WaitGroup // the writing goroutine
+	writer  sync.WaitGroup // the writing goroutine
 
 	mu       sync.Mutex // guards the following fields
 	out      output
 	sessions map[uint16]*session
 	ordering
 	pending  int   // bytes of messages waiting for sinks
-	held     int64 // bytes that links and messages have taken from Options.Room
+	held     int64 // bytes that links and messages have taken from Options.Memory
 	partials int64 // the part of held for unfinished messages
 	swept    time.Time
 	size     int    // bytes of the frame being handled
@@ -198,7 +198,7 @@ func (c *conn) begin(request *frame.Open) {
 	c.peerMax = max(request.MaxFrameSize, frame.MinMaxFrameSize)
 	c.write(0, c.answer())
 	c.mu.Unlock()
-	c.pen.Go(func() { c.writeOut(time.Duration(request.IdleTimeout) * time.Millisecond) })
+	c.writer.Go(func() { c.writeOut(time.Duration(request.IdleTimeout) * time.Millisecond) })
 }
 
 // read handles frames until the connection ends.
@@ -353,7 +353,7 @@ func (c *conn) leave() {
 	c.nodes.Closed()
 	c.mu.Lock()
 	for _, l := range links {
-		c.give(l.kept)
+		c.give(l.requestMemory)
 	}
 	if c.left {
 		c.write(0, &frame.Close{})
@@ -362,5 +362,5 @@ func (c *conn) leave() {
 	c.wakeWriter()
 	_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(closeTime))
 	c.mu.Unlock()
-	c.pen.Wait()
+	c.writer.Wait()
 }

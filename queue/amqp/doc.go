@@ -21,8 +21,8 @@
 //
 // # Limits
 //
-// Options.Room counts all memory that a client uses: links, unfinished messages, messages that wait for a
-// sink, and output that the client does not read (room.go).
+// Options.Memory counts all memory that a client uses: links, unfinished messages, messages that wait for a
+// sink, and output that the client does not read (memory_limit.go).
 //
 //   - Once the complete messages that wait for sinks have MaxPending bytes, the connection is not read
 //     any more. This cannot block forever, because the sinks need no input. Unfinished messages do not

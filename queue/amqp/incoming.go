@@ -17,7 +17,7 @@ type arrival struct {
 	Incoming
 	turn
 	id   uint32 // of the delivery
-	hold hold
+	hold memoryHold
 }
 
 // transfer processes a frame of a message. The caller holds the lock.
@@ -30,20 +30,20 @@ func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 	s.nextIncoming++
 	if s.window--; s.window <= incomingWindow/2 {
 		s.window = incomingWindow
-		s.tell()
+		s.sendFlow()
 	}
 	l := s.links[t.Handle]
 	switch {
 	case l == nil:
 		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
 			Description: "There is no link of that handle."})
-		s.c.lose(t.State)
+		s.c.failTransaction(t.State)
 		return nil
 	case l.closing:
-		s.c.lose(t.State)
+		s.c.failTransaction(t.State)
 		return nil
 	case l.receiver || !l.answered:
-		s.c.lose(t.State)
+		s.c.failTransaction(t.State)
 		l.fail(&frame.Error{Condition: frame.CondNotAllowed, Description: "The link is not one to send on."})
 		return nil
 	}
@@ -65,19 +65,19 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 		p.State = t.State
 	}
 	if t.Aborted {
-		l.free()
+		l.freeMemory()
 		l.partial = nil
 		l.refill()
 		return
 	}
 	if p.refusal == nil {
-		if p.refusal, l.denied = l.denied, nil; uint64(len(p.Payload)+len(payload)) > l.maxSize {
+		if p.refusal, l.noMemory = l.noMemory, nil; uint64(len(p.Payload)+len(payload)) > l.maxSize {
 			p.refusal = l.tooLarge()
 		}
 	}
 	if p.refusal != nil {
 		p.Payload = nil
-		l.free()
+		l.freeMemory()
 	} else {
 		p.grow(len(payload), l.room)
 		p.Payload = append(p.Payload, payload...)
@@ -87,12 +87,12 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 	l.partial = nil
 	if p.refusal != nil {
-		l.s.c.lose(p.State)
+		l.s.c.failTransaction(p.State)
 		l.outcome(p.arrival, &frame.Rejected{Error: p.refusal})
 		l.refill()
 		return
 	}
-	p.hold = l.pass(len(p.Payload))
+	p.hold = l.passMemory(len(p.Payload))
 	l.s.c.pending += len(p.Payload)
 	p.turn = l.s.enqueue(p.State, l.ends(p.Payload))
 	l.arrived = append(l.arrived, p.arrival)
@@ -114,14 +114,14 @@ func (l *Link) beginMessage(t *frame.Transfer) *partial {
 		}
 		refusal = &frame.Error{Condition: frame.CondInvalidField, Description: "A delivery begins with its id."}
 	}
-	l.s.c.lose(t.State)
+	l.s.c.failTransaction(t.State)
 	l.fail(refusal)
 	return nil
 }
 
 // grow makes room in the payload for n more bytes. A large message gets its full capacity at once, because
 // repeated reallocation would need a multiple of its size.
-func (p *partial) grow(n int, room hold) {
+func (p *partial) grow(n int, room memoryHold) {
 	if room.large && cap(p.Payload) < int(room.n) && len(p.Payload)+n > cap(p.Payload) {
 		p.Payload = append(make([]byte, 0, room.n), p.Payload...)
 	}
@@ -235,6 +235,6 @@ func (l *Link) outcome(a arrival, s frame.State) { l.outcomes([]arrival{a}, []fr
 func (l *Link) refill() {
 	if l.credit <= l.batch/2 {
 		l.credit = l.batch
-		l.tell()
+		l.sendFlow()
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 // Link is a link between a client and a node. The connection's lock guards the fields that change.
 type Link struct {
-	s        *session
-	name     string
-	handle   uint32 // both sides use the same number
-	receiver bool   // the client is the receiver
-	request  *frame.Attach
-	kept     hold            // the memory taken for the request
-	life     context.Context // ends when the link is stopped
-	end      context.CancelFunc
-	workers  sync.WaitGroup
+	s             *session
+	name          string
+	handle        uint32 // both sides use the same number
+	receiver      bool   // the client is the receiver
+	request       *frame.Attach
+	requestMemory memoryHold      // the memory taken for the request
+	life          context.Context // ends when the link is stopped
+	end           context.CancelFunc
+	workers       sync.WaitGroup
 
 	answered bool         // attach is sent
 	closing  bool         // detach is sent, or the link is stopped
@@ -38,9 +38,9 @@ type Link struct {
 
 	// Fields of a sink.
 	partial  *partial
-	room     hold         // taken for the current message
+	room     memoryHold   // taken for the current message
 	since    time.Time    // when the current message began; zero: there is none
-	denied   *frame.Error // why the current transfer gets no memory; nil: it has it
+	noMemory *frame.Error // why the current transfer gets no memory; nil: it has it
 	arrived  []arrival
 	sinking  bool
 	settling bool
@@ -106,9 +106,9 @@ func (l *Link) fail(e *frame.Error) {
 func (l *Link) stop() {
 	l.closing = true
 	l.end()
-	l.free()
+	l.freeMemory()
 	if l.partial != nil {
-		l.s.c.lose(l.partial.State)
+		l.s.c.failTransaction(l.partial.State)
 	}
 	l.partial = nil
 	if l.refusal == nil {
@@ -126,9 +126,9 @@ func (l *Link) forgetDeliveries() {
 	}
 }
 
-// heard reports whether the client still accepts frames about the link's deliveries. It does until it has
-// detached the link or has answered the server's detach.
-func (l *Link) heard() bool {
+// acceptsFrames reports whether the client still accepts frames about the link's deliveries. It does until it
+// has detached the link or has answered the server's detach.
+func (l *Link) acceptsFrames() bool {
 	return !l.s.ended && (!l.closing || l.refusal != nil && l.s.links[l.handle] == l)
 }
 
@@ -186,12 +186,12 @@ func (l *Link) flow(f *frame.Flow) {
 		l.pump()
 	}
 	if f.Echo && l.answered {
-		l.tell()
+		l.sendFlow()
 	}
 }
 
-// tell sends a flow with the link's state.
-func (l *Link) tell() {
+// sendFlow sends a flow with the link's state.
+func (l *Link) sendFlow() {
 	f := l.s.state()
 	f.Handle, f.DeliveryCount, f.LinkCredit = frame.Some(l.handle), frame.Some(l.delivered), frame.Some(
 		l.credit)

@@ -26,9 +26,9 @@ type Options struct {
 	IdleTimeout time.Duration
 	// TokenTime is the time limit from connecting to authorization. Default: one minute.
 	TokenTime time.Duration
-	// Room is the memory limit for what clients send and for output that they do not read. Nil: only the
+	// Memory is the memory limit for what clients send and for output that they do not read. Nil: only the
 	// limits per connection apply.
-	Room Room
+	Memory MemoryLimit
 	// Idle is called when the connection becomes idle or busy. An idle connection may be closed to make
 	// place for another client. A new connection is idle. Nil: not called. It must not block.
 	Idle func(bool)
@@ -111,9 +111,9 @@ type Source interface {
 	// ends. No messages and no error mean that wait was not set or ctx has ended. An error ends the link: a
 	// *frame.Error; other errors are logged as defects. Calls are not concurrent.
 	Receive(ctx context.Context, max int, wait bool) ([]Outgoing, error)
-	// GiveBack returns messages that were not sent, because the client has withdrawn its credit or the link
+	// Release returns messages that were not sent, because the client has withdrawn its credit or the link
 	// has ended.
-	GiveBack(list []Outgoing)
+	Release(list []Outgoing)
 	// Settle settles messages with the client's states and returns the resulting state of each: a
 	// *frame.Transactional if a transaction will settle it. ctx is not cancelled when the link ends. Calls
 	// of Settle are not concurrent, but one may run while Receive runs.

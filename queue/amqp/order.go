@@ -125,8 +125,8 @@ func (c *conn) finish(w *turn, done bool) {
 	c.signal()
 }
 
-// lose records that work of a transaction was lost: the transaction cannot be committed any more.
-func (c *conn) lose(state frame.State) {
+// failTransaction records that work of a transaction was lost: the transaction cannot be committed any more.
+func (c *conn) failTransaction(state frame.State) {
 	if part, ok := state.(*frame.Transactional); ok {
 		if t := c.transactions[string(part.TxnID)]; t != nil && t.ending == nil {
 			t.incomplete = true
@@ -134,13 +134,13 @@ func (c *conn) lose(state frame.State) {
 	}
 }
 
-// loseFrame is lose for a frame that is not processed.
-func (c *conn) loseFrame(body frame.Body) {
+// failFrame is failTransaction for a frame that is not processed.
+func (c *conn) failFrame(body frame.Body) {
 	switch b := body.(type) {
 	case *frame.Transfer:
-		c.lose(b.State)
+		c.failTransaction(b.State)
 	case *frame.Disposition:
-		c.lose(b.State)
+		c.failTransaction(b.State)
 	}
 }
 
@@ -177,7 +177,7 @@ func (c *conn) settleProvisional(t *transaction, committed bool) {
 		d.transaction, d.outcome = nil, nil
 		if s := d.link.s; committed {
 			delete(s.unsettled, d.id)
-			if d.link.heard() {
+			if d.link.acceptsFrames() {
 				c.write(s.channel, &frame.Disposition{First: d.id, Settled: true, State: outcome})
 			}
 		}

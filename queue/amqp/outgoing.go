@@ -64,7 +64,7 @@ func (l *Link) serve() {
 	defer done(list)
 	for i, m := range list {
 		if l.closing || l.credit == 0 && !m.Final || !l.send(m) {
-			l.s.c.unlocked(func() { l.source.GiveBack(list[i:]) })
+			l.s.c.unlocked(func() { l.source.Release(list[i:]) })
 			break
 		}
 	}
@@ -94,7 +94,7 @@ func (l *Link) drained() {
 	}
 	l.delivered += l.credit
 	l.credit = 0
-	l.tell()
+	l.sendFlow()
 	l.drain = false
 }
 
@@ -103,7 +103,7 @@ func (l *Link) drained() {
 // it waits.
 func (l *Link) send(m Outgoing) bool {
 	s, c := l.s, l.s.c
-	room := func() bool { return c.out.dead || s.peerWindow > 0 && c.outputFits(roomy) }
+	room := func() bool { return c.out.dead || s.peerWindow > 0 && c.outputFits(lowPendingOutput) }
 	// The client may withdraw its credit during the wait.
 	withdrawn := func() bool { return l.credit == 0 && !m.Final }
 	begin := func() bool { return withdrawn() || room() }

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// freeOutput is how many bytes of output are not counted against Options.Room.
+	// freeOutput is how many bytes of output are not counted against Options.Memory.
 	freeOutput = 64 << 10
-	// roomy is how many bytes of output may wait while sources still add messages.
-	roomy = 256 << 10
-	// crowded is how many bytes of output may wait while the client is still read.
-	crowded = 4 << 20
+	// lowPendingOutput is how many bytes of output may wait while sources still add messages.
+	lowPendingOutput = 256 << 10
+	// maxPendingOutput is how many bytes of output may wait while the client is still read.
+	maxPendingOutput = 4 << 20
 	// spareSize is the largest buffer that an idle connection keeps, in bytes.
 	spareSize = 16 << 10
 )
@@ -21,7 +21,7 @@ const (
 // output is the data waiting to be written. The connection's lock guards it, except the channel.
 type output struct {
 	buf   []byte
-	held  int64 // bytes taken from Options.Room
+	held  int64 // bytes taken from Options.Memory
 	spare []byte
 	wake  chan struct{} // one slot
 	last  bool          // the writer ends after the current data
@@ -52,8 +52,8 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 	defer func() {
 		c.mu.Lock()
 		c.out.dead = true
-		if c.o.Room != nil {
-			c.o.Room.Give(c.out.held)
+		if c.o.Memory != nil {
+			c.o.Memory.Give(c.out.held)
 		}
 		c.out.held = 0
 		c.signal()
@@ -99,7 +99,7 @@ func (c *conn) flush() (last bool, err error) {
 	}
 	c.mu.Lock()
 	if c.out.held > 0 && len(c.out.buf) <= freeOutput {
-		c.o.Room.Give(c.out.held)
+		c.o.Memory.Give(c.out.held)
 		c.out.held = 0
 	}
 	if cap(b) <= spareSize {

@@ -56,7 +56,7 @@ func (s *session) handle(body frame.Body, payload []byte) error {
 		return s.end(e)
 	}
 	if s.ended {
-		s.c.loseFrame(body)
+		s.c.failFrame(body)
 		return nil // the client sent it before it received the end
 	}
 	switch b := body.(type) {
@@ -94,7 +94,7 @@ func (s *session) end(*frame.End) error {
 			s.c.write(s.channel, &frame.End{})
 		}
 		for _, l := range links {
-			s.c.give(l.kept)
+			s.c.give(l.requestMemory)
 		}
 		delete(s.c.sessions, s.channel)
 		s.c.signal()
@@ -135,7 +135,7 @@ func (s *session) flow(f *frame.Flow) error {
 	s.c.signal()
 	if !f.Handle.Set {
 		if f.Echo {
-			s.tell()
+			s.sendFlow()
 		}
 		return nil
 	}
@@ -155,4 +155,4 @@ func (s *session) state() *frame.Flow {
 		NextOutgoingID: s.nextOutgoing, OutgoingWindow: incomingWindow}
 }
 
-func (s *session) tell() { s.c.write(s.channel, s.state()) }
+func (s *session) sendFlow() { s.c.write(s.channel, s.state()) }

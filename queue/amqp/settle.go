@@ -13,7 +13,7 @@ type settle struct {
 	Settlement
 	turn
 	*outDelivery
-	silent bool // the client has settled and expects no answer
+	settledByClient bool // the client has settled and expects no answer
 }
 
 // disposition processes a client's disposition. The caller holds the lock.
@@ -48,7 +48,7 @@ func (s *session) disposition(d *frame.Disposition) error {
 		}
 	}
 	if !known {
-		s.c.lose(d.State)
+		s.c.failTransaction(d.State)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	l := out.link
 	if l.refusal != nil { // the client had not received the detach when it sent this
 		out.forget()
-		s.c.lose(d.State)
+		s.c.failTransaction(d.State)
 		if !d.Settled {
 			s.c.write(s.channel, &frame.Disposition{First: id, Settled: true,
 				State: &frame.Rejected{Error: l.refusal}})
@@ -136,16 +136,17 @@ func (l *Link) answers(list []settle, states []frame.State) {
 			i = j
 			continue
 		}
-		if !list[i].silent && isAccepted(states[i]) {
-			for j < len(list) && !list[j].silent && list[j].id == list[j-1].id+1 && isAccepted(states[j]) {
+		if !list[i].settledByClient && isAccepted(states[i]) {
+			for j < len(list) && !list[j].settledByClient && list[j].id == list[j-1].id+1 &&
+				isAccepted(states[j]) {
 				j++
 			}
 		}
-		if !list[i].silent {
+		if !list[i].settledByClient {
 			for _, s := range list[i:j] {
 				s.forget()
 			}
-			if l.heard() {
+			if l.acceptsFrames() {
 				l.s.c.write(l.s.channel, &frame.Disposition{First: list[i].id, Last: frame.Some(list[j-1].id),
 					Settled: true, State: states[i]})
 			}
@@ -158,7 +159,7 @@ func (l *Link) answers(list []settle, states []frame.State) {
 // then.
 func (l *Link) provisional(s *settle, state *frame.Transactional) {
 	s.busy--
-	if s.silent || !l.heard() {
+	if s.settledByClient || !l.acceptsFrames() {
 		return
 	}
 	s.setProvisional(state)

@@ -32,7 +32,7 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEnt
 	old, err := queues.Get(ctx, e.path)
 	absent := err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
 	if err != nil && !absent {
-		return placed(e.at, err)
+		return withPosition(e.at, err)
 	}
 	if !absent && old.Kind != e.kind {
 		return e.at.Fail("'%s' is there as a %s", e.path, strings.ToLower(old.Kind.String()))
@@ -41,7 +41,7 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEnt
 	if absent {
 		p = entity.Defaults(e.kind)
 	}
-	last := e.asked(&p, forwards)
+	last := e.setProperties(&p, forwards)
 	p = queues.Completed(e.kind, p)
 	switch {
 	case absent:
@@ -50,22 +50,22 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEnt
 			rules[i] = r.Rule
 		}
 		if _, err = queues.Create(ctx, e.kind, e.path, p, rules...); err != nil {
-			return placed(e.at, err)
+			return withPosition(e.at, err)
 		}
 	case !same(p, old.Properties):
 		if _, err = queues.Update(ctx, e.path, p); err != nil {
-			return placed(last, err)
+			return withPosition(last, err)
 		}
 	}
-	if absent || forwards || !e.ruled {
+	if absent || forwards || !e.hasRules {
 		return nil
 	}
 	return c.applyRules(ctx, queues, e)
 }
 
-// asked sets the properties given in the file, with or without forwarding targets. It returns the position
-// of the last one in the file.
-func (e *declaredEntity) asked(p *entity.Properties, forwards bool) (last tree.Place) {
+// setProperties sets the properties given in the file, with or without forwarding targets. It returns the
+// position of the last one in the file.
+func (e *declaredEntity) setProperties(p *entity.Properties, forwards bool) (last tree.Place) {
 	last = e.at
 	for _, s := range e.set {
 		if forwards || s.name != forwardTo && s.name != forwardDead {
@@ -85,14 +85,14 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 		case err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound:
 			continue
 		case err != nil:
-			return nil, placed(e.at, err)
+			return nil, withPosition(e.at, err)
 		case old.Kind != e.kind:
 			kind := strings.ToLower(old.Kind.String())
 			list = append(list, e.at.Fail("'%s' is there as a %s", e.path, kind))
 			continue
 		}
 		p := old.Properties
-		e.asked(&p, true)
+		e.setProperties(&p, true)
 		p = queues.Completed(e.kind, p)
 		if !same(p, old.Properties) {
 			list = append(list, e.at.Fail("'%s' is there with another %s", e.path,
@@ -115,7 +115,7 @@ func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *d
 	}
 	there, err := queues.Rules(ctx, e.path, 0, allRules)
 	if err != nil {
-		return nil, placed(e.at, err)
+		return nil, withPosition(e.at, err)
 	}
 	for _, r := range e.rules {
 		at := slices.IndexFunc(there, func(o entity.Rule) bool { return strings.EqualFold(o.Name, r.Name) })
@@ -163,19 +163,19 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declar
 			_, err = queues.UpdateRule(ctx, e.path, r.Rule)
 		}
 		if err != nil {
-			return placed(r.at, err)
+			return withPosition(r.at, err)
 		}
 	}
 	there, err := queues.Rules(ctx, e.path, 0, allRules)
 	if err != nil {
-		return placed(e.at, err)
+		return withPosition(e.at, err)
 	}
 	for _, r := range there {
 		if len(wanted) == 0 || wanted[strings.ToLower(r.Name)] {
 			continue // without rules in the file the subscription keeps its rules
 		}
 		if err := queues.DeleteRule(ctx, e.path, r.Name); err != nil {
-			return placed(e.at, err)
+			return withPosition(e.at, err)
 		}
 	}
 	return nil
@@ -210,8 +210,8 @@ func sameRule(a, b entity.Rule) bool {
 		reflect.DeepEqual(before.correlation, after.correlation)
 }
 
-// placed adds the position in the file to an error.
-func placed(at tree.Place, err error) error {
+// withPosition adds the position in the file to an error.
+func withPosition(at tree.Place, err error) error {
 	reason := err.Error()
 	var own *entity.Error
 	if errors.As(err, &own) {

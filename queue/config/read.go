@@ -19,12 +19,12 @@ func (c *Config) Len() int { return len(c.entities) }
 
 // declaredEntity is an entity in a file.
 type declaredEntity struct {
-	kind  entity.Kind
-	path  string
-	at    tree.Place
-	set   []property
-	rules []ruleAt
-	ruled bool // the file has a list of rules
+	kind     entity.Kind
+	path     string
+	at       tree.Place
+	set      []property
+	rules    []ruleAt
+	hasRules bool // the file has a list of rules
 }
 
 // property is a property in a file.
@@ -154,7 +154,7 @@ func (c *Config) entity(v *tree.Value, kind entity.Kind, topic string) error {
 		})
 	case entity.Subscription:
 		known["Rules"] = func(v *tree.Value) error {
-			e.ruled = true
+			e.hasRules = true
 			return c.each(func(v *tree.Value) error { return c.rule(v, e) })(v)
 		}
 	}
@@ -183,13 +183,13 @@ func (c *Config) property(m tree.Member) (func(*entity.Properties), error) {
 		d, err := entity.ParseDuration(v.Text)
 		if err != nil || v.Kind != tree.String {
 			return nil, v.Place.Fail("%s: a duration such as PT1M is expected here, not %s", m.Name,
-				v.Shown())
+				v.Display())
 		}
 		return func(p *entity.Properties) { *at(p) = d }, nil
 	}
 	if at := boolOf(m.Name); at != nil {
 		if v.Kind != tree.Bool {
-			return nil, v.Place.Fail("%s: true or false is expected here, not %s", m.Name, v.Shown())
+			return nil, v.Place.Fail("%s: true or false is expected here, not %s", m.Name, v.Display())
 		}
 		return func(p *entity.Properties) { *at(p) = v.Text == "true" }, nil
 	}
@@ -197,7 +197,7 @@ func (c *Config) property(m tree.Member) (func(*entity.Properties), error) {
 		i, err := strconv.ParseInt(v.Text, 10, 32)
 		if err != nil || i < 1 || v.Kind != tree.Number {
 			return nil, v.Place.Fail("%s: a whole number above 0 is expected here, not %s", m.Name,
-				v.Shown())
+				v.Display())
 		}
 		return func(p *entity.Properties) { *at(p) = int32(i) }, nil
 	}

@@ -36,18 +36,18 @@ const (
 )
 
 // serve detects the protocol of a connection and serves it until it ends.
-func (s *Server) serve(raw net.Conn, p *place) {
+func (s *Server) serve(raw net.Conn, p *connPermit) {
 	stop := s.closeWith(raw)
 	defer stop()
 	defer raw.Close()
 	_ = raw.SetDeadline(s.o.Wall.Now().Add(speakTime))
-	c := &accepted{Conn: peek.New(raw)}
+	c := &detectedConn{Conn: peek.New(raw)}
 	first, err := c.First()
 	if err == nil && first == recordHandshake && s.o.TLS != nil {
 		secure := tls.Server(c, s.o.TLS)
 		defer secure.Close()
 		if err = secure.HandshakeContext(s.life); err == nil {
-			c = &accepted{Conn: peek.New(secure), secure: true}
+			c = &detectedConn{Conn: peek.New(secure), secure: true}
 			first, err = c.First()
 		}
 	}
@@ -63,7 +63,7 @@ func (s *Server) serve(raw net.Conn, p *place) {
 		return
 	}
 	stop() // http.Server ends it
-	s.handed.hand(c, p)
+	s.handed.pass(c, p)
 }
 
 // closeWith closes a connection when the server ends. stop cancels that.
@@ -80,38 +80,40 @@ func (s *Server) closeWith(c net.Conn) (stop func()) {
 	return func() { once.Do(func() { close(ended) }) }
 }
 
-// accepted is a connection of a known protocol.
-type accepted struct {
+// detectedConn is a connection of a known protocol.
+type detectedConn struct {
 	*peek.Conn
 	secure bool // within TLS
 }
 
-// handed is a net.Listener that accepts the connections detected as HTTP.
-type handed struct {
-	conns chan *handedConn
+// connListener is a net.Listener that accepts the connections detected as HTTP.
+type connListener struct {
+	conns chan *listenerConn
 	done  chan struct{}
 	once  sync.Once
 }
 
-func newHanded() *handed { return &handed{conns: make(chan *handedConn), done: make(chan struct{})} }
+func newConnListener() *connListener {
+	return &connListener{conns: make(chan *listenerConn), done: make(chan struct{})}
+}
 
-// handedConn is an HTTP connection that signals its end. Until then it occupies its place.
-type handedConn struct {
-	*accepted
-	place  *place
+// listenerConn is an HTTP connection that signals its end. Until then it occupies its place.
+type listenerConn struct {
+	*detectedConn
+	place  *connPermit
 	closed chan struct{}
 	once   sync.Once
 }
 
 // Close implements net.Conn.
-func (c *handedConn) Close() error {
+func (c *listenerConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	return c.accepted.Close()
+	return c.detectedConn.Close()
 }
 
-// hand passes a connection to the HTTP server and waits until it is closed.
-func (h *handed) hand(c *accepted, p *place) {
-	own := &handedConn{accepted: c, place: p, closed: make(chan struct{})}
+// pass passes a connection to the HTTP server and waits until it is closed.
+func (h *connListener) pass(c *detectedConn, p *connPermit) {
+	own := &listenerConn{detectedConn: c, place: p, closed: make(chan struct{})}
 	select {
 	case h.conns <- own:
 		<-own.closed
@@ -120,7 +122,7 @@ func (h *handed) hand(c *accepted, p *place) {
 }
 
 // Accept implements net.Listener.
-func (h *handed) Accept() (net.Conn, error) {
+func (h *connListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
 		return c, nil
@@ -130,13 +132,13 @@ func (h *handed) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (h *handed) Close() error {
+func (h *connListener) Close() error {
 	h.once.Do(func() { close(h.done) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (h *handed) Addr() net.Addr { return &net.TCPAddr{} }
+func (h *connListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // isTransient reports whether an error of Accept is temporary: no descriptors are left, or a client has
 // gone.
@@ -154,7 +156,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 
 // watchState is the http.Server's ConnState hook. It marks a connection without an active request as idle.
 func watchState(c net.Conn, state http.ConnState) {
-	if own, ok := c.(*handedConn); ok && (state == http.StateActive || state == http.StateIdle) {
+	if own, ok := c.(*listenerConn); ok && (state == http.StateActive || state == http.StateIdle) {
 		own.place.setIdle(state == http.StateIdle)
 	}
 }

@@ -34,11 +34,11 @@ type Options struct {
 type Server struct {
 	o      Options
 	http   *http.Server
-	handed *handed // passes HTTP connections to http
+	handed *connListener // passes HTTP connections to http
 	life   context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup
-	places *places
+	limit  *connLimit
 
 	mu        sync.Mutex
 	listeners []net.Listener
@@ -54,9 +54,9 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, handed: newHanded()}
+	s := &Server{o: o, handed: newConnListener()}
 	s.life, s.end = context.WithCancel(context.Background())
-	s.places = newPlaces(o.Most)
+	s.limit = newConnLimit(o.Most)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serveHTTP), ReadHeaderTimeout: speakTime,
 		ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, ConnState: watchState,
@@ -85,7 +85,7 @@ func (s *Server) Serve(ln net.Listener) error {
 			}
 			continue
 		}
-		p := s.places.take(c)
+		p := s.limit.take(c)
 		if p == nil {
 			_ = c.Close()
 			return nil
@@ -106,7 +106,7 @@ func (s *Server) pause(err error) bool {
 	if !errors.As(err, &network) || !isTransient(err) {
 		return false
 	}
-	s.places.makeRoom()
+	s.limit.makeRoom()
 	wait, stop := s.o.Wall.After(acceptPause)
 	defer stop()
 	select {
@@ -129,7 +129,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.end()
-	s.places.close()
+	s.limit.close()
 	if err := s.http.Shutdown(ctx); err != nil {
 		errs = append(errs, err, s.http.Close())
 	}

@@ -17,9 +17,9 @@ import (
 // documentation.
 const brokerProperties = "BrokerProperties"
 
-// brokerIn is the properties that a sender can set. Other properties are ignored, because clients send back
-// what they have received.
-type brokerIn struct {
+// sentProperties is the properties that a sender can set. Other properties are ignored, because clients send
+// back what they have received.
+type sentProperties struct {
 	MessageId, CorrelationId, SessionId, ReplyToSessionId *string
 	Label, To, ReplyTo, PartitionKey, ViaPartitionKey     *string
 
@@ -29,7 +29,7 @@ type brokerIn struct {
 }
 
 // set sets the properties of a message that was created at the millisecond now.
-func (p *brokerIn) set(m *message.Message, now int64) error {
+func (p *sentProperties) set(m *message.Message, now int64) error {
 	for slot, text := range map[message.Slot]*string{message.MessageID: p.MessageId,
 		message.CorrelationID: p.CorrelationId,
 		message.GroupID:       p.SessionId, message.ReplyToGroupID: p.ReplyToSessionId, message.Subject: p.Label,
@@ -59,7 +59,7 @@ func (p *brokerIn) set(m *message.Message, now int64) error {
 }
 
 // ttl returns the time to live in milliseconds, or message.Absent.
-func (p *brokerIn) ttl() (int64, error) {
+func (p *sentProperties) ttl() (int64, error) {
 	if p.TimeToLive != nil {
 		seconds, err := p.TimeToLive.Float64()
 		if err != nil || !(seconds >= 0) {
@@ -114,8 +114,8 @@ func readDate(text string) (time.Time, error) {
 
 func date(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
 
-// brokerOut is the properties of a received message, by name.
-type brokerOut struct {
+// receivedProperties is the properties of a received message, by name.
+type receivedProperties struct {
 	CorrelationId           string      `json:",omitempty"`
 	DeadLetterSource        string      `json:",omitempty"`
 	DeliveryCount           uint32      // including this one
@@ -137,10 +137,10 @@ type brokerOut struct {
 	ViaPartitionKey         string      `json:",omitempty"`
 }
 
-// tellBroker returns the BrokerProperties header of a received message. token is its lock token, or "".
-func tellBroker(d *queue.Delivery, token string) string {
+// brokerHeader returns the BrokerProperties header of a received message. token is its lock token, or "".
+func brokerHeader(d *queue.Delivery, token string) string {
 	m, b := d.Message, &d.Broker
-	out := brokerOut{CorrelationId: m.Text(message.CorrelationID), DeadLetterSource: b.DeadLetterSource,
+	out := receivedProperties{CorrelationId: m.Text(message.CorrelationID), DeadLetterSource: b.DeadLetterSource,
 		DeliveryCount: b.DeliveryCount + 1, EnqueuedSequenceNumber: b.EnqueuedSequenceNumber,
 		EnqueuedTimeUtc: date(time.UnixMilli(b.EnqueuedTime)), Label: m.Text(
 			message.Subject), LockToken: token,

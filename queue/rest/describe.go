@@ -100,8 +100,8 @@ func target(name string, at func(*entity.Properties) *string) field {
 		}}
 }
 
-// told returns a field that clients cannot set.
-func told(name string, write func(*description) string) field {
+// fixed returns a field that clients cannot set.
+func fixed(name string, write func(*description) string) field {
 	return field{name, func(d *description) (string, bool) { return write(d), true }, nil}
 }
 
@@ -159,11 +159,11 @@ func (c *call) oldVersion() bool {
 
 // fieldsOf returns the fields of a description in the service's order.
 func fieldsOf(kind entity.Kind) []field {
-	created := told("CreatedAt", func(d *description) string { return stamp(d.Created) })
-	updated := told("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
-	used := told("AccessedAt", accessed)
-	size := told("SizeInBytes", func(d *description) string { return strconv.FormatInt(d.Bytes, 10) })
-	available := told("EntityAvailabilityStatus", func(*description) string { return "Available" })
+	created := fixed("CreatedAt", func(d *description) string { return stamp(d.Created) })
+	updated := fixed("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
+	used := fixed("AccessedAt", accessed)
+	size := fixed("SizeInBytes", func(d *description) string { return strconv.FormatInt(d.Bytes, 10) })
+	available := fixed("EntityAvailabilityStatus", func(*description) string { return "Available" })
 	counts, rules := field{name: markCounts}, field{name: markRules}
 	lock := duration("LockDuration", func(p *entity.Properties) *time.Duration { return &p.LockDuration })
 	timeToLive := duration("DefaultMessageTimeToLive",
@@ -192,19 +192,19 @@ func fieldsOf(kind entity.Kind) []field {
 	forward := target("ForwardTo", func(p *entity.Properties) *string { return &p.ForwardTo })
 	forwardDead := target("ForwardDeadLetteredMessagesTo",
 		func(p *entity.Properties) *string { return &p.ForwardDeadLettersTo })
-	messages := told("MessageCount", messageCount)
+	messages := fixed("MessageCount", messageCount)
 	switch kind {
 	case entity.Topic:
 		return []field{timeToLive, megabytes, duplicates, window, batched, size,
 			boolean("FilteringMessagesBeforePublishing",
 				func(p *entity.Properties) *bool { return &p.FilteringBeforePublishing }),
 			anonymous, rules, statusField(), metadataField(), created, updated, used, ordering, counts,
-			told("SubscriptionCount", func(d *description) string { return strconv.Itoa(d.Subscriptions) }),
+			fixed("SubscriptionCount", func(d *description) string { return strconv.Itoa(d.Subscriptions) }),
 			idle, partitions, available,
 			boolean("EnableSubscriptionPartitioning",
 				func(p *entity.Properties) *bool { return &p.EnableSubscriptionPartitioning }), express,
-			told("SqlFilterCount", func(d *description) string { return strconv.Itoa(d.SQLFilters) }),
-			told("CorrelationFilterCount",
+			fixed("SqlFilterCount", func(d *description) string { return strconv.Itoa(d.SQLFilters) }),
+			fixed("CorrelationFilterCount",
 				func(d *description) string { return strconv.Itoa(d.CorrelationFilters) }),
 			kilobytes}
 	case entity.Subscription:

@@ -13,24 +13,24 @@ import (
 // manage handles requests for entities and rules.
 func (c *call) manage() error {
 	n := len(c.path)
-	whole := c.before(0)
+	whole := c.pathWithoutLast(0)
 	if err := c.allow(whole, access.Manage); err != nil {
 		return c.refused(err)
 	}
 	switch {
-	case n == 1 && c.at(0, "$namespaceinfo"):
+	case n == 1 && c.segmentIs(0, "$namespaceinfo"):
 		return c.namespaceInfo()
-	case n == 2 && c.at(0, "$Resources"):
+	case n == 2 && c.segmentIs(0, "$Resources"):
 		return c.listEntities()
-	case n > 4 && c.at(-2, "Rules") && c.at(-4, "Subscriptions"):
-		return c.rule(c.before(2), c.path[n-1])
-	case n > 3 && c.at(-1, "Rules") && c.at(-3, "Subscriptions"):
+	case n > 4 && c.segmentIs(-2, "Rules") && c.segmentIs(-4, "Subscriptions"):
+		return c.rule(c.pathWithoutLast(2), c.path[n-1])
+	case n > 3 && c.segmentIs(-1, "Rules") && c.segmentIs(-3, "Subscriptions"):
 		if c.r.Method == http.MethodPut { // a client that has the name only in the entry
-			return c.rule(c.before(1), "")
+			return c.rule(c.pathWithoutLast(1), "")
 		}
-		return c.listRules(c.before(1))
-	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // else a name
-		return c.listSubscriptions(c.before(1))
+		return c.listRules(c.pathWithoutLast(1))
+	case n > 1 && c.segmentIs(-1, "Subscriptions") && !(n > 2 && c.segmentIs(-2, "Subscriptions")): // else a name
+		return c.listSubscriptions(c.pathWithoutLast(1))
 	}
 	return c.entity(whole)
 }

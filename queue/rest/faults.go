@@ -35,9 +35,9 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 	if err := c.allow(path, need); err != nil {
 		return err
 	}
-	hit, ctx := c.o.Faults.Meet(inject.Target{Operation: op, Entity: path}), c.r.Context()
+	hit, ctx := c.o.Faults.Match(inject.Target{Operation: op, Entity: path}), c.r.Context()
 	c.faultRule = hit.Rule
-	now, err := hit.Before(ctx, c.o.Wall)
+	now, err := hit.BeforeOperation(ctx, c.o.Wall)
 	if err != nil {
 		return nil // the client has gone
 	}
@@ -45,27 +45,27 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 		if hit.Fault == inject.LockLost {
 			c.loseLock(path, lock)
 		}
-		return suffer(&hit, path)
+		return applyFault(&hit, path)
 	}
 	if hit.Fault == inject.None {
 		if err = run(); err == nil {
-			_, err = hit.Behind(ctx, c.o.Wall)
+			_, err = hit.AfterOperation(ctx, c.o.Wall)
 		}
 		return err
 	}
 	wire := c.w
-	c.w = &unsent{head: make(http.Header)}
+	c.w = &discardWriter{head: make(http.Header)}
 	err = run()
 	c.w = wire
-	if _, late := hit.Behind(ctx, c.o.Wall); late != nil || err != nil {
+	if _, late := hit.AfterOperation(ctx, c.o.Wall); late != nil || err != nil {
 		return err
 	}
 	c.status, c.answered = 0, nil // the response was not sent
-	return suffer(&hit, path)
+	return applyFault(&hit, path)
 }
 
-// suffer applies a fault: it drops the connection, or returns the error for the client.
-func suffer(hit *inject.Hit, path string) error {
+// applyFault applies a fault: it drops the connection, or returns the error for the client.
+func applyFault(hit *inject.Hit, path string) error {
 	if hit.Fault != inject.LockLost {
 		panic(http.ErrAbortHandler)
 	}
@@ -85,11 +85,11 @@ func (c *call) loseLock(path, lock string) {
 	}
 }
 
-// unsent is a ResponseWriter that discards the response.
-type unsent struct{ head http.Header }
+// discardWriter is a ResponseWriter that discards the response.
+type discardWriter struct{ head http.Header }
 
-func (u *unsent) Header() http.Header { return u.head }
+func (u *discardWriter) Header() http.Header { return u.head }
 
-func (u *unsent) WriteHeader(int) {}
+func (u *discardWriter) WriteHeader(int) {}
 
-func (u *unsent) Write(b []byte) (int, error) { return len(b), nil }
+func (u *discardWriter) Write(b []byte) (int, error) { return len(b), nil }

@@ -80,9 +80,9 @@ func unquote(text string) (string, bool) {
 	return strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`), true
 }
 
-// tellHeaders writes application properties as headers. It omits values that a header cannot contain:
+// writeProperties writes application properties as headers. It omits values that a header cannot contain:
 // binaries, and names and texts with characters that HTTP does not allow.
-func tellHeaders(h http.Header, m *message.Message) {
+func writeProperties(h http.Header, m *message.Message) {
 	for _, p := range m.Application {
 		if !isHeaderName(p.Name) || isOwnHeader(p.Name) {
 			continue

@@ -9,9 +9,9 @@ import (
 // listEntities lists the queues or the topics.
 func (c *call) listEntities() error {
 	switch {
-	case c.at(1, "Queues"):
+	case c.segmentIs(1, "Queues"):
 		return c.list(entity.Queue, "", "Queues")
-	case c.at(1, "Topics"):
+	case c.segmentIs(1, "Topics"):
 		return c.list(entity.Topic, "", "Topics")
 	}
 	return c.unknown()

@@ -18,7 +18,7 @@ import (
 )
 
 // broker is the header of a message that was received.
-func (w *world) broker(a answered) (b brokerOut) {
+func (w *world) broker(a answered) (b receivedProperties) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(a.header.Get(brokerProperties)), &b); err != nil {
 		w.t.Fatal(err)

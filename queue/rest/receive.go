@@ -43,8 +43,8 @@ func (c *call) timeout() (time.Duration, error) {
 // receive waits for a message and returns it. POST locks the message, DELETE deletes it.
 func (c *call) receive(path string) error {
 	o := queue.ReceiverOptions{KeepLocks: true, Name: "http"}
-	if c.o.Room != nil {
-		o.Room = c.o.Room
+	if c.o.Memory != nil {
+		o.Memory = c.o.Memory
 	}
 	switch c.r.Method {
 	case http.MethodPost:
@@ -97,8 +97,8 @@ func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) err
 		header.Set("Location", c.scheme()+c.r.Host+"/"+strings.ToLower(a.String())+"/messages/"+
 			strconv.FormatInt(d.Broker.SequenceNumber, 10)+"/"+token)
 	}
-	header[brokerProperties] = []string{tellBroker(d, token)}
-	tellHeaders(header, d.Message)
+	header[brokerProperties] = []string{brokerHeader(d, token)}
+	writeProperties(header, d.Message)
 	contentType := d.Message.Text(message.ContentType)
 	if contentType == "" {
 		header["Content-Type"] = nil // else net/http would guess it

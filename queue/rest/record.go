@@ -9,7 +9,7 @@ import (
 // record adds a finished request, or one whose connection was dropped, to the log of requests. It omits
 // health checks.
 func (c *call) record() {
-	if c.o.Requests == nil || len(c.path) == 1 && c.at(0, "health") {
+	if c.o.Requests == nil || len(c.path) == 1 && c.segmentIs(0, "health") {
 		return
 	}
 	e := requests.Entry{Began: c.began, Took: c.o.Wall.Now().Sub(c.began), DataTime: c.o.Queues.Now(),

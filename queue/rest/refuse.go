@@ -34,7 +34,7 @@ func (c *call) refused(err error) error {
 	case method == http.MethodDelete:
 		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: " +
 			"Manage,EntityDelete."}
-	case method == http.MethodGet && !strings.HasPrefix(c.path[0], "$") && c.isAbsent(c.before(0)):
+	case method == http.MethodGet && !strings.HasPrefix(c.path[0], "$") && c.isAbsent(c.pathWithoutLast(0)):
 		return c.answerNothing()
 	}
 	return &statusError{http.StatusUnauthorized, "Manage,EntityRead claims required for this operation."}
@@ -45,15 +45,15 @@ func (c *call) partOperation() string {
 	n := len(c.path)
 	what := ""
 	switch {
-	case n > 4 && c.at(-2, "Rules") && c.at(-4, "Subscriptions"):
+	case n > 4 && c.segmentIs(-2, "Rules") && c.segmentIs(-4, "Subscriptions"):
 		what = "Rule"
-	case n > 3 && c.at(-1, "Rules") && c.at(-3, "Subscriptions"):
+	case n > 3 && c.segmentIs(-1, "Rules") && c.segmentIs(-3, "Subscriptions"):
 		if what = "Rule"; c.r.Method == http.MethodGet {
 			return "EnumerateRules"
 		}
-	case n > 2 && c.at(-2, "Subscriptions"):
+	case n > 2 && c.segmentIs(-2, "Subscriptions"):
 		what = "Subscription"
-	case n > 1 && c.at(-1, "Subscriptions"):
+	case n > 1 && c.segmentIs(-1, "Subscriptions"):
 		return "EnumerateSubscriptions"
 	default:
 		return ""

@@ -21,8 +21,8 @@ type Options struct {
 	Guard  *access.Guard
 	Wall   ttl.Clock    // real time, for waiting receivers; nil: the system clock
 	Logger *slog.Logger // nil discards
-	// Room is the memory limit that messages count against; nil: no limit.
-	Room Room
+	// Memory is the memory limit that messages count against; nil: no limit.
+	Memory MemoryLimit
 	// Faults is the faults on demand; nil: none.
 	Faults *inject.Rules
 	// Requests is the log to which requests are added; nil: no log.
@@ -101,34 +101,38 @@ func truncated(text string) string {
 	return text
 }
 
-// at reports whether the segment i of the path is a word, ignoring case. A negative i counts from the end.
-func (c *call) at(i int, word string) bool {
+// segmentIs reports whether the segment i of the path is a word, ignoring case. A negative i counts from the
+// end.
+func (c *call) segmentIs(i int, word string) bool {
 	if i < 0 {
 		i += len(c.path)
 	}
 	return i >= 0 && i < len(c.path) && strings.EqualFold(c.path[i], word)
 }
 
-// before returns the path without its last n segments.
-func (c *call) before(n int) string { return strings.Join(c.path[:len(c.path)-n], "/") }
+// pathWithoutLast returns the path without its last n segments.
+func (c *call) pathWithoutLast(n int) string { return strings.Join(c.path[:len(c.path)-n], "/") }
 
 func (c *call) serve() error {
 	n := len(c.path)
 	switch {
-	case n == 1 && c.at(0, "health") && c.r.Method != http.MethodPut && c.r.Method != http.MethodDelete &&
+	case n == 1 && c.segmentIs(0, "health") && c.r.Method != http.MethodPut &&
+		c.r.Method != http.MethodDelete &&
 		!c.query.Has("api-version"): // otherwise it is an entity with that name
 		return c.health()
 	case n == 0 && c.r.Method == http.MethodGet:
 		return c.answerNothing()
 	case n == 0:
 		return c.notAllowed(http.MethodGet)
-	case c.at(-1, "messages") && n > 1 && c.r.Method == http.MethodPost:
-		return c.withFaults(inject.Send, c.before(1), "", func() error { return c.send(c.before(1)) })
-	case c.at(-2, "messages") && c.at(-1, "head") && n > 2:
-		return c.withFaults(inject.Receive, c.before(2), "", func() error { return c.receive(c.before(2)) })
-	case c.at(-3, "messages") && n > 3 && isToken(c.path[n-1]):
-		return c.withFaults(settleOperations[c.r.Method], c.before(3), c.path[n-1], func() error {
-			return c.settle(c.before(3), c.path[n-2], c.path[n-1])
+	case c.segmentIs(-1, "messages") && n > 1 && c.r.Method == http.MethodPost:
+		return c.withFaults(inject.Send, c.pathWithoutLast(1), "",
+			func() error { return c.send(c.pathWithoutLast(1)) })
+	case c.segmentIs(-2, "messages") && c.segmentIs(-1, "head") && n > 2:
+		return c.withFaults(inject.Receive, c.pathWithoutLast(2), "",
+			func() error { return c.receive(c.pathWithoutLast(2)) })
+	case c.segmentIs(-3, "messages") && n > 3 && isToken(c.path[n-1]):
+		return c.withFaults(settleOperations[c.r.Method], c.pathWithoutLast(3), c.path[n-1], func() error {
+			return c.settle(c.pathWithoutLast(3), c.path[n-2], c.path[n-1])
 		})
 	}
 	return c.manage()

@@ -60,11 +60,11 @@ func readRule(n *node) (entity.Rule, error) {
 			r.Action, err = rule.NewAction(a.written("SqlExpression"), list...)
 		}
 	}
-	return r, asBadRule(err)
+	return r, badRule(err)
 }
 
-// asBadRule converts the error of an invalid rule to a bad request.
-func asBadRule(err error) error {
+// badRule converts the error of an invalid rule to a bad request.
+func badRule(err error) error {
 	if rule.IsInvalid(err) {
 		return badRequest("SubCode=40000. " + err.Error())
 	}

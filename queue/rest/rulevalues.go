@@ -82,28 +82,28 @@ func readValue(kind, text string) (v rule.Value, err error) {
 	plain := strings.TrimSpace(text)
 	if t, ok := numberTypes()[kind]; ok {
 		v, err = readNumber(t, plain)
-		return v, asBadValue(kind, text, err)
+		return v, badValue(kind, text, err)
 	}
 	switch kind {
 	case "boolean":
 		b, err := strconv.ParseBool(plain)
-		return rule.Bool(b), asBadValue(kind, text, err)
+		return rule.Bool(b), badValue(kind, text, err)
 	case "dateTime":
 		t, err := parseMoment(plain)
-		return rule.Time(t.UnixMilli()).WithType(rule.Untyped, plain), asBadValue(kind, text, err)
+		return rule.Time(t.UnixMilli()).WithType(rule.Untyped, plain), badValue(kind, text, err)
 	case "duration":
 		d, err := entity.ParseDuration(plain)
-		return rule.Duration(int64(d/tick)).WithType(rule.Untyped, plain), asBadValue(kind, text, err)
+		return rule.Duration(int64(d/tick)).WithType(rule.Untyped, plain), badValue(kind, text, err)
 	case "guid":
 		return rule.UUID(strings.ToLower(plain)), nil
 	case "base64Binary":
 		b, err := base64.StdEncoding.DecodeString(plain)
-		return rule.Bytes(b), asBadValue(kind, text, err)
+		return rule.Bytes(b), badValue(kind, text, err)
 	}
 	return rule.String(text), nil
 }
 
-func asBadValue(kind, text string, err error) error {
+func badValue(kind, text string, err error) error {
 	if err == nil {
 		return nil
 	}

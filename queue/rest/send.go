@@ -75,7 +75,7 @@ func (c *call) readSingle(body []byte, contentType string) ([]*message.Message, 
 		return nil, err
 	}
 	if text := c.r.Header.Get(brokerProperties); text != "" {
-		var p brokerIn
+		var p sentProperties
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			return nil, badRequest("The header BrokerProperties is malformed: " + err.Error() + ".")
 		}
@@ -89,7 +89,7 @@ func (c *call) readSingle(body []byte, contentType string) ([]*message.Message, 
 // batched is one message of a batch.
 type batched struct {
 	Body             *string
-	BrokerProperties *brokerIn
+	BrokerProperties *sentProperties
 	UserProperties   map[string]json.RawMessage
 	IsBodyBase64     bool
 }

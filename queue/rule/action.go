@@ -73,7 +73,7 @@ func (p *parser) statement() (st statement, err error) {
 	if st.value, err = p.sum(); err != nil {
 		return st, err
 	}
-	return st, p.plain(st.value)
+	return st, p.requireValue(st.value)
 }
 
 // IsZero reports whether the action changes nothing.

@@ -80,15 +80,15 @@ func parsePredicate(text string, parameters []Parameter) (node, error) {
 	return n, err
 }
 
-// deeper limits the nesting depth. The caller calls shallower at the end.
-func (p *parser) deeper() error {
+// enter limits the nesting depth. The caller calls leave at the end.
+func (p *parser) enter() error {
 	if p.depth++; p.depth > maxDepth {
 		return p.failHere("The expression is nested too deeply.")
 	}
 	return nil
 }
 
-func (p *parser) shallower() { p.depth-- }
+func (p *parser) leave() { p.depth-- }
 
 func (p *parser) or() (node, error) { return p.junction(true, "OR", p.and) }
 
@@ -118,10 +118,10 @@ func (p *parser) not() (node, error) {
 	if err != nil || !ok {
 		return p.predicate(err)
 	}
-	if err := p.deeper(); err != nil {
+	if err := p.enter(); err != nil {
 		return nil, err
 	}
-	defer p.shallower()
+	defer p.leave()
 	n, err := p.not()
 	return negation{n}, err
 }
@@ -144,7 +144,7 @@ func (p *parser) predicate(err error) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return comparison{op, a, b}, p.plain(a, b)
+		return comparison{op, a, b}, p.requireValue(a, b)
 	}
 	if ok, err := p.accept("IS"); ok || err != nil {
 		not, err2 := p.acceptNot(err)
@@ -152,7 +152,7 @@ func (p *parser) predicate(err error) (node, error) {
 			err2 = p.expect("NULL")
 		}
 		if err2 == nil {
-			err2 = p.plain(a)
+			err2 = p.requireValue(a)
 		}
 		return isNull{a, not}, err2
 	}
@@ -178,8 +178,8 @@ func (p *parser) acceptNot(err error) (bool, error) {
 	return p.accept("NOT")
 }
 
-// plain fails if a node is a predicate instead of a value.
-func (p *parser) plain(list ...node) error {
+// requireValue fails if a node is a predicate instead of a value.
+func (p *parser) requireValue(list ...node) error {
 	for _, n := range list {
 		if n.logical() {
 			return p.failHere("A condition cannot be compared or calculated with.")
@@ -210,7 +210,7 @@ func (p *parser) in(a node, not bool) (node, error) {
 			break
 		}
 	}
-	if err := p.plain(append(n.list, a)...); err != nil {
+	if err := p.requireValue(append(n.list, a)...); err != nil {
 		return nil, err
 	}
 	return n, p.expect(")")
@@ -236,11 +236,11 @@ func (p *parser) like(a node, not bool) (node, error) {
 		if l, isLiteral := n.escape.(literal); isLiteral && utf8.RuneCountInString(l.text) != 1 {
 			return nil, p.failHere("ESCAPE is one character.")
 		}
-		if err := p.plain(n.escape); err != nil {
+		if err := p.requireValue(n.escape); err != nil {
 			return nil, err
 		}
 	}
-	return n, p.plain(a, n.pattern)
+	return n, p.requireValue(a, n.pattern)
 }
 
 func (p *parser) sum() (node, error) { return p.chain("+-", p.product) }
@@ -262,7 +262,7 @@ func (p *parser) chain(ops string, part func() (node, error)) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.plain(a, b); err != nil {
+		if err := p.requireValue(a, b); err != nil {
 			return nil, err
 		}
 		a = binary{op, a, b}
@@ -275,10 +275,10 @@ func (p *parser) factor() (node, error) {
 		return p.atom()
 	}
 	negative := p.isSymbol("-")
-	if err := p.deeper(); err != nil {
+	if err := p.enter(); err != nil {
 		return nil, err
 	}
-	defer p.shallower()
+	defer p.leave()
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (p *parser) factor() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unary{negative, n}, p.plain(n)
+	return unary{negative, n}, p.requireValue(n)
 }
 
 func (p *parser) atom() (node, error) {
@@ -314,10 +314,10 @@ func (p *parser) atom() (node, error) {
 	if !p.isSymbol("(") {
 		return nil, p.failHere("A value is expected.")
 	}
-	if err := p.deeper(); err != nil {
+	if err := p.enter(); err != nil {
 		return nil, err
 	}
-	defer p.shallower()
+	defer p.leave()
 	if err := p.advance(); err != nil {
 		return nil, err
 	}

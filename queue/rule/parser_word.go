@@ -46,10 +46,10 @@ func (p *parser) exists() (node, error) {
 
 // function parses a function call. The current token is the opening parenthesis.
 func (p *parser) function(name token) (node, error) {
-	if err := p.deeper(); err != nil {
+	if err := p.enter(); err != nil {
 		return nil, err
 	}
-	defer p.shallower()
+	defer p.leave()
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (p *parser) function(name token) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.plain(n); err != nil {
+		if err := p.requireValue(n); err != nil {
 			return nil, err
 		}
 		return computed{n}, p.expect(")")

@@ -4,7 +4,7 @@ import "math"
 
 // Fields reads the fields of a list in order. After the first error it reads nothing more: see Err.
 type Fields struct {
-	left  []byte
+	rest  []byte
 	count int
 	what  string // name of the list in errors
 	err   error
@@ -16,7 +16,7 @@ func ReadFields(raw []byte, what string) Fields {
 	switch {
 	case err != nil:
 	case it.code == codeList0 || it.code == codeList8 || it.code == codeList32:
-		return Fields{left: it.data, count: it.count, what: what}
+		return Fields{rest: it.data, count: it.count, what: what}
 	default:
 		err = bad(what+", a list,", "the constructor %#02x", it.code)
 	}
@@ -38,12 +38,12 @@ func (f *Fields) Raw() []byte {
 	if f.err != nil || f.count == 0 {
 		return nil
 	}
-	value, rest, err := raw(f.left, 1)
+	value, rest, err := raw(f.rest, 1)
 	if err != nil {
 		f.err = err
 		return nil
 	}
-	f.left, f.count = rest, f.count-1
+	f.rest, f.count = rest, f.count-1
 	if value[0] == codeNull {
 		return nil
 	}

@@ -22,7 +22,7 @@ type Backlog struct {
 // counts the rest as expired. During a change of ttlPropertyPath, items that the reindexer has not reached
 // yet may be missing.
 func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
-	items := r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
+	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
 	g := ghostCount{state: state, s: s, limit: limit, items: items}
 	inherit, due := state.Policy.Cutoffs(state.Now)
 	if err = g.walk(r, layout.FamilyWritten, inherit); err == nil {
@@ -38,7 +38,7 @@ type ghostCount struct {
 	state *view.State
 	s     *view.Range
 	limit int64
-	items engine.Iterator // of the slot, to look at them
+	items engine.Iterator // of the range, to look at them
 	looks int
 	out   Backlog
 }
@@ -60,7 +60,7 @@ func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 }
 
 func (g *ghostCount) judge(rid uint64) error {
-	key := layout.AppendSlotKey(nil, g.s.Scope, layout.FamilyItem, rid)
+	key := layout.AppendScopeKey(nil, g.s.Scope, layout.FamilyItem, rid)
 	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
 		return engine.ErrCorrupt
 	}

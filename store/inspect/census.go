@@ -38,7 +38,7 @@ func (n *census) run() (exact bool, err error) {
 	var items int64
 	whole := n.whole || !n.state.Lives.Settled()
 	for i := 0; i < len(n.state.Ranges) && !whole; i++ {
-		feed := layout.SlotFamily(n.state.Ranges[i].Scope, layout.FamilyFeed)
+		feed := layout.ScopeFamily(n.state.Ranges[i].Scope, layout.FamilyFeed)
 		more, err := view.Count(n.r, feed, n.limit+1-items)
 		if err != nil {
 			return false, err
@@ -69,9 +69,9 @@ func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err e
 	return err
 }
 
-// bodies reads every item of a slot.
+// bodies reads every item of a range.
 func (n *census) bodies(scope []byte) error {
-	return n.scan(layout.SlotFamily(scope, layout.FamilyItem), func(it engine.Iterator) error {
+	return n.scan(layout.ScopeFamily(scope, layout.FamilyItem), func(it engine.Iterator) error {
 		h, body, err := layout.DecodeItem(it.Value())
 		if err != nil || n.state.Tombstoned(h, func() []byte { return n.state.Keys.PartitionOf(body) }) {
 			return err
@@ -80,7 +80,7 @@ func (n *census) bodies(scope []byte) error {
 	})
 }
 
-// keys reads the keys of a slot's families w and x. It takes the other items of the feed for items that
+// keys reads the keys of a range's families w and x. It takes the other items of the feed for items that
 // never expire.
 func (n *census) keys(scope []byte) error {
 	inherit, due := n.state.Policy.Cutoffs(n.state.Now)
@@ -118,7 +118,7 @@ func (n *census) keys(scope []byte) error {
 		return nil
 	}
 	left := -mortal
-	err := n.scan(layout.SlotFamily(scope, layout.FamilyFeed), func(engine.Iterator) error {
+	err := n.scan(layout.ScopeFamily(scope, layout.FamilyFeed), func(engine.Iterator) error {
 		left++
 		return nil
 	})
@@ -128,7 +128,7 @@ func (n *census) keys(scope []byte) error {
 
 // read reads an item by its rid.
 func (n *census) read(scope []byte, rid uint64) (layout.Header, []byte, error) {
-	v, err := n.r.Get(layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid))
+	v, err := n.r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid))
 	if err != nil {
 		return layout.Header{}, nil, err
 	}

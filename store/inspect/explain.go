@@ -109,10 +109,10 @@ func (e *Expiry) Sentence() string {
 		}
 		return "It expired and was purged at " + view.ClockText(e.PurgedAt) + "."
 	}
-	return e.verdict() + ": " + e.reason() + "."
+	return e.outcome() + ": " + e.reason() + "."
 }
 
-func (e *Expiry) verdict() string {
+func (e *Expiry) outcome() string {
 	switch {
 	case e.State == StateGhost && e.Source == SourceFloor:
 		return "It expired at " + view.ClockText(e.ExpiresAt) + " or before, and is not purged yet"
@@ -246,7 +246,7 @@ func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, []byte, er
 	if !ok {
 		return layout.Header{}, nil, engine.ErrCorrupt
 	}
-	if v, err = r.Get(layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid)); err != nil {
+	if v, err = r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid)); err != nil {
 		return layout.Header{}, nil, err
 	}
 	return layout.DecodeItem(v)
@@ -282,7 +282,7 @@ const maxEntries = 100_000
 // expiries: only its kind and its times.
 func LastEntry(r engine.Reader, scope []byte, family byte, p Place, after uint64) (
 	last layout.Expiry, lsn uint64, found bool, err error) {
-	rg := layout.SlotFamily(scope, family)
+	rg := layout.ScopeFamily(scope, family)
 	rg.Start = layout.Behind(scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start
 	it := r.Scan(rg, true)
 	for n := 0; n < maxEntries && err == nil && !found && it.Next(); n++ {

@@ -93,18 +93,18 @@ func largest(sample map[string]int64, whole Usage) (list []KeyStatistics) {
 	return list
 }
 
-// usageSample is how many documents of a slot are measured. The average size of the others is assumed to be
+// usageSample is how many documents of a range are measured. The average size of the others is assumed to be
 // the same.
 const usageSample = 1000
 
-// measure measures a slot. each may be nil; otherwise it receives every document that is measured.
+// measure measures a range. each may be nil; otherwise it receives every document that is measured.
 func measure(r engine.Reader, scope []byte, each func(body []byte)) (u Usage, err error) {
-	u.Documents, err = view.Count(r, layout.SlotFamily(scope, layout.FamilyFeed), math.MaxInt64)
+	u.Documents, err = view.Count(r, layout.ScopeFamily(scope, layout.FamilyFeed), math.MaxInt64)
 	if err != nil || u.Documents == 0 {
 		return u, err
 	}
 	var seen int64
-	it := r.Scan(layout.SlotFamily(scope, layout.FamilyItem), false)
+	it := r.Scan(layout.ScopeFamily(scope, layout.FamilyItem), false)
 	for seen < usageSample && it.Next() {
 		_, body, err := layout.DecodeItem(it.Value())
 		if err != nil {

@@ -57,7 +57,7 @@ type field struct {
 // decoderOf builds the decoder of a request struct from its tags.
 func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	d := new(decoder[L])
-	if finds[L](t) {
+	if implementsFinder[L](t) {
 		d.steps = []step[L]{func(l L, ec echo.Context, in reflect.Value) error {
 			return in.Addr().Interface().(Finder[L]).Find(l, ec)
 		}}
@@ -82,7 +82,7 @@ func (d *decoder[L]) scan(t reflect.Type, at []int) {
 			d.optional = d.optional || f.Tag.Get("body") == "optional"
 			d.kept = d.kept || f.Tag.Get("body") == "documents"
 			d.large = d.large || f.Tag.Get("body") == "large"
-		case finds[L](f.Type):
+		case implementsFinder[L](f.Type):
 			d.steps = append(d.steps, func(l L, ec echo.Context, in reflect.Value) error {
 				return in.FieldByIndex(index).Addr().Interface().(Finder[L]).Find(l, ec)
 			})
@@ -113,8 +113,8 @@ func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	}
 }
 
-// finds reports whether a part implements Finder itself, and not through an embedded field.
-func finds[L Server](t reflect.Type) bool {
+// implementsFinder reports whether a part implements Finder itself, and not through an embedded field.
+func implementsFinder[L Server](t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[Finder[L]]()) {
 		return false
 	}
@@ -297,7 +297,7 @@ func (f *field) decode(in reflect.Value, v jsondoc.Value) error {
 	default: // whole numbers
 		n := v.Num()
 		if v.Kind() != jsondoc.Number || n < float64(f.least) || n > float64(f.most) || n != float64(int64(n)) {
-			return notWhole(f.name, f.least, f.most)
+			return notInteger(f.name, f.least, f.most)
 		}
 		to.SetInt(int64(n))
 	}
@@ -324,7 +324,7 @@ func (d *decoder[L]) readQuery(_ L, ec echo.Context, in reflect.Value) error {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < f.least || n > f.most {
-			return notWhole(f.name, f.least, f.most)
+			return notInteger(f.name, f.least, f.most)
 		}
 		to.SetInt(n)
 	}

@@ -23,8 +23,8 @@ func NotFound(message string) error { return &Error{http.StatusNotFound, message
 // Unavailable returns an *Error with status 503.
 func Unavailable(message string) error { return &Error{http.StatusServiceUnavailable, message} }
 
-// notWhole returns the error for a number that is not whole or out of its range.
-func notWhole(name string, least, most int64) error {
+// notInteger returns the error for a number that is not whole or out of its range.
+func notInteger(name string, least, most int64) error {
 	return BadRequest("'" + name + "' must be a whole number between " + strconv.FormatInt(least, 10) +
 		" and " + strconv.FormatInt(most, 10) + ".")
 }

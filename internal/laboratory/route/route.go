@@ -121,13 +121,13 @@ type Charged interface {
 	Receipt() store.Receipt
 }
 
-// Graded is an answer with its own status.
-type Graded interface {
+// WithStatus is an answer with its own status.
+type WithStatus interface {
 	StatusCode() int
 }
 
-// Headed is an answer that sets headers.
-type Headed interface {
+// WithHeaders is an answer that sets headers.
+type WithHeaders interface {
 	SetHeaders(http.Header)
 }
 
@@ -145,10 +145,10 @@ type Text struct {
 
 // Send sends an answer. out is a pointer to it.
 func Send(w Wire, ec echo.Context, status int, out any) error {
-	if g, ok := out.(Graded); ok {
+	if g, ok := out.(WithStatus); ok {
 		status = g.StatusCode()
 	}
-	if h, ok := out.(Headed); ok {
+	if h, ok := out.(WithHeaders); ok {
 		h.SetHeaders(ec.Response().Header())
 	}
 	switch t := out.(type) {

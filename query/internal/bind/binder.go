@@ -28,10 +28,10 @@ type Alias struct {
 	// route is the path from the item to the value. It is valid if known is set: if the value is a part of
 	// the item and no step selects one element of an array. entered reports that the path enters all elements
 	// of an array.
-	known   bool
-	route   index.Path
-	entered bool
-	single  bool // an item has exactly one such value
+	known       bool
+	route       index.Path
+	entersArray bool
+	single      bool // an item has exactly one such value
 }
 
 // Block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree are not
@@ -49,19 +49,19 @@ type Block struct {
 	Grouped  bool
 	Aggs     []AggCall
 	// a select list may contain the _rid of each group's first item: GROUP BY with ORDER BY
-	carries  bool
-	Carried  syntax.Expr // that _rid, if it is in the list
-	Star     bool
-	Value    syntax.Expr // SELECT VALUE
-	Items    []OutItem
-	Distinct bool
-	Top      int64 // -1: none
-	Offset   int64
-	Limit    int64 // -1: none
-	Order    []*OrderKey
-	Sorted   []*OrderKey // ORDER BY of groups, after the form has been chosen
-	Rank     []*RankPart // ORDER BY RANK
-	ranked   bool        // there is an ORDER BY RANK, valid or not
+	keepsFirstRID bool
+	FirstRID      syntax.Expr // that _rid, if it is in the list
+	Star          bool
+	Value         syntax.Expr // SELECT VALUE
+	Items         []OutItem
+	Distinct      bool
+	Top           int64 // -1: none
+	Offset        int64
+	Limit         int64 // -1: none
+	Order         []*OrderKey
+	Sorted        []*OrderKey // ORDER BY of groups, after the form has been chosen
+	Rank          []*RankPart // ORDER BY RANK
+	ranked        bool        // there is an ORDER BY RANK, valid or not
 }
 
 // OutItem is one property of the rows of a select list.
@@ -181,9 +181,9 @@ func NewBinder(text string, params []Parameter, info *Info, fold Folder) (*Binde
 	return b, nil
 }
 
-// AsKept returns a value in the form in which a document would store it: with numbers in their shortest
+// AsStored returns a value in the form in which a document would store it: with numbers in their shortest
 // spelling. It shares no memory with v.
-func AsKept(v jsondoc.Value) jsondoc.Value {
+func AsStored(v jsondoc.Value) jsondoc.Value {
 	switch v.Kind() {
 	case jsondoc.Number, jsondoc.Array, jsondoc.Object:
 		text, err := jsondoc.Compact(v.AppendJSON(nil), jsondoc.Limits{})
@@ -202,14 +202,14 @@ func ValuesOf(params []Parameter) []jsondoc.Value {
 	}
 	values := make([]jsondoc.Value, len(params))
 	for i, p := range params {
-		values[i] = AsKept(p.Value)
+		values[i] = AsStored(p.Value)
 	}
 	return values
 }
 
-// Given returns the value of a parameter for a decision that is then valid for this value alone. It returns
-// undefined if there is no such parameter.
-func (b *Binder) Given(name string) jsondoc.Value {
+// PinnedValue returns the value of a parameter for a decision that is then valid for this value alone. It
+// returns undefined if there is no such parameter.
+func (b *Binder) PinnedValue(name string) jsondoc.Value {
 	i, ok := b.Params[name]
 	if !ok {
 		return lang.Undefined
@@ -298,7 +298,7 @@ func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) 
 	}
 	bl.GroupBy, bl.Grouped, bl.FirstKey = q.GroupBy, len(q.GroupBy) > 0, b.Groups
 	b.Groups += len(q.GroupBy)
-	if bl.carries = bl.Grouped && q.OrderBy != nil; bl.carries {
+	if bl.keepsFirstRID = bl.Grouped && q.OrderBy != nil; bl.keepsFirstRID {
 		b.Groups++
 	}
 	b.selection(bl, s, q)
@@ -358,7 +358,7 @@ func (b *Binder) counts(bl *Block, q *syntax.Query) {
 func (b *Binder) count(c *syntax.Count, code, message string) int64 {
 	v := c.Value
 	if c.Param != "" {
-		v = b.Given(c.Param)
+		v = b.PinnedValue(c.Param)
 	}
 	f := v.Num()
 	if v.Kind() != jsondoc.Number || f < 0 || f > MaxCount || f != float64(int64(f)) {

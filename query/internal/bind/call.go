@@ -36,7 +36,7 @@ func (b *Binder) literalOf(e syntax.Expr) jsondoc.Value {
 	case *syntax.Literal:
 		return e.Value
 	case *syntax.Parameter:
-		return b.Given(e.Name)
+		return b.PinnedValue(e.Name)
 	}
 	return lang.Undefined
 }
@@ -187,13 +187,13 @@ func (b *Binder) groupKey(key syntax.Expr) {
 	}
 }
 
-// many reports whether a block can have several rows for one row of the outer block.
-func (bl *Block) many() bool {
+// multiRow reports whether a block can have several rows for one row of the outer block.
+func (bl *Block) multiRow() bool {
 	if bl.Grouped && len(bl.GroupBy) == 0 {
 		return false
 	}
 	return slices.ContainsFunc(bl.Steps, func(st *Step) bool {
-		return st.Kind == StepElements || st.Kind == StepFlatten || st.Kind == stepRows && st.Sub.many()
+		return st.Kind == StepElements || st.Kind == StepFlatten || st.Kind == stepRows && st.Sub.multiRow()
 	})
 }
 
@@ -203,11 +203,11 @@ func (b *Binder) LanguageOf(e *syntax.Call) index.Language {
 	if len(e.Args) == 0 {
 		return index.English
 	}
-	return b.SpokenAt(e.Args[0])
+	return b.LanguageAt(e.Args[0])
 }
 
-// SpokenAt returns the language of a text according to the index.
-func (b *Binder) SpokenAt(text syntax.Expr) index.Language {
+// LanguageAt returns the language of a text according to the index.
+func (b *Binder) LanguageAt(text syntax.Expr) index.Language {
 	if text == nil {
 		return index.English
 	}

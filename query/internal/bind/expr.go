@@ -55,7 +55,7 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
 		b.failCode(where, fault.CodeKeyOfMany, keyOfMany)
 	}
 	bl := b.Block(sub.Query, at.block, &scope{outer: at.scope, inner: true}, true)
-	if sub.Kind == syntax.Scalar && bl.many() {
+	if sub.Kind == syntax.Scalar && bl.multiRow() {
 		b.failCode(where, fault.CodeManyRows,
 			"The cardinality of a scalar subquery result set cannot be greater than one.")
 	}
@@ -86,7 +86,7 @@ func (b *Binder) memberIndex(x *syntax.Index) {
 	case *syntax.Literal:
 		v = i.Value
 	case *syntax.Parameter:
-		if v = b.Given(i.Name); x.I == i {
+		if v = b.PinnedValue(i.Name); x.I == i {
 			x.I = &syntax.Literal{Span: i.Span, Value: v, Name: i.Name}
 		}
 	}
@@ -206,7 +206,7 @@ func (b *Binder) selection(bl *Block, s *scope, q *syntax.Query) {
 	at := &place{block: bl, scope: s, clause: "SELECT"}
 	switch {
 	case sel.Star != nil:
-		b.starAllowed(bl, q)
+		b.checkStar(bl, q)
 		bl.Star = true
 		return
 	case sel.Value != nil:
@@ -228,7 +228,7 @@ func (b *Binder) selection(bl *Block, s *scope, q *syntax.Query) {
 	}
 }
 
-func (b *Binder) starAllowed(bl *Block, q *syntax.Query) {
+func (b *Binder) checkStar(bl *Block, q *syntax.Query) {
 	switch star := q.Select.Star; {
 	case len(q.GroupBy) > 0:
 		b.failCode(star, fault.CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")

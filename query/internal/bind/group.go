@@ -28,11 +28,11 @@ func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
 		}
 		if root, steps, ok := syntax.PathOf(x); ok {
 			a := b.Idents[root]
-			if bl.carries && a != nil && a.Block == bl && len(steps) == 1 && steps[0].Name == "_rid" {
-				b.Keys[x], bl.Carried = bl.FirstKey+len(bl.GroupBy), x
+			if bl.keepsFirstRID && a != nil && a.Block == bl && len(steps) == 1 && steps[0].Name == "_rid" {
+				b.Keys[x], bl.FirstRID = bl.FirstKey+len(bl.GroupBy), x
 				return false
 			}
-			if a != nil && a.Block == bl && !keys.leadTo(x) {
+			if a != nil && a.Block == bl && !keys.isPrefixOf(x) {
 				b.notGrouped(x)
 				return false
 			}
@@ -107,8 +107,8 @@ func (k groupKeys) find(e syntax.Expr) int {
 	return -1
 }
 
-// leadTo reports whether a path begins with a key: c.a.b if c.a is one.
-func (k groupKeys) leadTo(e syntax.Expr) bool {
+// isPrefixOf reports whether a path begins with a key: c.a.b if c.a is one.
+func (k groupKeys) isPrefixOf(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
 		case *syntax.Member:
@@ -128,7 +128,7 @@ func (k groupKeys) leadTo(e syntax.Expr) bool {
 // which.
 func (b *Binder) orderOfGroups(bl *Block, e syntax.Expr) {
 	keys := keysOf(bl)
-	if keys.find(e) < 0 && !keys.leadTo(e) {
+	if keys.find(e) < 0 && !keys.isPrefixOf(e) {
 		b.failCode(e, fault.CodeOrderNotGrouped,
 			"Property reference '%s' is invalid in the ORDER BY clause because it is not contained in "+
 				"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))

@@ -160,5 +160,5 @@ func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
 	for _, name := range names {
 		route = append(route, index.Segment{Name: name})
 	}
-	return route, a.entered, true
+	return route, a.entersArray, true
 }

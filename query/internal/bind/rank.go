@@ -157,7 +157,7 @@ func (b *Binder) noRankFunction(q *syntax.Query) {
 func (b *Binder) isList(e syntax.Expr) bool {
 	_, literal := e.(*syntax.ArrayLit)
 	p, parameter := e.(*syntax.Parameter)
-	return literal || parameter && b.Given(p.Name).Kind() == jsondoc.Array
+	return literal || parameter && b.PinnedValue(p.Name).Kind() == jsondoc.Array
 }
 
 // weights returns the values of an array literal of numbers, or of a parameter whose value is one.
@@ -169,8 +169,8 @@ func (b *Binder) weights(e syntax.Expr) ([]float64, bool) {
 	}
 	switch e := e.(type) {
 	case *syntax.Parameter:
-		ok := b.Given(e.Name).Kind() == jsondoc.Array
-		b.Given(e.Name).Each(func(_ string, v jsondoc.Value) bool {
+		ok := b.PinnedValue(e.Name).Kind() == jsondoc.Array
+		b.PinnedValue(e.Name).Each(func(_ string, v jsondoc.Value) bool {
 			ok = ok && number(v)
 			return ok
 		})
@@ -217,7 +217,7 @@ func (b *Binder) Euclidean(c *syntax.Call) bool {
 func (b *Binder) DistanceOption(options syntax.Expr) string {
 	switch e := options.(type) {
 	case *syntax.Parameter:
-		return b.Given(e.Name).Member("distanceFunction").Str()
+		return b.PinnedValue(e.Name).Member("distanceFunction").Str()
 	case *syntax.Literal:
 		return e.Value.Member("distanceFunction").Str()
 	case *syntax.ObjectLit:

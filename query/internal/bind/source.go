@@ -58,7 +58,7 @@ func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 		s.aliases = append(s.aliases, &again)
 		return
 	}
-	a := &Alias{Name: name, known: from.known, entered: from.entered, single: from.single,
+	a := &Alias{Name: name, known: from.known, entersArray: from.entersArray, single: from.single,
 		route: slices.Clone(from.route)}
 	for _, st := range steps {
 		a.route = append(a.route, index.Segment{Name: st.Name})
@@ -67,7 +67,7 @@ func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 	kind := StepBind
 	if src.In {
 		kind = StepElements
-		a.route, a.entered, a.single = append(a.route, index.Segment{Element: true}), true, false
+		a.route, a.entersArray, a.single = append(a.route, index.Segment{Element: true}), true, false
 	}
 	b.bind(bl, s, &Step{Kind: kind, X: src.Path}, a)
 }

@@ -73,7 +73,7 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 	if i, ok := c.Keys[e]; ok {
 		return func(f *Frame) jsondoc.Value { return f.keys[i] }
 	}
-	if _, _, ok := syntax.PathOf(e); ok && !c.throughKey(e) {
+	if _, _, ok := syntax.PathOf(e); ok && !c.isKeyPath(e) {
 		return c.path(e)
 	}
 	switch e := e.(type) {
@@ -81,7 +81,7 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 		return literal(e.Value)
 	case *syntax.Parameter:
 		i := c.Params[e.Name]
-		return func(f *Frame) jsondoc.Value { return f.Run.given[i] }
+		return func(f *Frame) jsondoc.Value { return f.Run.params[i] }
 	case *syntax.Member:
 		x, name := c.Value(e.X), e.Name
 		return func(f *Frame) jsondoc.Value {
@@ -130,13 +130,13 @@ func literal(v jsondoc.Value) Valuer {
 	// From 2^53 on the value alone no longer identifies the integer, so the spelling is kept; so is that of
 	// -0.
 	if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
-		v = bind.AsKept(v)
+		v = bind.AsStored(v)
 	}
 	return func(*Frame) jsondoc.Value { return v }
 }
 
-// throughKey reports whether a path continues from a GROUP BY key: such a path is not read from an item.
-func (c *Compiler) throughKey(e syntax.Expr) bool {
+// isKeyPath reports whether a path continues from a GROUP BY key: such a path is not read from an item.
+func (c *Compiler) isKeyPath(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
 		case *syntax.Member:

@@ -104,12 +104,12 @@ func (c *Compiler) comparison(e *syntax.Binary) Decider {
 func comparedWith(x Valuer, op syntax.BinaryOp, i int) Decider {
 	switch op {
 	case syntax.Eq:
-		return func(f *Frame) Truth { return Same(x(f), f.Run.given[i]) }
+		return func(f *Frame) Truth { return Same(x(f), f.Run.params[i]) }
 	case syntax.Ne:
-		return func(f *Frame) Truth { return Same(x(f), f.Run.given[i]).not() }
+		return func(f *Frame) Truth { return Same(x(f), f.Run.params[i]).not() }
 	}
 	low, high := orderBounds(op)
-	return func(f *Frame) Truth { return Ordered(x(f), f.Run.given[i], low, high) }
+	return func(f *Frame) Truth { return Ordered(x(f), f.Run.params[i], low, high) }
 }
 
 // compared evaluates the operands of a comparison. They are undefined if the run has ended.

@@ -53,9 +53,9 @@ func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 // Run is the state that one run of a query shares. The first error ends it, at the next check of its meter.
 type Run struct {
 	lang.Call
-	Env   Env
-	given []jsondoc.Value // values of the parameters
-	Udfs  int
+	Env    Env
+	params []jsondoc.Value // values of the parameters
+	Udfs   int
 }
 
 // Layout holds the sizes of the frames and runs of a compiled query.
@@ -63,7 +63,7 @@ type Layout struct {
 	Slots  int // values that aliases are bound to
 	Aggs   int
 	Keys   int             // number of GROUP BY keys
-	Given  []jsondoc.Value // values of the parameters
+	Params []jsondoc.Value // values of the parameters
 	Planar bool            // geometries are in a plane, not on the globe
 }
 
@@ -81,11 +81,11 @@ func NewRun(ctx context.Context, l Layout, env Env) *Run {
 	if env.MaxHeld <= 0 || env.MaxHeld > lang.MaxHeld {
 		env.MaxHeld = lang.MaxHeld
 	}
-	return &Run{Env: env, given: l.Given, Call: lang.Call{
+	return &Run{Env: env, params: l.Params, Call: lang.Call{
 		Meter: lang.Meter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
 			Turn: env.Turn,
 			Most: env.MaxHeld, NoTemp: env.Temp == nil,
-			Ask: env.Hold, Asked: lang.HeldFree},
+			Request: env.Hold, Granted: lang.HeldFree},
 		Now: env.Now, Clock: env.Clock, Stale: true, Static: env.Static, Random: env.Random, Planar: l.Planar,
 	}}
 }
@@ -97,14 +97,14 @@ func (r *Run) row() bool { return r.Spend(lang.RowWork) }
 // Frame holds the values that compiled expressions read: the item, the values of aliases, and the results of
 // a group. Values are views on the item's text and valid as long as that is.
 type Frame struct {
-	Item  source.Document
-	Body  []byte
-	whole jsondoc.Value // the item with its system properties; undefined until it is needed
-	slots []jsondoc.Value
-	aggs  []jsondoc.Value // by aggregate id
-	keys  []jsondoc.Value // of the group, by number
-	Run   *Run
-	key   []byte // scratch
+	Item     source.Document
+	Body     []byte
+	rendered jsondoc.Value // the item with its system properties; undefined until it is needed
+	slots    []jsondoc.Value
+	aggs     []jsondoc.Value // by aggregate id
+	keys     []jsondoc.Value // of the group, by number
+	Run      *Run
+	key      []byte // scratch
 }
 
 // NewFrame returns a frame with the sizes of a layout.
@@ -115,21 +115,21 @@ func NewFrame(r *Run, l Layout) *Frame {
 
 // Enter makes an item the current one.
 func (f *Frame) Enter(d source.Document) {
-	f.Item, f.Body, f.whole = d, d.Body(), jsondoc.Value{}
+	f.Item, f.Body, f.rendered = d, d.Body(), jsondoc.Value{}
 	f.Run.Call.Stale = true
 }
 
 // document returns the item as in SELECT *.
 func (f *Frame) document() jsondoc.Value {
-	if f.whole.Kind() == jsondoc.Undefined && f.Item != nil {
-		f.whole = jsondoc.Of(f.appendItem(make([]byte, 0, len(f.Body)+256)))
+	if f.rendered.Kind() == jsondoc.Undefined && f.Item != nil {
+		f.rendered = jsondoc.Of(f.appendItem(make([]byte, 0, len(f.Body)+256)))
 	}
-	return f.whole
+	return f.rendered
 }
 
 // appendItem appends the text of the item as in SELECT *.
 func (f *Frame) appendItem(dst []byte) []byte {
-	if _, ok := f.Item.(source.Complete); ok {
+	if _, ok := f.Item.(source.Completer); ok {
 		return append(dst, f.Body...)
 	}
 	return f.Item.System().Append(dst, f.Body)
@@ -145,7 +145,7 @@ func (f *Frame) system(name string) jsondoc.Value {
 			return jsondoc.NumberValue(float64(t.TS()))
 		}
 	}
-	if _, ok := f.Item.(source.Complete); ok {
+	if _, ok := f.Item.(source.Completer); ok {
 		return jsondoc.Of(f.Body).Member(name)
 	}
 	s := f.Item.System()

@@ -12,7 +12,7 @@ import (
 // BY, or, in pages of groups, in the order of their keys, as in an index. Without keys there is one group
 // from the beginning, so that COUNT over no rows is 0.
 type Grouper struct {
-	Rs     *Rowset
+	Rowset *Rowset
 	f      *Frame
 	held   *int // in bytes
 	Groups []*Bucket
@@ -31,17 +31,17 @@ type Grouper struct {
 
 // Bucket is one group: its key and the states of its aggregates.
 type Bucket struct {
-	key   string
-	turn  uint64 // number in the order in which groups were found
-	gone  bool   // it has been moved to a file
-	size  int    // in bytes
-	keys  []jsondoc.Value
-	State []lang.Aggregate
+	key     string
+	number  uint64 // number in the order in which groups were found
+	spilled bool   // it has been moved to a file
+	size    int    // in bytes
+	keys    []jsondoc.Value
+	State   []lang.Aggregate
 }
 
 // NewGrouper returns a grouper of the rows of rs; held counts the bytes that it keeps.
 func NewGrouper(rs *Rowset, f *Frame, held *int) *Grouper {
-	g := &Grouper{Rs: rs, f: f, held: held}
+	g := &Grouper{Rowset: rs, f: f, held: held}
 	if len(rs.GroupBy) == 0 {
 		g.start(nil)
 	} else {
@@ -52,7 +52,7 @@ func NewGrouper(rs *Rowset, f *Frame, held *int) *Grouper {
 
 func (g *Grouper) start(keys []jsondoc.Value) *Bucket {
 	one := g.empty()
-	one.keys, one.turn = keys, g.started
+	one.keys, one.number = keys, g.started
 	g.started++
 	g.Groups = append(g.Groups, one)
 	return one
@@ -60,8 +60,8 @@ func (g *Grouper) start(keys []jsondoc.Value) *Bucket {
 
 // empty returns a group without rows.
 func (g *Grouper) empty() *Bucket {
-	one := &Bucket{State: make([]lang.Aggregate, len(g.Rs.Aggs))}
-	for i, a := range g.Rs.Aggs {
+	one := &Bucket{State: make([]lang.Aggregate, len(g.Rowset.Aggs))}
+	for i, a := range g.Rowset.Aggs {
 		one.State[i] = lang.NewAggregate(a.Name)
 		if sum, ok := one.State[i].(*lang.Adder); ok {
 			sum.Lists = g.Runs != nil
@@ -76,7 +76,7 @@ func (g *Grouper) Add() bool {
 	if one == nil {
 		return true
 	}
-	for i, a := range g.Rs.Aggs {
+	for i, a := range g.Rowset.Aggs {
 		before := one.State[i].Size()
 		one.State[i].Add(a.arg(g.f))
 		grown := one.State[i].Size() - before
@@ -93,21 +93,21 @@ func (g *Grouper) groupOf() *Bucket {
 		return g.Groups[0]
 	}
 	g.key = g.key[:0]
-	for _, x := range g.Rs.GroupBy {
+	for _, x := range g.Rowset.GroupBy {
 		g.key = jsondoc.AppendOrdered(g.key, x(g.f))
 	}
 	if one, ok := g.byKey[string(g.key)]; ok {
 		return one
 	}
-	if !g.Takes(g.key) {
+	if !g.InPage(g.key) {
 		return nil
 	}
-	keys := make([]jsondoc.Value, len(g.Rs.GroupBy), len(g.Rs.GroupBy)+1)
-	for i, x := range g.Rs.GroupBy {
+	keys := make([]jsondoc.Value, len(g.Rowset.GroupBy), len(g.Rowset.GroupBy)+1)
+	for i, x := range g.Rowset.GroupBy {
 		keys[i] = x(g.f).Clone()
 	}
-	if g.Rs.carried != nil {
-		keys = append(keys, g.Rs.carried(g.f).Clone())
+	if g.Rowset.carried != nil {
+		keys = append(keys, g.Rowset.carried(g.f).Clone())
 	}
 	return g.Enter(keys)
 }
@@ -127,7 +127,7 @@ func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 	if one, ok := g.byKey[string(g.key)]; ok {
 		return one
 	}
-	if !g.Takes(g.key) {
+	if !g.InPage(g.key) {
 		return nil
 	}
 	return g.Enter([]jsondoc.Value{v.Clone()})
@@ -152,7 +152,7 @@ func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 
 // CountValue adds another row with the same value, and returns its group.
 func (g *Grouper) CountValue(one *Bucket) *Bucket {
-	if one.gone {
+	if one.spilled {
 		g.key = append(g.key[:0], one.key...)
 		one = g.Enter(one.keys)
 	}
@@ -175,7 +175,7 @@ func (g *Grouper) Each(fn func() bool) bool {
 		g.sort()
 	}
 	for i, one := range g.Groups {
-		if g.Show(one); !fn() {
+		if g.LoadResults(one); !fn() {
 			g.Groups = g.Groups[i:]
 			return false
 		}
@@ -183,18 +183,18 @@ func (g *Grouper) Each(fn func() bool) bool {
 	return true
 }
 
-// Show stores the results of a group in the frame.
-func (g *Grouper) Show(one *Bucket) {
+// LoadResults stores the results of a group in the frame.
+func (g *Grouper) LoadResults(one *Bucket) {
 	g.Current = one.key
-	copy(g.f.keys[g.Rs.firstKey:], one.keys)
-	for i, a := range g.Rs.Aggs {
+	copy(g.f.keys[g.Rowset.firstKey:], one.keys)
+	for i, a := range g.Rowset.Aggs {
 		g.f.aggs[a.id] = one.State[i].Result()
 	}
 }
 
 // sort sorts the groups in the order of the query. Equal ones keep the order in which they were found.
 func (g *Grouper) sort() {
-	if len(g.Rs.order) == 0 {
+	if len(g.Rowset.order) == 0 {
 		return
 	}
 	keys := make(map[*Bucket][]byte, len(g.Groups))
@@ -208,9 +208,9 @@ func (g *Grouper) sort() {
 
 // orderKey appends the ORDER BY key of a group.
 func (g *Grouper) orderKey(dst []byte, one *Bucket) []byte {
-	copy(g.f.keys[g.Rs.firstKey:], one.keys)
-	for i, x := range g.Rs.order {
-		dst = AppendKey(g.Rs.orderBy[i], dst, OrderedBy(x(g.f)))
+	copy(g.f.keys[g.Rowset.firstKey:], one.keys)
+	for i, x := range g.Rowset.order {
+		dst = AppendKey(g.Rowset.orderBy[i], dst, OrderedBy(x(g.f)))
 	}
 	return dst
 }

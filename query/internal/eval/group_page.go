@@ -17,8 +17,8 @@ const MaxGroups = 32 << 20
 // CutKey returns the part of a group's key that a cursor holds.
 func CutKey(key []byte) []byte { return key[:min(len(key), record.MaxCursorKey)] }
 
-// Takes reports whether the group of a key belongs to this page.
-func (g *Grouper) Takes(key []byte) bool {
+// InPage reports whether the group of a key belongs to this page.
+func (g *Grouper) InPage(key []byte) bool {
 	return !g.Paged || bytes.Compare(CutKey(key), g.From) >= 0 && (g.Bound == "" || string(key) < g.Bound)
 }
 
@@ -51,10 +51,10 @@ func (g *Grouper) halve() {
 	g.Groups = g.Groups[:half]
 }
 
-// Closes reports to a walk in the order of keys whether this page makes no group for v or any later value. If
-// the first source has the maximum number of groups of a page, the page ends before the next group. Other
+// EndsPage reports to a walk in the order of keys whether this page makes no group for v or any later value.
+// If the first source has the maximum number of groups of a page, the page ends before the next group. Other
 // sources then add rows only to groups before that end.
-func (g *Grouper) Closes(v jsondoc.Value, most int, first bool) bool {
+func (g *Grouper) EndsPage(v jsondoc.Value, most int, first bool) bool {
 	if !g.Paged || g.Bound == "" && (len(g.Groups) < most || g.Runs != nil) {
 		return false
 	}

@@ -32,7 +32,7 @@ func decodeKept(b []byte) jsondoc.Value {
 
 // Append appends the record of a group.
 func (one *Bucket) Append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, one.turn)
+	dst = binary.AppendUvarint(dst, one.number)
 	dst = binary.AppendUvarint(dst, uint64(len(one.keys)))
 	for _, v := range one.keys {
 		dst = appendKept(dst, v)
@@ -68,7 +68,7 @@ func (one *Bucket) merge(rec []byte) bool {
 		keys[i] = decodeKept(r.Sized())
 	}
 	if one.keys == nil {
-		one.turn, one.keys = turn, keys
+		one.number, one.keys = turn, keys
 		for i, v := range keys {
 			keys[i] = v.Clone()
 		}

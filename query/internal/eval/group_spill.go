@@ -27,7 +27,7 @@ func (g *Grouper) Spill() {
 
 // drop records that a group is no longer in memory.
 func (g *Grouper) drop(one *Bucket) {
-	one.gone = true
+	one.spilled = true
 	*g.held -= one.size
 	g.f.Run.Used -= one.size
 }
@@ -56,14 +56,14 @@ func (g *Grouper) Close() {
 func (g *Grouper) eachSpilled(fn func() bool) bool {
 	parts := g.Merged()
 	defer parts.Close()
-	all := g.inTurn(parts)
+	all := g.inQueryOrder(parts)
 	defer all.Close()
 	for {
 		one := all.Next(g)
 		if one == nil {
 			return g.f.Run.Err == nil
 		}
-		g.Show(one)
+		g.LoadResults(one)
 		if !fn() {
 			return false
 		}
@@ -71,23 +71,23 @@ func (g *Grouper) eachSpilled(fn func() bool) bool {
 }
 
 // Merged returns the groups in the order of their keys.
-func (g *Grouper) Merged() *GroupRest {
+func (g *Grouper) Merged() *SpilledGroups {
 	if len(g.Groups) > 0 {
 		g.Spill()
 	}
 	it, err := g.Runs.Sort()
 	g.f.Run.Spilled(err, "GROUP BY")
-	return &GroupRest{It: it}
+	return &SpilledGroups{It: it}
 }
 
-// inTurn sorts groups in the order of the query, and equal ones in the order in which they were found.
-func (g *Grouper) inTurn(all *GroupRest) *GroupRest {
+// inQueryOrder sorts groups in the order of the query, and equal ones in the order in which they were found.
+func (g *Grouper) inQueryOrder(all *SpilledGroups) *SpilledGroups {
 	run := g.f.Run
 	sorter := run.Env.Temp.NewSorter(run.LimitHeld()/8, run.Spend)
 	defer sorter.Close()
 	var key []byte
 	for one := all.Next(g); one != nil; one = all.Next(g) {
-		key = binary.BigEndian.AppendUint64(g.orderKey(key[:0], one), one.turn)
+		key = binary.BigEndian.AppendUint64(g.orderKey(key[:0], one), one.number)
 		g.record = one.Append(g.record[:0])
 		if !run.Spilled(sorter.Add(key, g.record), "ORDER BY") {
 			break
@@ -95,18 +95,18 @@ func (g *Grouper) inTurn(all *GroupRest) *GroupRest {
 	}
 	it, err := sorter.Sort()
 	run.Spilled(err, "ORDER BY")
-	return &GroupRest{It: it}
+	return &SpilledGroups{It: it}
 }
 
-// GroupRest holds groups in files, and one that has been read from them.
-type GroupRest struct {
+// SpilledGroups holds groups in files, and one that has been read from them.
+type SpilledGroups struct {
 	It   *spill.Iterator // nil: no groups
 	One  *Bucket
 	Held int
 }
 
 // Next returns the next group, or nil at the end and if the run has ended.
-func (r *GroupRest) Next(g *Grouper) *Bucket {
+func (r *SpilledGroups) Next(g *Grouper) *Bucket {
 	run := g.f.Run
 	run.Hold(g.held, -r.Held, "GROUP BY")
 	r.One, r.Held = nil, 0
@@ -138,7 +138,7 @@ func (r *GroupRest) Next(g *Grouper) *Bucket {
 }
 
 // Close removes the temporary files.
-func (r *GroupRest) Close() {
+func (r *SpilledGroups) Close() {
 	if r.It != nil {
 		r.It.Close()
 	}

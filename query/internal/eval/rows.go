@@ -72,8 +72,8 @@ func (c *Compiler) Rowset(bl *bind.Block) *Rowset {
 	for _, a := range bl.Aggs {
 		rs.Aggs = append(rs.Aggs, aggregator{a.Id, a.Name, c.Value(a.Arg)})
 	}
-	if bl.Carried != nil {
-		rs.carried = c.path(bl.Carried)
+	if bl.FirstRID != nil {
+		rs.carried = c.path(bl.FirstRID)
 	}
 	for _, key := range bl.Sorted {
 		rs.order = append(rs.order, c.Value(key.X))

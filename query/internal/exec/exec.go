@@ -103,7 +103,7 @@ type Execution struct {
 	done       cursor.Bookmark // current position
 	current    entry           // the document that the frame holds
 	rowInDoc   int             // rows of the current document so far
-	given      int             // blocking: rows of the result so far
+	returned   int             // blocking: rows of the result so far
 	resume     cursor.Mark     // streaming: beginning of the page in the current source
 	more       bool            // there is another page
 	last       []byte          // DISTINCT in order: the previous row
@@ -215,13 +215,13 @@ func (x *Execution) stop() (late bool, err error) {
 		return false, err
 	}
 	if x.ticks++; x.ticks%32 == 0 {
-		err = x.look()
+		err = x.checkTime()
 	}
 	return err == nil && x.late && x.sortedRows == 0, err
 }
 
-// look checks whether the page has used up its time, and returns the error that ends the run.
-func (x *Execution) look() error {
+// checkTime checks whether the page has used up its time, and returns the error that ends the run.
+func (x *Execution) checkTime() error {
 	if !x.Run.Look() {
 		return x.Run.Err
 	}
@@ -319,7 +319,7 @@ func (x *Execution) rows(rs *eval.Rowset, fn func() bool) bool {
 func (x *Execution) passed() {
 	rows := 0
 	if x.distinct() > 0 && !x.repeated() {
-		rows = notGiven
+		rows = noneReturned
 	}
 	x.consumed()
 	x.done.Rows = rows
@@ -342,5 +342,5 @@ func (x *Execution) resumed() int {
 	return 0
 }
 
-// isGiven reports whether an earlier page has returned the row.
-func (x *Execution) isGiven() bool { return x.rowInDoc <= x.resumed() }
+// wasReturned reports whether an earlier page has returned the row.
+func (x *Execution) wasReturned() bool { return x.rowInDoc <= x.resumed() }

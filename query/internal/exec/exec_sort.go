@@ -19,7 +19,7 @@ type entry struct {
 	rid    uint64
 	holds  bool // the document matches the conditions
 	passed bool // no document: a position that the walk has reached without finding one
-	blank  bool // a row that has not been read, since OFFSET may skip it
+	unread bool // a row that has not been read, since OFFSET may skip it
 }
 
 // compare compares two entries in the order of the query.
@@ -117,8 +117,8 @@ func (x *Execution) find(rid uint64) (source.Document, error) {
 	return nil, nil
 }
 
-// behind reports whether an entry comes after the beginning of the page.
-func (x *Execution) behind(e *entry) bool {
+// isAfterStart reports whether an entry comes after the beginning of the page.
+func (x *Execution) isAfterStart(e *entry) bool {
 	if !x.from.Begun {
 		return true
 	}
@@ -127,7 +127,7 @@ func (x *Execution) behind(e *entry) bool {
 	}
 	c := x.compare(e, &entry{key: x.from.Key, rid: x.from.Rid})
 	if n := x.distinct(); n > 0 {
-		return c > 0 && (x.from.Rows == notGiven ||
+		return c > 0 && (x.from.Rows == noneReturned ||
 			!bytes.Equal(x.leading(e.key, n), x.leading(x.from.Key, n)))
 	}
 	return c > 0 || c == 0 && x.from.Rows > 0
@@ -141,14 +141,14 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// notGiven is a special row count of the last document for DISTINCT in order: no row with its values has been
-// returned yet, since no document with these values has been a row so far.
-const notGiven = 1
+// noneReturned is a special row count of the last document for DISTINCT in order: no row with its values has
+// been returned yet, since no document with these values has been a row so far.
+const noneReturned = 1
 
 // repeated reports whether a row with the current document's DISTINCT values has been returned.
 func (x *Execution) repeated() bool {
 	n := x.distinct()
-	return (x.done.Source >= 0 || x.from.Begun) && x.done.Rows != notGiven &&
+	return (x.done.Source >= 0 || x.from.Begun) && x.done.Rows != noneReturned &&
 		bytes.Equal(x.leading(x.current.key, n), x.leading(x.done.Key, n))
 }
 
@@ -205,7 +205,7 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 		first := x.firstOf(open)
 		e, d := open[first].at()
 		x.current = *e
-		if more, err := x.meet(d, fn); !more || err != nil {
+		if more, err := x.mergeEntry(d, fn); !more || err != nil {
 			return err
 		}
 		ok, err := open[first].Next()
@@ -219,10 +219,10 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	return nil
 }
 
-// meet is merge for one entry. It returns false if the page ends.
-func (x *Execution) meet(d source.Document, fn func() (bool, error)) (more bool, err error) {
+// mergeEntry is merge for one entry. It returns false if the page ends.
+func (x *Execution) mergeEntry(d source.Document, fn func() (bool, error)) (more bool, err error) {
 	late, skipped := false, false
-	if x.current.blank {
+	if x.current.unread {
 		if d, skipped, err = x.unread(); err != nil {
 			return false, err
 		}
@@ -230,7 +230,7 @@ func (x *Execution) meet(d source.Document, fn func() (bool, error)) (more bool,
 	if skipped {
 		late, err = x.stop()
 	} else if x.current.passed {
-		err = x.look()
+		err = x.checkTime()
 		late = x.late
 	} else if x.f.Enter(d); x.current.holds || x.passes(x.Plan.Rows) {
 		x.rowInDoc = 0

@@ -11,12 +11,12 @@ import (
 // onlyDead is how many dead documents a source is asked to list if all entries of a walk count.
 const onlyDead = 10_000
 
-// census holds the rids of dead documents, by source.
-type census [][]uint64
+// deadDocuments holds the rids of dead documents, by source.
+type deadDocuments [][]uint64
 
-// census asks all sources for their dead documents. It returns false if a source cannot list them.
-func (x *Execution) census() (census, bool, error) {
-	all := make(census, len(x.sources))
+// listDead asks all sources for their dead documents. It returns false if a source cannot list them.
+func (x *Execution) listDead() (deadDocuments, bool, error) {
+	all := make(deadDocuments, len(x.sources))
 	for i, src := range x.sources {
 		c, ok := src.(source.Census)
 		if !ok {
@@ -55,9 +55,9 @@ func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Spa
 	return nil
 }
 
-// wanted reads a document that its term did not decide, and reports whether it matches the conditions. The
-// frame is then at the document.
-func (x *Execution) wanted(src source.Source, rid uint64) (bool, error) {
+// readAndMatch reads a document that its term did not decide, and reports whether it matches the conditions.
+// The frame is then at the document.
+func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {
 		return false, err
@@ -76,7 +76,7 @@ func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
 		total, ok := x.countAll()
 		return ok, g.Counted(total)
 	}
-	dead, ok, err := x.census()
+	dead, ok, err := x.listDead()
 	if err != nil || !ok {
 		return false, err
 	}
@@ -105,7 +105,7 @@ func (x *Execution) countAll() (total int64, ok bool) {
 }
 
 // countWanted counts the entries that match all conditions.
-func (x *Execution) countWanted(g *eval.Grouper, dead census) error {
+func (x *Execution) countWanted(g *eval.Grouper, dead deadDocuments) error {
 	total := int64(0)
 	for i, src := range x.sources {
 		n, err := x.countIn(src, dead[i])
@@ -123,7 +123,7 @@ func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err erro
 		err = x.eachEntry(src, dead, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if !sure {
 				var err error
-				if sure, err = x.wanted(src, rid); err != nil {
+				if sure, err = x.readAndMatch(src, rid); err != nil {
 					return err
 				}
 			}
@@ -139,7 +139,7 @@ func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err erro
 
 // testOf returns the test for the terms in the constraint's spans; nil if they need none.
 func testOf(l *plan.Constraint) *plan.TermTest {
-	if !l.Loose {
+	if !l.Superset {
 		return nil
 	}
 	return l.Test
@@ -162,7 +162,7 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 		p.note("rids")
 		all = p.rids()
 		unsure = all
-	} else if all, unsure, err = x.commonOf(src, p); err != nil {
+	} else if all, unsure, err = x.intersection(src, p); err != nil {
 		return 0, err
 	}
 	for _, rid := range all {
@@ -173,7 +173,7 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 			n++
 			continue
 		}
-		in, err := x.wanted(src, rid)
+		in, err := x.readAndMatch(src, rid)
 		if err != nil {
 			return 0, err
 		}
@@ -184,9 +184,9 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 	return n, nil
 }
 
-// commonOf returns the rids that match all constraints of the plan, and those for which some constraint is
-// unsure. Both are in order.
-func (x *Execution) commonOf(src source.Source, p *probes) (all, unsure []uint64, err error) {
+// intersection returns the rids that match all constraints of the plan, and those for which some constraint
+// is unsure. Both are in order.
+func (x *Execution) intersection(src source.Source, p *probes) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64
 		held := 0

@@ -14,7 +14,7 @@ import (
 )
 
 // aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths.
-func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, err error) {
+func (x *Execution) aggregateValues(g *eval.Grouper, dead deadDocuments) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	for i, arg := range o.Args {
 		switch state := g.Groups[0].State[i].(type) {
@@ -32,7 +32,7 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, er
 			}
 		case *lang.Extreme:
 			for j, src := range x.sources {
-				if err := x.endsOf(state, arg, src, dead[j]); err != nil {
+				if err := x.extremesOf(state, arg, src, dead[j]); err != nil {
 					return false, err
 				}
 			}
@@ -46,12 +46,12 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, er
 }
 
 // countValues counts the live entries in spans.
-func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead census) error {
+func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead deadDocuments) error {
 	for j, src := range x.sources {
 		sieve := x.indexOnlyFilter()
 		err := x.eachEntry(src, dead[j], spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
 			if !sure {
-				sure, err = x.wanted(src, rid)
+				sure, err = x.readAndMatch(src, rid)
 			}
 			if sure {
 				c.N++
@@ -68,14 +68,15 @@ func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead census)
 // sumValues sums the values at a path in the order of the index. A sum of doubles depends on their order, and
 // the query's sum is in the order of the documents. exact is true only if all partial sums are integers that
 // doubles represent exactly, so that the order does not matter.
-func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead census) (exact bool, err error) {
+func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead deadDocuments) (exact bool,
+	err error) {
 	size := 0.0
 	for j, src := range x.sources {
 		sieve := x.indexOnlyFilter()
 		err := x.eachEntry(src, dead[j], arg.Bounds, sieve, func(key []byte, rid uint64, sure bool) error {
 			v, told := plan.ExactTerm(key)
 			if !sure || !told {
-				if in, err := x.wanted(src, rid); !in {
+				if in, err := x.readAndMatch(src, rid); !in {
 					return err
 				}
 				v = arg.Value(x.f)
@@ -109,10 +110,11 @@ func (x *Execution) indexOnlyFilter() *termFilter {
 	return nil
 }
 
-// endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
+// extremesOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
 // array or an object makes the result undefined, and sorts after all other values.
-func (x *Execution) endsOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.Source, dead []uint64) error {
-	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
+func (x *Execution) extremesOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.Source,
+	dead []uint64) error {
+	end := extremeFinder{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
 	if err := end.of(arg.Bounds, false); err != nil {
 		return err
 	}
@@ -121,8 +123,8 @@ func (x *Execution) endsOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.So
 	return end.of(back, true)
 }
 
-// end finds the first value of a walk.
-type end struct {
+// extremeFinder finds the first value of a walk.
+type extremeFinder struct {
 	x     *Execution
 	src   source.Source
 	dead  []uint64
@@ -132,7 +134,7 @@ type end struct {
 }
 
 // of adds the first value in spans that matches.
-func (e *end) of(spans []plan.Span, reverse bool) error {
+func (e *extremeFinder) of(spans []plan.Span, reverse bool) error {
 	for _, s := range spans {
 		for {
 			key, err := e.first(s, reverse)
@@ -156,7 +158,7 @@ func (e *end) of(spans []plan.Span, reverse bool) error {
 }
 
 // first returns the first key in a span that belongs to a live document and may match; nil: there is none.
-func (e *end) first(s plan.Span, reverse bool) (key []byte, err error) {
+func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.Lo, s.Hi, reverse)
 	for err == nil && key == nil && terms.Next() {
 		if err = e.x.passEntry(); err != nil || hasRID(e.dead, terms.RID()) {
@@ -175,7 +177,7 @@ func (e *end) first(s plan.Span, reverse bool) (key []byte, err error) {
 // take adds the value of a key, if one of its documents matches. If the key is not exact, the values of its
 // documents are read, in the documents' order. The first one is enough, except for strings that were cut,
 // which differ.
-func (e *end) take(key []byte) (found bool, err error) {
+func (e *extremeFinder) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)
 	if in && sure && exact {
@@ -187,7 +189,7 @@ func (e *end) take(key []byte) (found bool, err error) {
 		if err = e.x.passEntry(); err != nil || hasRID(e.dead, rids.RID()) {
 			continue
 		}
-		if in, err = e.x.wanted(e.src, rids.RID()); !in {
+		if in, err = e.x.readAndMatch(e.src, rids.RID()); !in {
 			continue
 		}
 		e.to.Add(e.arg.Value(e.x.f))
@@ -202,7 +204,7 @@ func (e *end) take(key []byte) (found bool, err error) {
 }
 
 // groupTerms makes one group of each term of a path, except of terms that are not exact.
-func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
+func (x *Execution) groupTerms(g *eval.Grouper, dead deadDocuments) error {
 	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
 	for i, src := range x.sources {
@@ -210,14 +212,14 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
 			s.Lo = plan.Later(s.Lo, x.groupsFrom(g))
 			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
 				first: i == 0}
-			for _, a := range g.Rs.Aggs {
+			for _, a := range g.Rowset.Aggs {
 				t.counts = t.counts || a.Name == "COUNT"
 			}
 			if err := t.walk(s.Lo); err != nil {
 				return err
 			}
 		}
-		if o.Constraint == nil && g.Takes(jsondoc.AppendOrdered(nil, lang.Undefined)) {
+		if o.Constraint == nil && g.InPage(jsondoc.AppendOrdered(nil, lang.Undefined)) {
 			if err := x.groupLacking(g, src, dead[i]); err != nil {
 				return err
 			}
@@ -312,7 +314,7 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 		t.key, t.one, t.rest, t.passed = append(t.key[:0], key...), nil, 0, false
 		in, sure := t.sieve.take(key)
 		v, exact := plan.ExactTerm(key)
-		if t.over = exact && t.g.Closes(v, t.x.tune.Groups, t.first); t.over {
+		if t.over = exact && t.g.EndsPage(v, t.x.tune.Groups, t.first); t.over {
 			return nil
 		}
 		if t.passed = !in; in && sure && exact {
@@ -331,7 +333,7 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 	case t.one != nil:
 		t.rest++
 	default:
-		in, err := t.x.wanted(t.src, rid)
+		in, err := t.x.readAndMatch(t.src, rid)
 		if in {
 			t.g.Add()
 		}

@@ -54,20 +54,20 @@ func (wk *walker) covered() (done, ok bool) {
 	if !exact {
 		return false, false
 	}
-	if hasRID(wk.dead, wk.rid) || !wk.only.has(wk.rid) {
+	if hasRID(wk.dead, wk.rid) || !wk.allowed.has(wk.rid) {
 		return true, false
 	}
 	if wk.least == nil {
 		key := eval.AppendKey(wk.x.Plan.Top.Order[0], wk.entry.key[:0], eval.OrderedBy(v))
-		wk.entry = entry{key: key, source: wk.source, rid: wk.rid, blank: true}
+		wk.entry = entry{key: key, source: wk.source, rid: wk.rid, unread: true}
 		wk.doc = nil
-		return true, wk.x.behind(&wk.entry)
+		return true, wk.x.isAfterStart(&wk.entry)
 	}
 	d := &leastDocument{rid: wk.rid, body: wk.least.document(v)}
 	wk.x.f.Enter(d)
 	wk.entry = entry{key: wk.x.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
 	wk.doc = d
-	return true, wk.x.behind(&wk.entry)
+	return true, wk.x.isAfterStart(&wk.entry)
 }
 
 // leastDocument is the smallest document that has a given value at a path.
@@ -80,21 +80,21 @@ func (d *leastDocument) RID() uint64            { return d.rid }
 func (d *leastDocument) Body() []byte           { return d.body }
 func (d *leastDocument) System() jsondoc.System { return jsondoc.System{} }
 
-// noteGiven records that a row of the current entry has been returned.
-func (wk *walker) noteGiven() {
+// noteReturned records that a row of the current entry has been returned.
+func (wk *walker) noteReturned() {
 	x, fresh := wk.x, wk.fresh
 	wk.fresh = false
-	if !fresh || !wk.loose || wk.doc == nil || x.done.Source < 0 || x.done.Rows == notGiven ||
+	if !fresh || !wk.loose || wk.doc == nil || x.done.Source < 0 || x.done.Rows == noneReturned ||
 		!bytes.Equal(x.done.Key, wk.entry.key) {
 		return
 	}
-	wk.given, wk.rest = append([]byte{}, wk.found...), 0
+	wk.returnedKey, wk.rest = append([]byte{}, wk.found...), 0
 	if wk.sub != nil {
-		if _, lacking := wk.sub.(*asFound); !lacking {
-			wk.given = nil // the keys of a run are not exact
+		if _, lacking := wk.sub.(*unordered); !lacking {
+			wk.returnedKey = nil // the keys of a run are not exact
 			return
 		}
-		wk.given = []byte{}
+		wk.returnedKey = []byte{}
 	}
 }
 

@@ -7,14 +7,14 @@ import (
 
 // fetched is a Documents that fetches the documents of rids.
 type fetched struct {
-	x     *Execution
-	src   source.Source
-	rids  source.Postings
-	after uint64 // returns only rids greater than this, unless begun is set
-	begun bool
-	ahead []uint64 // read from rids and not yet fetched
-	room  int      // how many rids are prefetched at a time; 0: none
-	only  *members // returns only these; nil: all
+	x       *Execution
+	src     source.Source
+	rids    source.Postings
+	after   uint64 // returns only rids greater than this, unless begun is set
+	begun   bool
+	ahead   []uint64 // read from rids and not yet fetched
+	room    int      // how many rids are prefetched at a time; 0: none
+	allowed *members // returns only these; nil: all
 	// called with each rid that has no live document; if it returns false, so does Next
 	skip func(rid uint64) bool
 	doc  source.Document
@@ -74,7 +74,7 @@ func (d *fetched) Next() bool {
 			return false
 		}
 		live := false
-		if d.only.has(rid) {
+		if d.allowed.has(rid) {
 			if d.doc, live, d.err = d.src.Fetch(rid); live && d.err == nil {
 				return true
 			}

@@ -15,8 +15,8 @@ func (wk *walker) without() inOrder {
 	from := wk.resumedAt()
 	if shapes, ok := wk.src.(source.Shapes); ok {
 		if rids, ok := shapes.Lacking(wk.w.Path, from, wk.w.Reverse); ok {
-			found := &asFound{wk: wk}
-			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, only: wk.only,
+			found := &unordered{wk: wk}
+			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
 				skip: found.skip}
 			found.docs = &undefinedDocuments{docs, wk.x, wk.x.Plan.Order.Keys[0]}
 			return found
@@ -52,21 +52,21 @@ func (wk *walker) resumedAt() uint64 {
 	return 0
 }
 
-// asFound returns documents in the order in which they come.
-type asFound struct {
+// unordered returns documents in the order in which they come.
+type unordered struct {
 	wk    *walker
 	docs  source.Documents
 	rests bool // docs have stopped at an entry without a document
 }
 
 // skip is called with each rid that docs skip.
-func (o *asFound) skip(rid uint64) bool {
-	o.rests = o.wk.rests(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
+func (o *unordered) skip(rid uint64) bool {
+	o.rests = o.wk.stops(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)
 }
 
-func (o *asFound) Next() (bool, error) {
-	if o.wk.given != nil && len(o.wk.given) == 0 {
+func (o *unordered) Next() (bool, error) {
+	if o.wk.returnedKey != nil && len(o.wk.returnedKey) == 0 {
 		return false, nil // one document without the path is enough
 	}
 	for o.docs.Next() {
@@ -82,8 +82,8 @@ func (o *asFound) Next() (bool, error) {
 	return rests, o.docs.Err()
 }
 
-func (o *asFound) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
-func (o *asFound) close() error                  { return o.docs.Close() }
+func (o *unordered) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
+func (o *unordered) close() error                  { return o.docs.Close() }
 
 // undefinedDocuments iterates over the documents for which a value is undefined. The frame is at the
 // document.

@@ -51,11 +51,11 @@ func closeAll(list []source.Postings) (err error) {
 // Intersection iterates over the rids that all lists contain. It leaps from one candidate of any list to the
 // next.
 type Intersection struct {
-	List  []source.Postings
-	begun bool
-	Pass  func() error // counts an entry
-	tired func() bool  // reports that the time is used up: see align; nil: unlimited
-	err   error        // returned by Pass
+	List     []source.Postings
+	begun    bool
+	Pass     func() error // counts an entry
+	timedOut func() bool  // reports that the time is used up: see align; nil: unlimited
+	err      error        // returned by Pass
 }
 
 // Next implements source.Postings.
@@ -97,7 +97,7 @@ func (x *Intersection) align() bool {
 			return false
 		}
 		if r := p.RID(); r > target {
-			if target, agree = r, 1; x.tired != nil && x.tired() {
+			if target, agree = r, 1; x.timedOut != nil && x.timedOut() {
 				return true
 			}
 		} else {
@@ -238,17 +238,18 @@ func (x *Execution) listsOf(src source.Source, list []plan.Access) []source.Post
 }
 
 func (x *Execution) intersect(list []source.Postings) source.Postings {
-	return &Intersection{List: list, Pass: x.passEntry, tired: x.isTired}
+	return &Intersection{List: list, Pass: x.passEntry, timedOut: x.isTimedOut}
 }
 
-// isTired is called by intersections that leap from rid to rid. It reports whether the page has used up its
-// time and can be resumed behind any document, or whether there may be a cheaper way to find the documents.
-func (x *Execution) isTired() bool {
+// isTimedOut is called by intersections that leap from rid to rid. It reports whether the page has used up
+// its time and can be resumed behind any document, or whether there may be a cheaper way to find the
+// documents.
+func (x *Execution) isTimedOut() bool {
 	if x.Plan.Form != cursor.Streaming {
 		return false
 	}
-	if x.leaps++; x.leaps%restEvery == 0 && x.look() != nil {
+	if x.leaps++; x.leaps%restEvery == 0 && x.checkTime() != nil {
 		return true
 	}
-	return x.late && !x.isOld()
+	return x.late && !x.isReplayed()
 }

@@ -12,19 +12,19 @@ import (
 // many as a page can need. When these are used up it reads all again to find the ones after them, so its
 // memory is bounded by the size of a page.
 type batch struct {
-	x      *Execution
-	src    source.Source
-	source int
-	open   func() (source.Documents, error) // opens the documents to sort
-	room   int
-	held   int            // bytes of heap
-	heap   heap.Of[entry] // while filling: the last entry on top; then sorted
-	given  int
-	full   bool // there may be more documents
-	last   entry
-	begun  bool
-	after  *entry // keeps only entries behind this one; nil: all
-	doc    source.Document
+	x        *Execution
+	src      source.Source
+	source   int
+	open     func() (source.Documents, error) // opens the documents to sort
+	room     int
+	held     int            // bytes of heap
+	heap     heap.Of[entry] // while filling: the last entry on top; then sorted
+	returned int
+	full     bool // there may be more documents
+	last     entry
+	begun    bool
+	after    *entry // keeps only entries behind this one; nil: all
+	doc      source.Document
 
 	whole bool            // covers all matching documents of the source
 	it    *spill.Iterator // the sorted documents in files; nil: they are in memory
@@ -52,7 +52,7 @@ func (x *Execution) newBatch(src source.Source, source int, open func() (source.
 
 func (b *batch) Next() (bool, error) {
 	for {
-		if b.given == len(b.heap.List) {
+		if b.returned == len(b.heap.List) {
 			if b.it == nil && b.begun && !b.full {
 				return false, nil
 			}
@@ -63,8 +63,8 @@ func (b *batch) Next() (bool, error) {
 				return false, err
 			}
 		}
-		b.last = b.heap.List[b.given]
-		b.given++
+		b.last = b.heap.List[b.returned]
+		b.returned++
 		b.x.sortedRows--
 		d, live, err := b.src.Fetch(b.last.rid)
 		if err != nil || live {
@@ -89,14 +89,14 @@ func (b *batch) fill() (err error) {
 		}
 	}()
 	x.Run.Used -= b.held
-	b.heap.List, b.given, b.full, b.held, b.room = b.heap.List[:0], 0, false, 0, x.room()
+	b.heap.List, b.returned, b.full, b.held, b.room = b.heap.List[:0], 0, false, 0, x.room()
 	var key []byte
 	for x.Next(docs) {
 		d := docs.Document()
 		x.load(d)
 		key = x.orderKey(key[:0])
 		e := entry{key: key, source: b.source, rid: d.RID(), holds: true}
-		if x.behind(&e) && (b.after == nil || x.compare(&e, b.after) > 0) &&
+		if x.isAfterStart(&e) && (b.after == nil || x.compare(&e, b.after) > 0) &&
 			(!b.begun || x.compare(&e, &b.last) > 0) {
 			if !b.wants(&e) {
 				b.full = true

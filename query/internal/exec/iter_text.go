@@ -19,17 +19,17 @@ import (
 // the other texts, then the documents without a text. Among equal ones the latest comes first, as in ORDER BY
 // DESC.
 type byText struct {
-	x      *Execution
-	src    source.Source
-	source int
-	only   *members // that can be rows; nil: many, or unknown
-	scores textScores
-	heap   heap.Of[Estimate] // scores below 0: the best are the least
-	texts  source.Terms      // all texts, the latest first; nil unless they are being read
-	begun  bool              // texts has been opened
-	rest   inOrder           // documents without a text
-	entry  entry
-	doc    source.Document
+	x       *Execution
+	src     source.Source
+	source  int
+	allowed *members // that can be rows; nil: many, or unknown
+	scores  textScores
+	heap    heap.Of[Estimate] // scores below 0: the best are the least
+	texts   source.Terms      // all texts, the latest first; nil unless they are being read
+	begun   bool              // texts has been opened
+	rest    inOrder           // documents without a text
+	entry   entry
+	doc     source.Document
 }
 
 // openTexts opens the documents of a source in the order of their text scores.
@@ -47,7 +47,7 @@ func (x *Execution) openTexts(src source.Source, source int, only *members) (inO
 	if err != nil {
 		return nil, err
 	}
-	t := &byText{x: x, src: src, source: source, only: only, scores: scores}
+	t := &byText{x: x, src: src, source: source, allowed: only, scores: scores}
 	t.heap.Before = func(a, b Estimate) bool {
 		return a.distance < b.distance || a.distance == b.distance && a.rid > b.rid
 	}
@@ -97,7 +97,7 @@ func (t *byText) propose() (e Estimate, ok bool, err error) {
 			return e, false, err
 		}
 		rid := t.texts.RID()
-		if _, met := slices.BinarySearch(t.scores.rids, rid); !met && t.only.has(rid) {
+		if _, met := slices.BinarySearch(t.scores.rids, rid); !met && t.allowed.has(rid) {
 			return Estimate{0, rid}, true, nil
 		}
 	}
@@ -117,7 +117,7 @@ func (t *byText) take(e Estimate) (bool, error) {
 	x := t.x
 	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(jsondoc.NumberValue(0-e.distance)))
 	t.entry = entry{key: key, source: t.source, rid: e.rid, holds: true}
-	if !x.behind(&t.entry) {
+	if !x.isAfterStart(&t.entry) {
 		return false, nil
 	}
 	var live bool
@@ -138,8 +138,8 @@ func (t *byText) openRest() {
 	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {
 		var docs source.Documents
 		var err error
-		if t.only != nil {
-			docs = &fetched{x: x, src: t.src, rids: &SortedRIDs{Rids: t.only.rids}, skip: x.skip}
+		if t.allowed != nil {
+			docs = &fetched{x: x, src: t.src, rids: &SortedRIDs{Rids: t.allowed.rids}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(t.src, 0, true)
 		}

@@ -58,7 +58,7 @@ func (n *nearest) Next() (bool, error) {
 		value := eval.OrderedBy(jsondoc.NumberValue(n.all.v.Sign() * e.distance))
 		key := eval.AppendKey(x.Plan.Top.Order[0], nil, value)
 		n.entry = entry{key: key, source: n.source, rid: e.rid, holds: true}
-		if !x.behind(&n.entry) {
+		if !x.isAfterStart(&n.entry) {
 			continue
 		}
 		var live bool
@@ -86,7 +86,7 @@ func (n *nearest) openRest() {
 	n.rest = x.newBatch(n.src, n.source, func() (source.Documents, error) {
 		var docs source.Documents
 		var err error
-		if n.all.only != nil {
+		if n.all.allowed != nil {
 			docs = &fetched{x: x, src: n.src, rids: &SortedRIDs{Rids: n.all.without}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(n.src, 0, true)

@@ -20,22 +20,22 @@ import (
 // which is sorted by reading the documents. Documents without the path have no key in a range index; they are
 // listed by source.Shapes.
 type walker struct {
-	x      *Execution
-	src    source.Source
-	source int
-	w      *plan.Walk
-	parts  []part       // remaining parts, in the order of the query
-	terms  source.Terms // of the first part, while it is being walked
-	found  []byte       // key of the current entry
-	rid    uint64       // rid of the current entry
-	group  []uint64     // the remaining rids of its key, the last one first
-	ahead  bool         // terms is already at the next entry
-	key    []byte       // the last key that was found to be exact
-	vain   int          // entries without a matching document
-	only   *members     // documents that may match; nil: any
-	// patience is how many entries may be skipped, besides some for each matching document, before the walk
+	x       *Execution
+	src     source.Source
+	source  int
+	w       *plan.Walk
+	parts   []part       // remaining parts, in the order of the query
+	terms   source.Terms // of the first part, while it is being walked
+	found   []byte       // key of the current entry
+	rid     uint64       // rid of the current entry
+	group   []uint64     // the remaining rids of its key, the last one first
+	ahead   bool         // terms is already at the next entry
+	key     []byte       // the last key that was found to be exact
+	misses  int          // entries without a matching document
+	allowed *members     // documents that may match; nil: any
+	// maxSkips is how many entries may be skipped, besides some for each matching document, before the walk
 	// pauses; 0: any number
-	patience int
+	maxSkips int
 	passed   int
 	wanted   int64 // matching documents of the page when the walk began
 	sub      inOrder
@@ -43,14 +43,14 @@ type walker struct {
 	doc      source.Document
 
 	// the dead documents of the source, if the index alone may give the values: see covered
-	dead   []uint64
-	census bool
-	least  *termFilter // builds documents from terms, if the query uses nothing else of them
-	skips  bool        // rows that OFFSET skips are not read
-	loose  bool        // one row is enough for all entries of a key
-	given  []byte      // key of which a row was returned
-	rest   int         // entries of it that were skipped
-	fresh  bool        // the current entry is the last one returned
+	dead        []uint64
+	census      bool
+	least       *termFilter // builds documents from terms, if the query uses nothing else of them
+	skips       bool        // rows that OFFSET skips are not read
+	loose       bool        // one row is enough for all entries of a key
+	returnedKey []byte      // key of which a row was returned
+	rest        int         // entries of it that were skipped
+	fresh       bool        // the current entry is the last one returned
 }
 
 // part is a piece of a walk: a span of keys or, if it has none, the documents without the path.
@@ -181,7 +181,7 @@ func (wk *walker) close() error {
 }
 
 func (wk *walker) Next() (bool, error) {
-	wk.noteGiven()
+	wk.noteReturned()
 	for {
 		if wk.sub != nil {
 			ok, err := wk.sub.Next()
@@ -209,16 +209,16 @@ func (wk *walker) Next() (bool, error) {
 			wk.terms = wk.src.Terms(wk.parts[0].Lo, wk.parts[0].Hi, wk.w.Reverse)
 		}
 		ok, err := wk.step()
-		if ok || err != nil || wk.tired() {
+		if ok || err != nil || wk.tooManySkips() {
 			return ok, err
 		}
 	}
 }
 
-// tired reports whether the walk has skipped so many entries that another way may be cheaper.
-func (wk *walker) tired() bool {
+// tooManySkips reports whether the walk has skipped so many entries that another way may be cheaper.
+func (wk *walker) tooManySkips() bool {
 	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
-	return wk.patience > 0 && wk.passed > wk.patience+wk.x.tune.Share*wanted
+	return wk.maxSkips > 0 && wk.passed > wk.maxSkips+wk.x.tune.Share*wanted
 }
 
 // step advances to the next entry of the part and its document. It returns false at the end, and at the
@@ -234,7 +234,7 @@ func (wk *walker) step() (bool, error) {
 			}
 			wk.key = append(wk.key[:0], wk.found...)
 		}
-		if wk.given != nil && bytes.Equal(wk.given, wk.found) {
+		if wk.returnedKey != nil && bytes.Equal(wk.returnedKey, wk.found) {
 			if wk.rest++; wk.rest > skipFrom {
 				return false, wk.leave()
 			}
@@ -246,7 +246,7 @@ func (wk *walker) step() (bool, error) {
 			}
 			continue
 		}
-		if wk.only.has(wk.rid) {
+		if wk.allowed.has(wk.rid) {
 			d, live, err := wk.src.Fetch(wk.rid)
 			if err != nil {
 				return false, err
@@ -255,10 +255,10 @@ func (wk *walker) step() (bool, error) {
 				return true, nil
 			}
 		}
-		if wk.rests(wk.rid, wk.values) {
+		if wk.stops(wk.rid, wk.values) {
 			return true, nil
 		}
-		if wk.passed++; wk.tired() {
+		if wk.passed++; wk.tooManySkips() {
 			return false, nil
 		}
 	}
@@ -304,17 +304,17 @@ func (wk *walker) reach(d source.Document) bool {
 	x.load(d)
 	wk.entry = entry{key: x.orderKey(wk.entry.key[:0]), source: wk.source, rid: d.RID()}
 	wk.doc = d
-	return x.behind(&wk.entry)
+	return x.isAfterStart(&wk.entry)
 }
 
 // restEvery is how many entries a walk skips in a row before it reports its position.
 const restEvery = 64
 
-// rests makes, now and then, an entry without a document the current one, if a page can resume behind it.
+// stops makes, now and then, an entry without a document the current one, if a page can resume behind it.
 // values returns the entry's values of the ORDER BY keys.
-func (wk *walker) rests(rid uint64, values func() []jsondoc.Value) bool {
+func (wk *walker) stops(rid uint64, values func() []jsondoc.Value) bool {
 	x := wk.x
-	if wk.vain++; wk.vain%restEvery != 0 || x.Plan.Form != cursor.Sorting {
+	if wk.misses++; wk.misses%restEvery != 0 || x.Plan.Form != cursor.Sorting {
 		return false
 	}
 	e := entry{source: wk.source, rid: rid, passed: true}

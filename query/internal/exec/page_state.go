@@ -38,8 +38,8 @@ type Memory interface {
 	Keep(cursor string, g *PageState)
 }
 
-// recall begins a page of a DISTINCT with the rows that earlier pages have returned.
-func (x *Execution) recall() {
+// restoreDistinct begins a page of a DISTINCT with the rows that earlier pages have returned.
+func (x *Execution) restoreDistinct() {
 	if x.Opts.Cursor != "" && x.Opts.Memory != nil {
 		if state := x.Opts.Memory.Take(x.Opts.Cursor); state != nil {
 			x.past = state.hashes
@@ -53,10 +53,10 @@ func (x *Execution) recall() {
 	x.Run.Use(x.past.Size(), "DISTINCT")
 }
 
-// firstTime calls row for a row of a DISTINCT that has not been returned before. If old is set, the row comes
-// from a document that earlier pages have passed, and is only recorded. firstTime returns false if the page
+// ifFirst calls row for a row of a DISTINCT that has not been returned before. If old is set, the row comes
+// from a document that earlier pages have passed, and is only recorded. ifFirst returns false if the page
 // has ended.
-func (x *Execution) firstTime(old bool, row func() bool) bool {
+func (x *Execution) ifFirst(old bool, row func() bool) bool {
 	sum := x.past.Sum(x.out)
 	given, err := x.past.Has(sum)
 	if !x.Run.Spilled(err, "DISTINCT") {
@@ -82,9 +82,9 @@ func (x *Execution) firstTime(old bool, row func() bool) bool {
 	return more && x.Run.Err == nil
 }
 
-// isOld reports whether earlier pages have passed the current document. The time of the page is counted from
-// the first document that is not old.
-func (x *Execution) isOld() bool {
+// isReplayed reports whether earlier pages have passed the current document. The time of the page is counted
+// from the first document that is not old.
+func (x *Execution) isReplayed() bool {
 	if !x.replay {
 		return false
 	}

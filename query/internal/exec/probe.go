@@ -44,11 +44,11 @@ func usual() *Tuning {
 
 // probes is the choice among the access paths of one source.
 type probes struct {
-	x    *Execution
-	src  source.Source
-	ways []*accessPath
-	most int // entries read of each path, unless it has ended
-	held int // memory in bytes
+	x     *Execution
+	src   source.Source
+	paths []*accessPath
+	most  int // entries read of each path, unless it has ended
+	held  int // memory in bytes
 }
 
 // newProbes begins to count the access paths for which leave returns true.
@@ -56,11 +56,11 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *
 	p := &probes{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
 		if leave == nil || leave(a) {
-			p.ways = append(p.ways, &accessPath{access: a, next: x.steppers(src, a)})
+			p.paths = append(p.paths, &accessPath{access: a, next: x.steppers(src, a)})
 		}
 	}
 	if isScoped(src) {
-		p.ways = append(p.ways, &accessPath{next: []func() stepper{func() stepper {
+		p.paths = append(p.paths, &accessPath{next: []func() stepper{func() stepper {
 			posting, _ := src.Partition()
 			return postingStepper{posting}
 		}}})
@@ -71,37 +71,37 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *
 // count reads all paths in turns until one has ended or most entries have been read of each. It reports
 // whether one has ended.
 func (p *probes) count(most int) (bool, error) {
-	if !slices.ContainsFunc(p.ways, func(w *accessPath) bool { return !w.sifts() }) {
-		most *= siftedMore
+	if !slices.ContainsFunc(p.paths, func(w *accessPath) bool { return !w.testsTerms() }) {
+		most *= testedFactor
 	}
-	for step := 32; p.most < most && len(p.ways) > 0 && !p.ended(); step *= 2 {
-		if err := p.x.look(); err != nil {
+	for step := 32; p.most < most && len(p.paths) > 0 && !p.ended(); step *= 2 {
+		if err := p.x.checkTime(); err != nil {
 			return false, err
 		}
 		if p.x.late && most < p.x.tune.Every {
 			break // the remaining time is for the documents
 		}
 		step = min(step, most-p.most)
-		for _, w := range p.ways {
+		for _, w := range p.paths {
 			if err := p.read(w, step); err != nil {
 				return false, err
 			}
 		}
 		p.most += step
-		if err := p.dropVain(); err != nil {
+		if err := p.dropUseless(); err != nil {
 			return false, err
 		}
 	}
 	return p.ended(), nil
 }
 
-// siftedMore is the factor by which more entries are read if terms are tested, since few of them are kept.
-const siftedMore = 100
+// testedFactor is the factor by which more entries are read if terms are tested, since few of them are kept.
+const testedFactor = 100
 
-// dropVain drops the paths that have turned out to be useless.
-func (p *probes) dropVain() (err error) {
-	p.ways = slices.DeleteFunc(p.ways, func(w *accessPath) bool {
-		vain := w.vain()
+// dropUseless drops the paths that have turned out to be useless.
+func (p *probes) dropUseless() (err error) {
+	p.paths = slices.DeleteFunc(p.paths, func(w *accessPath) bool {
+		vain := w.isUseless()
 		if vain {
 			err = errors.Join(err, w.close())
 		}
@@ -112,7 +112,7 @@ func (p *probes) dropVain() (err error) {
 
 // countOn continues to read the paths that have not ended, up to most entries each.
 func (p *probes) countOn(most int) error {
-	for _, w := range p.ways {
+	for _, w := range p.paths {
 		if err := p.read(w, most-w.read); err != nil {
 			return err
 		}
@@ -130,15 +130,15 @@ func (p *probes) read(w *accessPath, n int) error {
 }
 
 func (p *probes) ended() bool {
-	return slices.ContainsFunc(p.ways, func(w *accessPath) bool { return w.done })
+	return slices.ContainsFunc(p.paths, func(w *accessPath) bool { return w.done })
 }
 
 // rids returns the sorted intersection of all paths that have ended. At least one has.
 func (p *probes) rids() []uint64 {
 	var all []uint64
 	first := true
-	slices.SortFunc(p.ways, func(a, b *accessPath) int { return len(a.rids) - len(b.rids) })
-	for _, w := range p.ways {
+	slices.SortFunc(p.paths, func(a, b *accessPath) int { return len(a.rids) - len(b.rids) })
+	for _, w := range p.paths {
 		if !w.done {
 			continue
 		}
@@ -165,7 +165,7 @@ func common(a, b []uint64) (both []uint64) {
 }
 
 func (p *probes) close() (err error) {
-	for _, w := range p.ways {
+	for _, w := range p.paths {
 		if e := w.close(); err == nil {
 			err = e
 		}
@@ -181,8 +181,8 @@ func (p *probes) note(how string) {
 	if !p.x.Opts.Trace {
 		return
 	}
-	n := choice{how: how}
-	for _, w := range p.ways {
+	n := choice{method: how}
+	for _, w := range p.paths {
 		text := w.String()
 		switch {
 		case w.done:
@@ -190,7 +190,7 @@ func (p *probes) note(how string) {
 		case w.read > 0:
 			text += ": more than " + strconv.Itoa(w.read)
 		}
-		n.ways = append(n.ways, text)
+		n.paths = append(n.paths, text)
 	}
 	if stats := &p.x.page.Stats; len(stats.choices) < maxChoices {
 		stats.choices = append(stats.choices, n)
@@ -202,12 +202,12 @@ const maxChoices = 16
 
 // choice is the choice made in one source, for Explain.
 type choice struct {
-	how  string
-	ways []string // the paths with their counts
+	method string
+	paths  []string // the paths with their counts
 }
 
 func (c choice) String() string {
-	return "chosen: " + c.how + " of (" + strings.Join(c.ways, "; ") + ")"
+	return "chosen: " + c.method + " of (" + strings.Join(c.paths, "; ") + ")"
 }
 
 // pick opens the rids of the documents that may match, in order. ok is false if all documents have to be
@@ -220,15 +220,15 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 	defer func() { err = errors.Join(err, p.close()) }()
 	x.scanning = len(x.Plan.AccessPaths) > 0
 	switch {
-	case len(p.ways) == 0, len(p.ways) == 1 && p.ways[0].access == nil: // a scan uses the posting list itself
+	case len(p.paths) == 0, len(p.paths) == 1 && p.paths[0].access == nil: // a scan uses the posting list itself
 		return nil, false, nil
-	case !slices.ContainsFunc(p.ways, func(w *accessPath) bool { return !w.lists() }):
+	case !slices.ContainsFunc(p.paths, func(w *accessPath) bool { return !w.lists() }):
 		return p.lists()
 	}
 	most := x.tune.Gather
 	if every {
 		most = x.tune.Every
-	} else if slices.ContainsFunc(p.ways, (*accessPath).lists) {
+	} else if slices.ContainsFunc(p.paths, (*accessPath).lists) {
 		most = x.tune.Probe
 	}
 	ended, err := p.count(most)
@@ -253,7 +253,7 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 // which a scan uses.
 func (p *probes) lists() (source.Postings, bool, error) {
 	var list []source.Postings
-	for _, w := range p.ways {
+	for _, w := range p.paths {
 		if w.access != nil && w.lists() && len(list) < plan.MaxOpen {
 			list = append(list, p.x.list(p.src, w.access))
 		}
@@ -283,7 +283,7 @@ func (p *probes) shortest() source.Postings {
 		return first
 	}
 	list := []source.Postings{first}
-	for _, w := range p.ways {
+	for _, w := range p.paths {
 		if w.done || !w.lists() {
 			continue
 		}

@@ -38,7 +38,7 @@ func (x *Execution) openOrder(src source.Source, source int) (inOrder, error) {
 	}
 	p := x.newProbes(src, plan.Beside(o.Walk))
 	few, err := false, error(nil)
-	if len(p.ways) > 0 {
+	if len(p.paths) > 0 {
 		few, err = p.count(min(x.tune.Sort, x.tune.Rows*x.room()))
 	}
 	if err = errors.Join(err, p.close()); err != nil {
@@ -63,7 +63,7 @@ func (x *Execution) openOrder(src source.Source, source int) (inOrder, error) {
 	}
 	p.note("walk, reading no others")
 	w := x.watch(src, source, o.Walk)
-	w.wk.only, w.wk.patience = &members{found}, x.tune.Patience*len(found)
+	w.wk.allowed, w.wk.maxSkips = &members{found}, x.tune.Patience*len(found)
 	return w, nil
 }
 
@@ -118,8 +118,8 @@ func isScoped(src source.Source) bool {
 	return ok
 }
 
-// watched is a walk that may be replaced by a sort.
-type watched struct {
+// adaptiveWalk is a walk that may be replaced by a sort.
+type adaptiveWalk struct {
 	x      *Execution
 	src    source.Source
 	source int
@@ -128,21 +128,21 @@ type watched struct {
 	last   *entry // last entry returned by the walk
 }
 
-func (x *Execution) watch(src source.Source, source int, w *plan.Walk) *watched {
+func (x *Execution) watch(src source.Source, source int, w *plan.Walk) *adaptiveWalk {
 	wk := x.newWalk(src, source, w)
 	within := w != x.Plan.Order.Walk // the walk is over the partition
 	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {
-		wk.patience = x.tune.Walk
+		wk.maxSkips = x.tune.Walk
 	}
-	return &watched{x: x, src: src, source: source, wk: wk}
+	return &adaptiveWalk{x: x, src: src, source: source, wk: wk}
 }
 
-func (w *watched) Next() (bool, error) {
+func (w *adaptiveWalk) Next() (bool, error) {
 	for {
 		if w.sort != nil {
 			return w.sort.Next()
 		}
-		if w.wk.tired() {
+		if w.wk.tooManySkips() {
 			if err := w.turn(); err != nil {
 				return false, err
 			}
@@ -154,7 +154,7 @@ func (w *watched) Next() (bool, error) {
 			w.wk.fresh = true
 			w.last = keptEntry(w.last, &w.wk.entry)
 		}
-		if ok || err != nil || !w.wk.tired() {
+		if ok || err != nil || !w.wk.tooManySkips() {
 			return ok, err
 		}
 	}
@@ -173,12 +173,12 @@ func keptEntry(old, e *entry) *entry {
 
 // turn is called when the walk has run out of patience. It either passes the matching documents to the walk,
 // or sorts them.
-func (w *watched) turn() error {
+func (w *adaptiveWalk) turn() error {
 	x, wk := w.x, w.wk
-	wk.passed, wk.patience, wk.wanted = 0, 0, x.page.Stats.Matched
-	if wk.only == nil {
+	wk.passed, wk.maxSkips, wk.wanted = 0, 0, x.page.Stats.Matched
+	if wk.allowed == nil {
 		p := x.newProbes(w.src, nil)
-		if len(p.ways) == 0 {
+		if len(p.paths) == 0 {
 			return nil
 		}
 		few, err := p.count(x.tune.Every)
@@ -187,24 +187,24 @@ func (w *watched) turn() error {
 			return err
 		}
 		found := p.rids()
-		wk.only, wk.patience = &members{found}, x.tune.Patience*len(found)
+		wk.allowed, wk.maxSkips = &members{found}, x.tune.Patience*len(found)
 		if len(found) > 2*x.room() {
 			p.note("walk, reading no others")
 			return nil
 		}
 	}
-	w.sort = x.sortOf(w.src, w.source, wk.only.rids, w.last)
+	w.sort = x.sortOf(w.src, w.source, wk.allowed.rids, w.last)
 	return wk.close()
 }
 
-func (w *watched) at() (*entry, source.Document) {
+func (w *adaptiveWalk) at() (*entry, source.Document) {
 	if w.sort != nil {
 		return w.sort.at()
 	}
 	return w.wk.at()
 }
 
-func (w *watched) close() error {
+func (w *adaptiveWalk) close() error {
 	if w.sort != nil {
 		return w.sort.close()
 	}

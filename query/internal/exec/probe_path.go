@@ -24,19 +24,19 @@ func (w *accessPath) String() string {
 	return w.access.String()
 }
 
-// vain reports whether a path that tests each term is useless because the test drops too few of them.
-func (w *accessPath) vain() bool {
-	return w.sifts() && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
+// isUseless reports whether a path that tests each term is useless because the test drops too few of them.
+func (w *accessPath) isUseless() bool {
+	return w.testsTerms() && !w.done && w.read >= testMost && 2*len(w.rids) > w.read
 }
 
-// sifts reports whether all terms of a path are tested.
-func (w *accessPath) sifts() bool {
+// testsTerms reports whether all terms of a path are tested.
+func (w *accessPath) testsTerms() bool {
 	s, ok := w.access.(*plan.SpansAccess)
 	return ok && s.Whole
 }
 
-// siftMost is how many terms are tested before the benefit of the test is checked.
-const siftMost = 1000
+// testMost is how many terms are tested before the benefit of the test is checked.
+const testMost = 1000
 
 func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
 

@@ -24,14 +24,14 @@ const rankDead = 10_000
 
 // liveSets returns the live sets of all sources. few reports that in one of them reading the documents is
 // cheaper than reading the index.
-func (x *Execution) liveSets() (people []*liveSet, few bool, err error) {
-	people = make([]*liveSet, len(x.sources))
+func (x *Execution) liveSets() (sets []*liveSet, few bool, err error) {
+	sets = make([]*liveSet, len(x.sources))
 	for i, src := range x.sources {
-		if people[i], few, err = x.liveDocuments(src); err != nil || few {
+		if sets[i], few, err = x.liveDocuments(src); err != nil || few {
 			return nil, few, err
 		}
 	}
-	return people, false, nil
+	return sets, false, nil
 }
 
 // liveDocuments returns the live set of a source. few reports that its documents are a small part of those in
@@ -75,7 +75,7 @@ type ridFilter struct {
 	member, dead int // indexes of the first rids not less than the last one tested
 }
 
-func (s *ridFilter) keeps(rid uint64) bool {
+func (s *ridFilter) accepts(rid uint64) bool {
 	for s.dead < len(s.p.dead) && s.p.dead[s.dead] < rid {
 		s.dead++
 	}

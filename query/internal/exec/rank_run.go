@@ -80,12 +80,12 @@ func (x *Execution) rankRows(row func() bool) error {
 	}
 	x.fuse(documents, parts)
 	slices.SortStableFunc(documents, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
-	_, err = x.giveRanked(documents, row)
+	_, err = x.emitRanked(documents, row)
 	return err
 }
 
-// giveRanked sets the frame to each of the sorted documents and calls row. more is false if the page ends.
-func (x *Execution) giveRanked(documents []ranked, row func() bool) (more bool, err error) {
+// emitRanked sets the frame to each of the sorted documents and calls row. more is false if the page ends.
+func (x *Execution) emitRanked(documents []ranked, row func() bool) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)
 		if err != nil {
@@ -229,7 +229,7 @@ func (x *Execution) fuse(list []ranked, parts []ranking) {
 	// documents according to an index, which has only one score, are the same.
 	byScore := func(part int) {
 		slices.SortFunc(order, func(a, b int) int {
-			return cmp.Or(parts[part].Better(list[a].scores[part], list[b].scores[part]), cmp.Compare(a, b))
+			return cmp.Or(parts[part].Compare(list[a].scores[part], list[b].scores[part]), cmp.Compare(a, b))
 		})
 	}
 	if len(parts) == 1 {
@@ -254,7 +254,7 @@ func (x *Execution) fuse(list []ranked, parts []ranking) {
 			if !taken[i] {
 				continue
 			}
-			if last < 0 || parts[part].Better(list[last].scores[part], list[i].scores[part]) != 0 {
+			if last < 0 || parts[part].Compare(list[last].scores[part], list[i].scores[part]) != 0 {
 				rank++
 			}
 			list[i].fused += parts[part].Weight / float64(rankConstant+rank)

@@ -74,13 +74,13 @@ func (x *Execution) readTexts(parts []ranking) (bool, error) {
 	if texts == 0 {
 		return true, nil
 	}
-	people, few, err := x.liveSets()
+	sets, few, err := x.liveSets()
 	if err != nil || few {
 		return false, err
 	}
 	for i := range parts {
 		if r := &parts[i]; r.Text != nil && r.Valid {
-			if err := x.readText(r, people); err != nil {
+			if err := x.readText(r, sets); err != nil {
 				return false, err
 			}
 		}
@@ -89,15 +89,15 @@ func (x *Execution) readTexts(parts []ranking) (bool, error) {
 }
 
 // readText scores the texts of all sources for one part.
-func (x *Execution) readText(r *ranking, people []*liveSet) error {
+func (x *Execution) readText(r *ranking, sets []*liveSet) error {
 	lists := make([][]wordList, len(x.sources)) // by source and term
 	for i, src := range x.sources {
-		r.stats.documents += float64(people[i].documents)
-		if err := x.countWords(src, people[i], r); err != nil {
+		r.stats.documents += float64(sets[i].documents)
+		if err := x.countWords(src, sets[i], r); err != nil {
 			return err
 		}
 		for t := range r.Terms {
-			list, err := x.termList(src, people[i], r.Ranker, &r.Terms[t])
+			list, err := x.termList(src, sets[i], r.Ranker, &r.Terms[t])
 			if err != nil {
 				return err
 			}
@@ -117,13 +117,13 @@ func (x *Execution) readText(r *ranking, people []*liveSet) error {
 }
 
 // countWords adds the words of all texts of a source to the statistics.
-func (x *Execution) countWords(src source.Source, people *liveSet, r *ranking) error {
-	return x.eachText(src, people, r.Path, "",
+func (x *Execution) countWords(src source.Source, sets *liveSet, r *ranking) error {
+	return x.eachText(src, sets, r.Path, "",
 		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
 
 // eachText calls fn for each text of the live set that has a word, in the order of rids.
-func (x *Execution) eachText(src source.Source, people *liveSet, path index.Path, word string,
+func (x *Execution) eachText(src source.Source, sets *liveSet, path index.Path, word string,
 	fn func(rid, count, length uint64)) (err error) {
 	key := x.Plan.Info.Index.TextKey(path, word)
 	terms := src.Terms(key, append(bytes.Clone(key), 0xFF), false)
@@ -132,12 +132,12 @@ func (x *Execution) eachText(src source.Source, people *liveSet, path index.Path
 			err = e
 		}
 	}()
-	alive := ridFilter{p: people}
+	alive := ridFilter{p: sets}
 	for terms.Next() {
 		if err := x.passEntry(); err != nil {
 			return err
 		}
-		if rid := terms.RID(); alive.keeps(rid) {
+		if rid := terms.RID(); alive.accepts(rid) {
 			count, length := index.DecodeText(terms.Value())
 			fn(rid, count, length)
 		}
@@ -147,11 +147,11 @@ func (x *Execution) eachText(src source.Source, people *liveSet, path index.Path
 
 // termList returns the texts of a source that have a term. For a word the index lists them. For a phrase the
 // index lists the texts that have all its words, and these texts are read.
-func (x *Execution) termList(src source.Source, people *liveSet, r *plan.Ranker,
+func (x *Execution) termList(src source.Source, sets *liveSet, r *plan.Ranker,
 	t *lang.TextTerm) (list wordList,
 	err error) {
 	for i, word := range t.Words {
-		one, err := x.wordList(src, people, r.Path, word.Term, t.Distance)
+		one, err := x.wordList(src, sets, r.Path, word.Term, t.Distance)
 		if err != nil {
 			return wordList{}, err
 		}
@@ -169,10 +169,10 @@ func (x *Execution) termList(src source.Source, people *liveSet, r *plan.Ranker,
 }
 
 // wordList returns the texts that have a word, or a word within the given edit distance of it.
-func (x *Execution) wordList(src source.Source, people *liveSet, path index.Path, word string,
+func (x *Execution) wordList(src source.Source, sets *liveSet, path index.Path, word string,
 	distance int) (list wordList, err error) {
 	if distance == 0 {
-		return list, x.eachText(src, people, path, word, list.add)
+		return list, x.eachText(src, sets, path, word, list.add)
 	}
 	similar, err := x.similarWords(src, path, word, distance)
 	if err != nil {
@@ -181,7 +181,7 @@ func (x *Execution) wordList(src source.Source, people *liveSet, path index.Path
 	var all []textHit
 	for _, s := range similar {
 		before := len(all)
-		err := x.eachText(src, people, path, s, func(rid, count, length uint64) {
+		err := x.eachText(src, sets, path, s, func(rid, count, length uint64) {
 			all = append(all, textHit{rid, count, length})
 		})
 		x.Run.Use(textHitSize*(len(all)-before), "ORDER BY RANK")

@@ -33,23 +33,23 @@ func (s scored) before(o scored) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// best iterates over the documents that match the conditions, best scores first. After next the frame is at
-// the document.
-type best struct {
+// topRanked iterates over the documents that match the conditions, best scores first. After next the frame is
+// at the document.
+type topRanked struct {
 	x *Execution
 	r *ranking
 	// the documents that can match the conditions, by source; nil: unknown, or many
-	only [][]uint64
-	heap heap.Of[scored]
-	near []*distances // distances that follow those in the heap, by source
-	rest source.Documents
-	at   int  // the source of rest
-	zero bool // rest returns texts that score 0; else documents without a score
+	allowed [][]uint64
+	heap    heap.Of[scored]
+	near    []*distances // distances that follow those in the heap, by source
+	rest    source.Documents
+	at      int  // the source of rest
+	zero    bool // rest returns texts that score 0; else documents without a score
 }
 
-// newBest returns the iterator for one part, or nil if its index cannot be used.
-func (x *Execution) newBest(r *ranking, only [][]uint64) (*best, error) {
-	b := &best{x: x, r: r, only: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.Text != nil}
+// newTopRanked returns the iterator for one part, or nil if its index cannot be used.
+func (x *Execution) newTopRanked(r *ranking, only [][]uint64) (*topRanked, error) {
+	b := &topRanked{x: x, r: r, allowed: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.Text != nil}
 	for i, src := range x.sources {
 		if r.Text != nil {
 			b.addTexts(i)
@@ -74,11 +74,11 @@ func (x *Execution) newBest(r *ranking, only [][]uint64) (*best, error) {
 }
 
 // addTexts adds the texts of one source that have a term.
-func (b *best) addTexts(source int) {
+func (b *topRanked) addTexts(source int) {
 	s := &b.r.indexed[source]
 	for i, rid := range s.rids {
-		if b.only != nil {
-			if _, found := slices.BinarySearch(b.only[source], rid); !found {
+		if b.allowed != nil {
+			if _, found := slices.BinarySearch(b.allowed[source], rid); !found {
 				continue
 			}
 		}
@@ -87,7 +87,7 @@ func (b *best) addTexts(source int) {
 }
 
 // refill adds the next vector of a source to the heap.
-func (b *best) refill(source int) error {
+func (b *topRanked) refill(source int) error {
 	if b.near == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (b *best) refill(source int) error {
 	return err
 }
 
-func (b *best) Next() (s scored, ok bool, err error) {
+func (b *topRanked) Next() (s scored, ok bool, err error) {
 	x := b.x
 	for len(b.heap.List) > 0 {
 		s := b.heap.Pop()
@@ -129,7 +129,7 @@ func (b *best) Next() (s scored, ok bool, err error) {
 }
 
 // nextOfRest returns the next document of a source that was not in the heap.
-func (b *best) nextOfRest() (s scored, ok bool, err error) {
+func (b *topRanked) nextOfRest() (s scored, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
 		return s, false, nil
@@ -153,7 +153,7 @@ func (b *best) nextOfRest() (s scored, ok bool, err error) {
 }
 
 // wants reports whether the current document is of the kind that rest returns.
-func (b *best) wants() bool {
+func (b *topRanked) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
 	if b.r.Text == nil {
@@ -165,10 +165,10 @@ func (b *best) wants() bool {
 
 // openRest opens an iterator that includes all documents that were not in the heap. It covers all texts,
 // unless a narrower condition is known.
-func (b *best) openRest(src source.Source) (source.Documents, error) {
+func (b *topRanked) openRest(src source.Source) (source.Documents, error) {
 	x := b.x
-	if b.only != nil {
-		return &fetched{x: x, src: src, rids: &SortedRIDs{Rids: b.only[b.at]}, skip: x.skip}, nil
+	if b.allowed != nil {
+		return &fetched{x: x, src: src, rids: &SortedRIDs{Rids: b.allowed[b.at]}, skip: x.skip}, nil
 	}
 	partition, scoped := src.Partition()
 	if scoped {
@@ -183,7 +183,7 @@ func (b *best) openRest(src source.Source) (source.Documents, error) {
 	return &fetched{x: x, src: src, rids: rids, skip: x.skip}, nil
 }
 
-func (b *best) close() (err error) {
+func (b *topRanked) close() (err error) {
 	if b.rest != nil {
 		err = b.rest.Err()
 		if e := b.rest.Close(); err == nil {
@@ -201,7 +201,7 @@ func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, 
 	if err != nil {
 		return false, err
 	}
-	var list []*best
+	var list []*topRanked
 	defer func() {
 		for _, b := range list {
 			if e := b.close(); err == nil {
@@ -210,7 +210,7 @@ func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, 
 		}
 	}()
 	for i := range parts {
-		b, err := x.newBest(&parts[i], only)
+		b, err := x.newTopRanked(&parts[i], only)
 		if b == nil || err != nil {
 			return false, err
 		}
@@ -229,7 +229,7 @@ func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, 
 
 // fuseBest fuses the best documents by each score. It reads as many as fuse selects, so that the result is
 // the same as over all documents.
-func (x *Execution) fuseBest(list []*best, parts []ranking, row func() bool) error {
+func (x *Execution) fuseBest(list []*topRanked, parts []ranking, row func() bool) error {
 	var found []ranked
 	seen := map[scored]bool{}
 	all := false // all documents that match the conditions have been found
@@ -261,15 +261,15 @@ func (x *Execution) fuseBest(list []*best, parts []ranking, row func() bool) err
 	})
 	x.fuse(found, parts)
 	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
-	more, err := x.giveRanked(found, row)
+	more, err := x.emitRanked(found, row)
 	if err != nil || !more || all {
 		return err
 	}
-	return x.giveOthers(seen, row)
+	return x.emitOthers(seen, row)
 }
 
-// giveOthers returns the documents that are not among the best by any score.
-func (x *Execution) giveOthers(seen map[scored]bool, row func() bool) error {
+// emitOthers returns the documents that are not among the best by any score.
+func (x *Execution) emitOthers(seen map[scored]bool, row func() bool) error {
 	for i, src := range x.sources {
 		docs, err := x.candidates(src, 0, true)
 		if err != nil {
@@ -308,7 +308,7 @@ func (x *Execution) rankedOnly() ([][]uint64, error) {
 // are few.
 func (x *Execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
 	p := x.newProbes(src, plan.Beside(nil))
-	if len(p.ways) == 0 {
+	if len(p.paths) == 0 {
 		return nil, false, nil
 	}
 	few, err = p.count(x.tune.Sort)

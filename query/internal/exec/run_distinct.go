@@ -7,17 +7,17 @@ import "github.com/mayflydb/mayfly/query/internal/eval"
 // are made first, they are all kept.
 
 func (x *Execution) runDistinctNeighbours(in int, row func() bool) bool {
-	return x.rowsOf(in, func() bool { return x.isGiven() || x.repeats(x.out) || row() })
+	return x.rowsOf(in, func() bool { return x.wasReturned() || x.repeats(x.out) || row() })
 }
 
 func (x *Execution) runDistinctPages(in int, row func() bool) bool {
-	x.recall()
+	x.restoreDistinct()
 	return x.rowsOf(in, func() bool {
-		given := x.isGiven()
+		given := x.wasReturned()
 		if given && !x.replay {
 			return true
 		}
-		return x.firstTime(given || x.isOld(), row)
+		return x.ifFirst(given || x.isReplayed(), row)
 	})
 }
 

@@ -74,7 +74,7 @@ func (x *Execution) readSource(src source.Source, after uint64, every bool, row 
 // endDocument is called after the rows of a document. It returns false if the page ends there.
 func (x *Execution) endDocument() bool {
 	positions := x.Plan.Form == cursor.Streaming || x.Plan.Form == cursor.Sorting
-	old := positions && x.isOld()
+	old := positions && x.isReplayed()
 	if positions && !old {
 		x.passed()
 	}
@@ -93,7 +93,7 @@ func (x *Execution) skip(rid uint64) bool {
 		return err == nil
 	}
 	x.current.rid = rid
-	old := x.isOld()
+	old := x.isReplayed()
 	late, err := x.stop()
 	if x.paused = late && !old && err == nil; x.paused {
 		x.passed()

@@ -12,7 +12,7 @@ func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
 	if n.Paged {
 		return x.groupPage(n, in, row)
 	}
-	g := eval.NewGrouper(n.Rs, x.f, new(int))
+	g := eval.NewGrouper(n.Rowset, x.f, new(int))
 	done, err := x.groupsFromIndex(n, g)
 	if err != nil {
 		x.Run.Fail(err)
@@ -20,7 +20,7 @@ func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
 	}
 	if !done {
 		g.Close()
-		g = eval.NewGrouper(n.Rs, x.f, new(int))
+		g = eval.NewGrouper(n.Rowset, x.f, new(int))
 	}
 	defer g.Close()
 	return (done || x.rowsOf(in, g.Add)) && g.Each(row)
@@ -41,7 +41,7 @@ func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bo
 
 // groupPage makes the groups of one page.
 func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
-	g := eval.NewGrouper(n.Rs, x.f, new(int))
+	g := eval.NewGrouper(n.Rowset, x.f, new(int))
 	g.From, g.Paged = x.from.Key, true
 	defer g.Close()
 	x.done = cursor.Bookmark{Form: cursor.Grouping, Offset: x.from.Offset, Limit: x.from.Limit,
@@ -87,7 +87,7 @@ func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 	}
 	before, figures := x.done, x.page.Stats
 	for _, one := range g.Groups {
-		if g.Show(one); !row() {
+		if g.LoadResults(one); !row() {
 			break
 		}
 	}

@@ -71,9 +71,9 @@ func (x *Execution) elapsed() time.Duration {
 
 func (x *Execution) runFilter(n *plan.FilterNode, in int, row func() bool) bool {
 	if n.OfItems {
-		return x.rowsOf(in, func() bool { return !x.passes(n.Rs) || row() })
+		return x.rowsOf(in, func() bool { return !x.passes(n.Rowset) || row() })
 	}
-	return x.rowsOf(in, func() bool { return !n.Rs.Admits(x.f) || row() })
+	return x.rowsOf(in, func() bool { return !n.Rowset.Admits(x.f) || row() })
 }
 
 func (x *Execution) runRows(in int, row func() bool) bool {
@@ -85,20 +85,20 @@ func (x *Execution) runRows(in int, row func() bool) bool {
 
 func (x *Execution) runEach(n *plan.EachNode, in int, row func() bool) bool {
 	if n.Derived {
-		return x.rowsOf(in, func() bool { return n.Rs.BindTo(x.f, n.I, x.value, row) })
+		return x.rowsOf(in, func() bool { return n.Rowset.BindTo(x.f, n.I, x.value, row) })
 	}
-	return x.rowsOf(in, func() bool { return n.Rs.Bind(x.f, n.I, row) })
+	return x.rowsOf(in, func() bool { return n.Rowset.Bind(x.f, n.I, row) })
 }
 
 func (x *Execution) runProject(n *plan.ProjectNode, in int, row func() bool) bool {
 	if n.Values {
 		return x.rowsOf(in, func() bool {
-			x.value = n.Rs.Value(x.f)
+			x.value = n.Rowset.Value(x.f)
 			return x.value.Kind() == jsondoc.Undefined || row()
 		})
 	}
 	return x.rowsOf(in, func() bool {
-		out, defined := n.Rs.Project(x.f, x.scratch[:0])
+		out, defined := n.Rowset.Project(x.f, x.scratch[:0])
 		x.scratch, x.out = out[:0], out
 		if !defined {
 			return true

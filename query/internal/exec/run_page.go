@@ -9,15 +9,15 @@ import (
 func (x *Execution) runPage(in int) bool {
 	switch x.Plan.Form {
 	case cursor.Blocking:
-		return x.giveAll(in)
+		return x.emitAll(in)
 	case cursor.Grouping:
-		return x.rowsOf(in, x.giveGroup)
+		return x.rowsOf(in, x.emitGroup)
 	}
-	return x.rowsOf(in, func() bool { return x.isGiven() || x.put(x.out) })
+	return x.rowsOf(in, func() bool { return x.wasReturned() || x.emit(x.out) })
 }
 
-// giveAll returns the rows of a blocking query behind those of earlier pages.
-func (x *Execution) giveAll(in int) bool {
+// emitAll returns the rows of a blocking query behind those of earlier pages.
+func (x *Execution) emitAll(in int) bool {
 	skip := x.from.Rows
 	if x.spilled != nil && x.spilled.rows != nil {
 		return x.moreRows(skip)
@@ -36,8 +36,8 @@ func (x *Execution) giveAll(in int) bool {
 	return more
 }
 
-// giveGroup returns the row of a group.
-func (x *Execution) giveGroup() bool {
+// emitGroup returns the row of a group.
+func (x *Execution) emitGroup() bool {
 	switch {
 	case x.Run.Err != nil:
 		return false
@@ -55,8 +55,8 @@ func (x *Execution) giveGroup() bool {
 	return x.done.Limit != 0
 }
 
-// put counts a row against OFFSET and LIMIT and adds it to the page.
-func (x *Execution) put(row []byte) bool {
+// emit counts a row against OFFSET and LIMIT and adds it to the page.
+func (x *Execution) emit(row []byte) bool {
 	if x.done.Offset > 0 {
 		x.done.Offset--
 		x.consumed()
@@ -119,16 +119,16 @@ func (x *Execution) putBlock(row []byte, skip int) bool {
 		x.done.Offset--
 		return true
 	}
-	x.given++
+	x.returned++
 	if x.done.Limit > 0 {
 		x.done.Limit--
 	}
-	if x.given > skip {
+	if x.returned > skip {
 		if x.writer != nil {
 			return x.leaveRow(row) && x.done.Limit != 0
 		}
 		if x.isFull(row) {
-			x.more, x.after = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.given - 1, Limit: -1}
+			x.more, x.after = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.returned - 1, Limit: -1}
 			return x.beginRows() && x.leaveRow(row) && x.done.Limit != 0
 		}
 		x.addRow(row)
@@ -158,9 +158,9 @@ const rowsHeld = 256 << 10
 // make their rows again.
 func (x *Execution) leaveRow(row []byte) bool {
 	var key [8]byte
-	binary.BigEndian.PutUint64(key[:], uint64(x.given))
+	binary.BigEndian.PutUint64(key[:], uint64(x.returned))
 	elapsed := x.Run.Env.Elapsed
-	if x.given%32 == 0 && elapsed != nil && elapsed() > x.Opts.Budget || x.writer.Add(key[:], row) != nil {
+	if x.returned%32 == 0 && elapsed != nil && elapsed() > x.Opts.Budget || x.writer.Add(key[:], row) != nil {
 		x.spilled = nil
 		return false
 	}
@@ -188,16 +188,16 @@ func (x *Execution) endRows() {
 
 // moreRows makes a page of the rows that the previous page stored.
 func (x *Execution) moreRows(skip int) bool {
-	x.given = skip
+	x.returned = skip
 	rows := x.spilled.rows
 	for rows.Next() {
 		row := rows.Payload()
 		if x.isFull(row) {
 			rows.Unread()
-			x.more, x.done = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.given, Limit: -1}
+			x.more, x.done = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.returned, Limit: -1}
 			return false
 		}
-		x.given++
+		x.returned++
 		x.addRow(row)
 	}
 	return x.Run.Spilled(rows.Err(), "the rows of later pages")

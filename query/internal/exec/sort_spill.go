@@ -59,7 +59,7 @@ func (b *batch) fillSpilled() (err error) {
 		x.load(d)
 		key = x.orderKey(key[:0])
 		e := entry{key: key, source: b.source, rid: d.RID()}
-		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) && x.passes(x.Plan.Rows) {
+		if x.isAfterStart(&e) && (!b.begun || x.compare(&e, &b.last) > 0) && x.passes(x.Plan.Rows) {
 			key = binary.BigEndian.AppendUint64(key, x.ridKey(e.rid))
 			if !x.Run.Spilled(sorter.Add(key, nil), "ORDER BY") {
 				return x.Run.Err
@@ -99,7 +99,7 @@ func (b *batch) nextSpilled() (bool, error) {
 	if b.it == nil {
 		x := b.x
 		x.Run.Hold(&b.held, -b.held, "ORDER BY")
-		b.heap.List, b.given = nil, 0
+		b.heap.List, b.returned = nil, 0
 		if err := b.fillSpilled(); err != nil {
 			return false, err
 		}
@@ -109,7 +109,7 @@ func (b *batch) nextSpilled() (bool, error) {
 		n := len(key) - 8
 		b.last = entry{key: append(b.last.key[:0:0], key[:n]...), source: b.source,
 			rid: b.x.ridKey(binary.BigEndian.Uint64(key[n:])), holds: true}
-		if !b.x.behind(&b.last) {
+		if !b.x.isAfterStart(&b.last) {
 			continue // the previous page has returned it already
 		}
 		d, live, err := b.src.Fetch(b.last.rid)

@@ -17,8 +17,8 @@ type spilledRows struct {
 	asked   uint64
 	version string
 
-	groups *eval.GroupRest // of GROUP BY, in the order of their keys
-	rows   *spill.Iterator // of the blocking form: finished rows
+	groups *eval.SpilledGroups // of GROUP BY, in the order of their keys
+	rows   *spill.Iterator     // of the blocking form: finished rows
 	sorted []*spill.Iterator
 }
 
@@ -116,7 +116,7 @@ func (x *Execution) version() (string, bool) {
 // eachGroup is each, but stores for the next page the group for which fn returned false and all groups after
 // it, if g holds all the groups.
 func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
-	var rest *eval.GroupRest
+	var rest *eval.SpilledGroups
 	if g.Runs != nil {
 		rest = g.Merged()
 		defer func() {
@@ -142,13 +142,13 @@ func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 }
 
 // showGroups calls fn for groups in files until fn returns false. The next page then begins with that group.
-func (x *Execution) showGroups(g *eval.Grouper, rest *eval.GroupRest, fn func() bool) bool {
+func (x *Execution) showGroups(g *eval.Grouper, rest *eval.SpilledGroups, fn func() bool) bool {
 	one := rest.One
 	if one == nil {
 		one = rest.Next(g)
 	}
 	for ; one != nil; one = rest.Next(g) {
-		if g.Show(one); !fn() {
+		if g.LoadResults(one); !fn() {
 			return false
 		}
 	}
@@ -156,7 +156,7 @@ func (x *Execution) showGroups(g *eval.Grouper, rest *eval.GroupRest, fn func() 
 }
 
 // writeGroups writes the groups that g has in memory. If that fails, the next page makes them again.
-func (x *Execution) writeGroups(g *eval.Grouper) *eval.GroupRest {
+func (x *Execution) writeGroups(g *eval.Grouper) *eval.SpilledGroups {
 	sorter := x.Run.Env.Temp.NewSorter(0, x.Run.Spend)
 	defer sorter.Close()
 	if g.WriteTo(sorter) != nil {
@@ -166,7 +166,7 @@ func (x *Execution) writeGroups(g *eval.Grouper) *eval.GroupRest {
 	if err != nil {
 		return nil
 	}
-	return &eval.GroupRest{It: it}
+	return &eval.SpilledGroups{It: it}
 }
 
 // moreGroups calls row for the groups that the previous page stored.

@@ -114,7 +114,7 @@ func (s *valueScan) Close() error { return nil }
 // value is a Value as a Document.
 type value struct{ *Value }
 
-// Complete implements source.Complete.
+// Complete implements source.Completer.
 func (v *value) Complete() {}
 
 // RID implements Document.

@@ -35,7 +35,7 @@ type distances struct {
 	x          *Execution
 	src        source.Source
 	v          *plan.Vectors
-	only       *members // the documents to search; nil: all
+	allowed    *members // the documents to search; nil: all
 	without    []uint64 // the members that have no distance
 	exact      heap.Of[Estimate]
 	candidates candidates // to be looked up
@@ -47,7 +47,7 @@ type distances struct {
 // another length than the query's, or too many.
 func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *members, latest bool) (*distances,
 	error) {
-	d := &distances{x: x, src: src, v: v, only: only}
+	d := &distances{x: x, src: src, v: v, allowed: only}
 	d.exact.Before = func(a, b Estimate) bool {
 		c := cmp.Compare(a.distance, b.distance)
 		if c == 0 {
@@ -76,16 +76,16 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *memb
 func (d *distances) walk() (usable bool, err error) {
 	var met []uint64
 	usable, err = d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
-		if !d.only.has(rid) {
+		if !d.allowed.has(rid) {
 			return true, nil
 		}
-		if d.only != nil {
+		if d.allowed != nil {
 			met = append(met, rid)
 		}
 		return d.take(rid, value)
 	})
-	if d.only != nil {
-		for _, rid := range d.only.rids {
+	if d.allowed != nil {
+		for _, rid := range d.allowed.rids {
 			if !(&members{met}).has(rid) {
 				d.without = append(d.without, rid)
 			}
@@ -113,7 +113,7 @@ func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, er
 
 // lookUp reads the vectors of the documents to search.
 func (d *distances) lookUp() (usable bool, err error) {
-	for _, rid := range d.only.rids {
+	for _, rid := range d.allowed.rids {
 		value, ok, err := d.src.(source.Values).Value(d.v.Key, rid)
 		if err != nil {
 			return false, err
@@ -141,7 +141,7 @@ func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 	}
 	distance, defined := d.v.Metric.Distance(d.vector, d.v.Query, d.v.Square)
 	if !defined {
-		if d.only != nil {
+		if d.allowed != nil {
 			d.without = append(d.without, rid)
 		}
 		return true, nil

@@ -211,7 +211,7 @@ func (g *rewriter) componentInfo(c component, most *int64, items []*syntax.Selec
 func (g *rewriter) terms(list []syntax.Expr) (terms []syntax.Expr) {
 	for _, e := range list {
 		if p, ok := e.(*syntax.Parameter); ok {
-			e = &syntax.Literal{Value: g.Given(p.Name)}
+			e = &syntax.Literal{Value: g.PinnedValue(p.Name)}
 		}
 		terms = append(terms, e)
 	}

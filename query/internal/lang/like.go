@@ -124,13 +124,13 @@ func (p *LikePattern) Match(m *Meter, text []byte) bool {
 		return string(text) == p.plain
 	}
 	first, last := p.runs[0], p.runs[len(p.runs)-1]
-	at, ok := fit(first, text)
+	at, ok := matchPrefix(first, text)
 	if !ok || len(p.runs) == 1 {
 		return ok && at == len(text)
 	}
 	text = text[at:]
 	for _, run := range p.runs[1 : len(p.runs)-1] {
-		for at, ok = fit(run, text); !ok; at, ok = fit(run, text) {
+		for at, ok = matchPrefix(run, text); !ok; at, ok = matchPrefix(run, text) {
 			if len(text) == 0 || !m.Spend(len(run)) {
 				return false
 			}
@@ -148,12 +148,12 @@ func (p *LikePattern) Match(m *Meter, text []byte) bool {
 		_, n := utf8.DecodeLastRune(text[:from])
 		from -= n
 	}
-	_, ok = fit(last, text[from:])
+	_, ok = matchPrefix(last, text[from:])
 	return ok
 }
 
-// fit reports whether a prefix of the text matches the run, and the length of that prefix in bytes.
-func fit(run []likeToken, text []byte) (size int, ok bool) {
+// matchPrefix reports whether a prefix of the text matches the run, and the length of that prefix in bytes.
+func matchPrefix(run []likeToken, text []byte) (size int, ok bool) {
 	for _, t := range run {
 		r, n := utf8.DecodeRune(text[size:])
 		if n == 0 || !t.takes(r) {

@@ -47,9 +47,9 @@ type Meter struct {
 
 	NoTemp bool // there are no temporary files
 
-	Most  int                  // limit of Used and Retained; 0: MaxHeld
-	Ask   func(bytes int) bool // see Env.Hold; nil: memory need not be requested
-	Asked int                  // bytes that have been granted
+	Most    int                  // limit of Used and Retained; 0: MaxHeld
+	Request func(bytes int) bool // see Env.Hold; nil: memory need not be requested
+	Granted int                  // bytes that have been granted
 
 	Used     int // bytes that DISTINCT, GROUP BY and lists use
 	Retained int // bytes of values kept while other operands are evaluated
@@ -115,15 +115,15 @@ func (m *Meter) Use(n int, clause string) {
 
 // claim requests memory, if more is needed than has been granted.
 func (m *Meter) claim(n int, clause string) {
-	if m.Ask == nil || n <= m.Asked || m.Err != nil {
+	if m.Request == nil || n <= m.Granted || m.Err != nil {
 		return
 	}
-	more := max(n-m.Asked, heldStep)
-	if !m.Ask(more) {
+	more := max(n-m.Granted, heldStep)
+	if !m.Request(more) {
 		m.Fail(&fault.BusyError{Clause: clause})
 		return
 	}
-	m.Asked += more
+	m.Granted += more
 }
 
 // LimitHeld returns the limit of memory in bytes.

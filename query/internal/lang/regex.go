@@ -58,8 +58,8 @@ func (c *Call) within(most time.Duration) time.Duration {
 	return max(time.Millisecond, min(most, c.Limit-c.Elapsed()))
 }
 
-// again reports whether a match has failed and has to be repeated.
-func (c *Call) again(re *regexp2.Regexp, err error) bool {
+// mustRetry reports whether a match has failed and has to be repeated.
+func (c *Call) mustRetry(re *regexp2.Regexp, err error) bool {
 	if err == nil || c.folding() || !c.Look() {
 		return false
 	}
@@ -150,7 +150,7 @@ func fnRegexMatch(c *Call, args []jsondoc.Value) jsondoc.Value {
 		return Undefined
 	}
 	ok, err := re.MatchString(s)
-	if c.again(re, err) {
+	if c.mustRetry(re, err) {
 		ok, err = re.MatchString(s)
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func fnRegexExtract(c *Call, args []jsondoc.Value) jsondoc.Value {
 		return Undefined
 	}
 	m, err := re.FindStringMatch(s)
-	if c.again(re, err) {
+	if c.mustRetry(re, err) {
 		m, err = re.FindStringMatch(s)
 	}
 	if err != nil {
@@ -206,7 +206,7 @@ func fnRegexExtractAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 	}
 	dst := []byte{'['}
 	m, err := re.FindStringMatch(s)
-	if c.again(re, err) {
+	if c.mustRetry(re, err) {
 		m, err = re.FindStringMatch(s)
 	}
 	for ; err == nil && m != nil && c.Look(); m, err = re.FindNextMatch(m) {
@@ -231,7 +231,7 @@ func fnRegexReplaceAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 		return Undefined
 	}
 	m, err := re.FindStringMatch(s)
-	if c.again(re, err) {
+	if c.mustRetry(re, err) {
 		m, err = re.FindStringMatch(s)
 	}
 	if err == nil && m == nil {

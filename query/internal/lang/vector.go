@@ -83,7 +83,7 @@ func AppendFloats(dst []float32, numbers []float64) []float32 {
 func (m VectorMetric) Distance(a, b []float32, bb float64) (float64, bool) {
 	var dot, aa, gap float64
 	if m == MetricEuclidean {
-		gap, aa = gaps(a, b)
+		gap, aa = squaredDistance(a, b)
 	} else {
 		dot, aa = products(a, b)
 	}
@@ -118,8 +118,8 @@ func products(a, b []float32) (dot, aa float64) {
 	return dot, aa
 }
 
-// gaps returns the squared distance of two vectors, and the squared length of a.
-func gaps(a, b []float32) (gap, aa float64) {
+// squaredDistance returns the squared distance of two vectors, and the squared length of a.
+func squaredDistance(a, b []float32) (gap, aa float64) {
 	b = b[:len(a)]
 	for i := range a {
 		x := float64(a[i])

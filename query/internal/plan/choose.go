@@ -98,8 +98,8 @@ func (l *Constraint) access() Access {
 		return nil
 	}
 	if l.selectivity != points {
-		a := &SpansAccess{Spans: l.Spans, Whole: l.sifted, text: l.text}
-		if l.Loose {
+		a := &SpansAccess{Spans: l.Spans, Whole: l.testOnly, text: l.text}
+		if l.Superset {
 			a.Test = l.Test
 		}
 		return a

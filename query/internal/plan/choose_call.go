@@ -11,8 +11,8 @@ import (
 
 // The constraints of functions and of LIKE.
 
-// liked returns the constraint of x LIKE 'abc%'.
-func (p *Planner) liked(e *syntax.Like) *Constraint {
+// likeConstraint returns the constraint of x LIKE 'abc%'.
+func (p *Planner) likeConstraint(e *syntax.Like) *Constraint {
 	pattern, ok := e.Pattern.(*syntax.Literal)
 	if e.Not || !ok {
 		return nil
@@ -31,7 +31,7 @@ func (p *Planner) liked(e *syntax.Like) *Constraint {
 	}
 	l := p.begins(e.X, start)
 	if l != nil && !like.Begins() {
-		l.Loose = true // the prefix does not decide the rest of the pattern
+		l.Superset = true // the prefix does not decide the rest of the pattern
 	}
 	return l
 }
@@ -44,9 +44,9 @@ func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	}
 	lo, hi, exact := p.Info.Index.Prefix(l.path, start)
 	l.addSpan(lo, hi)
-	l.Loose = !exact
+	l.Superset = !exact
 	if l.selectivity = closed; start == "" {
-		l.selectivity, l.sifted = kindsOnly, true
+		l.selectivity, l.testOnly = kindsOnly, true
 	}
 	l.text += " begins with " + clip(jsondoc.StringValue(start))
 	return l
@@ -82,7 +82,7 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 		return p.contains(e, second)
 	default:
 		if set, ok := eval.TypeTests()[fn.Name]; ok {
-			return p.typed(e.Args[0], set)
+			return p.typeConstraint(e.Args[0], set)
 		}
 	}
 	return nil
@@ -115,8 +115,8 @@ func (p *Planner) contains(e *syntax.Call, v jsondoc.Value) *Constraint {
 	return l
 }
 
-// typed returns the constraint of a type test.
-func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
+// typeConstraint returns the constraint of a type test.
+func (p *Planner) typeConstraint(x syntax.Expr, set eval.KindSet) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {
 		return nil

@@ -23,8 +23,8 @@ type Constraint struct {
 	equal       jsondoc.Value // if the condition is path = equal
 	isEqual     bool
 	bounds      []bound // comparisons that must all hold
-	Loose       bool    // the spans also hold values that do not match
-	sifted      bool    // the spans are the whole path: only the test restricts it
+	Superset    bool    // the spans also hold values that do not match
+	testOnly    bool    // the spans are the whole path: only the test restricts it
 	Test        *TermTest
 	text        string
 }
@@ -79,7 +79,7 @@ func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 		}
 		return intersect(p.compared(e.X, syntax.Ge, low), p.compared(e.X, syntax.Le, high))
 	case *syntax.Like:
-		return p.liked(e)
+		return p.likeConstraint(e)
 	case *syntax.Call:
 		return p.called(e)
 	case *syntax.Unary:
@@ -108,7 +108,7 @@ func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {
 		return nil
 	}
-	l := &Constraint{Loose: true}
+	l := &Constraint{Superset: true}
 	for _, st := range steps {
 		if l.entered = l.entered || st.IsIndex; st.IsIndex {
 			l.path = l.path.Element()
@@ -177,7 +177,7 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *
 	if v.Kind() > jsondoc.Undefined && v.Kind() < jsondoc.Array { // else never true
 		lo, hi, exact := p.Info.Index.Range(l.path, rangeOps[op], v)
 		l.addSpan(lo, hi)
-		l.Loose = !exact
+		l.Superset = !exact
 	}
 	return l
 }
@@ -185,7 +185,7 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *
 func (l *Constraint) addPoint(x *index.Indexer, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Undefined && lang.Equal(v, v) {
 		key, exact := x.Term(l.path, v)
-		l.Spans, l.Loose = append(l.Spans, pointSpan(key)), l.Loose || !exact
+		l.Spans, l.Superset = append(l.Spans, pointSpan(key)), l.Superset || !exact
 	}
 }
 
@@ -230,7 +230,8 @@ func (p *Planner) combined(e *syntax.Logical) *Constraint {
 			continue
 		}
 		first = &Constraint{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined ||
-			l.undefined, selectivity: max(first.selectivity, l.selectivity), Loose: first.Loose || l.Loose,
+			l.undefined, selectivity: max(first.selectivity, l.selectivity), Superset: first.Superset ||
+			l.Superset,
 			Spans: append(first.Spans, l.Spans...), text: shortened(first.text + " or " + l.text)}
 	}
 	first.Spans = merged(first.Spans)
@@ -264,9 +265,9 @@ func intersect(a, b *Constraint) *Constraint {
 	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil
 	}
-	l := &Constraint{path: a.path, name: a.name, undefined: a.undefined && b.undefined, Loose: a.Loose ||
-		b.Loose,
-		sifted: a.sifted && b.sifted, bounds: append(slices.Clip(a.bounds), b.bounds...),
+	l := &Constraint{path: a.path, name: a.name, undefined: a.undefined && b.undefined, Superset: a.Superset ||
+		b.Superset,
+		testOnly: a.testOnly && b.testOnly, bounds: append(slices.Clip(a.bounds), b.bounds...),
 		text: shortened(a.text + " and " + b.text), selectivity: closed}
 	if a.Test != nil && b.Test != nil {
 		l.Test = a.Test.and(b.Test)

@@ -200,8 +200,8 @@ func Beside(w *Walk) func(Access) bool {
 	}
 }
 
-// waysBeside returns the accesses that may replace a walk before it has begun.
-func (p *Plan) waysBeside(w *Walk) (ways []Access) {
+// pathsBeside returns the accesses that may replace a walk before it has begun.
+func (p *Plan) pathsBeside(w *Walk) (ways []Access) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {
 			ways = append(ways, a)

@@ -44,7 +44,7 @@ func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankPart) []Rank
 			continue
 		}
 		r.Text = c.Value(part.Text)
-		r.Spoken = c.SpokenAt(part.Text)
+		r.Spoken = c.LanguageAt(part.Text)
 		r.Terms, r.Valid = part.TextTerms(r.Spoken)
 		if path, ok := p.textPath(part.Text); ok {
 			r.Path = path
@@ -53,8 +53,8 @@ func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankPart) []Rank
 	return list
 }
 
-// Better compares scores: the best first, missing ones last.
-func (r *Ranker) Better(a, b float64) int {
+// Compare compares scores: the best first, missing ones last.
+func (r *Ranker) Compare(a, b float64) int {
 	switch {
 	case math.IsNaN(a) || math.IsNaN(b):
 		return cmp.Compare(eval.TruthBit(math.IsNaN(a)), eval.TruthBit(math.IsNaN(b)))

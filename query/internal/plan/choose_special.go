@@ -48,11 +48,11 @@ func (p *Planner) containsEach(c *syntax.Call, any bool) Access {
 			return nil
 		}
 	}
-	return together(list, any)
+	return combine(list, any)
 }
 
-// together returns the union of a list of accesses if any is set, else their intersection.
-func together(list []Access, any bool) Access {
+// combine returns the union of a list of accesses if any is set, else their intersection.
+func combine(list []Access, any bool) Access {
 	switch {
 	case len(list) == 0:
 		return nil
@@ -131,7 +131,7 @@ func (p *Planner) words(c *syntax.Call, any bool) Access {
 			return nil
 		}
 	}
-	return together(list, any)
+	return combine(list, any)
 }
 
 // term returns the documents that have all words of a term, for a phrase in any order. It returns nil if the

@@ -48,7 +48,7 @@ func (t *TermTest) and(o *TermTest) *TermTest {
 
 // lacks reports whether documents without the path pass.
 func (t *TermTest) lacks(info *bind.Info, given []jsondoc.Value) bool {
-	l := eval.Layout{Given: given, Planar: info.Geometry}
+	l := eval.Layout{Params: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
 	f.Body = []byte("{}")
 	return t.Holds(f)
@@ -93,7 +93,7 @@ func (p *Planner) termsOf(e syntax.Expr) *Constraint {
 		p.noteSingle(route, false)
 		return nil
 	}
-	l := &Constraint{path: route, name: name, Loose: true, sifted: true, selectivity: kindsOnly,
+	l := &Constraint{path: route, name: name, Superset: true, testOnly: true, selectivity: kindsOnly,
 		text: shortened(name + " by " + OneLine(syntax.PrintExpr(e)))}
 	l.addSpan(p.Info.Index.PathRange(route))
 	l.Test = p.newTermTest(route, e)

@@ -47,7 +47,7 @@ func findIndexOnly(p *Planner) { p.Plan.IndexOnly = p.indexOnly() }
 func (p *Planner) indexOnly() *indexOnly {
 	t := p.Plan.Top
 	if !t.Grouped || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem || len(t.GroupBy) > 1 ||
-		!p.decided(t) || t.Carried != nil {
+		!p.decided(t) || t.FirstRID != nil {
 		return nil
 	}
 	o := &indexOnly{}
@@ -103,7 +103,7 @@ func (p *Planner) decided(t *bind.Block) bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.Plan.Constraints, func(l *Constraint) bool {
-		return l.undefined || l.Loose && l.Test == nil
+		return l.undefined || l.Superset && l.Test == nil
 	})
 }
 

@@ -57,9 +57,9 @@ func (p *Plan) chainBlock(bl *bind.Block, rs *eval.Rowset) {
 			p.add(DistinctPages{})
 		}
 	}
-	p.add(&ProjectNode{of: bl, Rs: rs, Values: values})
+	p.add(&ProjectNode{of: bl, Rowset: rs, Values: values})
 	if bl.Grouped {
-		n := &GroupNode{of: bl, Rs: rs}
+		n := &GroupNode{of: bl, Rowset: rs}
 		if bl == p.Top && !p.Never {
 			n.IndexOnly, n.Counts = p.IndexOnly, p.Counts
 		}
@@ -76,20 +76,20 @@ func (p *Plan) chainSources(bl *bind.Block, rs *eval.Rowset) {
 	}
 	for i := len(bl.Steps) - 1; i >= 0; i-- {
 		if i > 0 || !rs.OfItem() {
-			p.add(&EachNode{plan: p, step: bl.Steps[i], Rs: rs, I: i, Derived: i == 0 && sub != nil})
+			p.add(&EachNode{plan: p, step: bl.Steps[i], Rowset: rs, I: i, Derived: i == 0 && sub != nil})
 		}
 	}
 	switch {
 	case sub != nil:
-		p.add(&FilterNode{plan: p, of: bl, Rs: rs})
+		p.add(&FilterNode{plan: p, of: bl, Rowset: rs})
 		p.chainBlock(sub, rs.Clauses[0].Sub)
 		return
 	case !bl.Container:
-		p.add(&FilterNode{plan: p, of: bl, Rs: rs})
+		p.add(&FilterNode{plan: p, of: bl, Rowset: rs})
 		p.add(OneRow{})
 		return
 	case p.Never:
-		p.add(&FilterNode{plan: p, of: bl, Rs: rs, OfItems: true})
+		p.add(&FilterNode{plan: p, of: bl, Rowset: rs, OfItems: true})
 		p.add(nothing{})
 		return
 	case bl == p.Top && len(p.Rank) > 0:
@@ -97,7 +97,7 @@ func (p *Plan) chainSources(bl *bind.Block, rs *eval.Rowset) {
 	case bl == p.Top && len(bl.Order) > 0:
 		p.add(&OrderNode{plan: p})
 	}
-	p.add(&FilterNode{plan: p, of: bl, Rs: rs, OfItems: true})
+	p.add(&FilterNode{plan: p, of: bl, Rowset: rs, OfItems: true})
 	p.add(&DocumentsNode{plan: p})
 }
 
@@ -132,9 +132,9 @@ func (nothing) String() string { return "nothing" }
 // FilterNode drops rows for which the conditions do not hold. It tests the conditions that need no sources
 // other than those behind it.
 type FilterNode struct {
-	plan *Plan
-	of   *bind.Block
-	Rs   *eval.Rowset
+	plan   *Plan
+	of     *bind.Block
+	Rowset *eval.Rowset
 	// the rows are documents; an OrderNode applies the filter to them itself
 	OfItems bool
 }
@@ -149,7 +149,7 @@ func (RowsNode) String() string { return "" }
 type EachNode struct {
 	plan    *Plan
 	step    *bind.Step
-	Rs      *eval.Rowset
+	Rowset  *eval.Rowset
 	I       int  // of the source
 	Derived bool // its values are the rows of the node behind it
 }
@@ -157,6 +157,6 @@ type EachNode struct {
 // ProjectNode makes the result of a row: the returned text, or a value.
 type ProjectNode struct {
 	of     *bind.Block
-	Rs     *eval.Rowset
+	Rowset *eval.Rowset
 	Values bool
 }

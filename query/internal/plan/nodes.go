@@ -44,7 +44,7 @@ type RankNode struct{ plan *Plan }
 // many as fit. If all groups fit in one page, they may come in the order in which they are found.
 type GroupNode struct {
 	of        *bind.Block
-	Rs        *eval.Rowset
+	Rowset    *eval.Rowset
 	IndexOnly *indexOnly  // how an index makes the groups; nil: no index
 	Counts    *textCounts // how an index of words makes the groups; nil: no index
 	Paged     bool

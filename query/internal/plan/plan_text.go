@@ -30,7 +30,7 @@ func projectionText(t *bind.Block) string {
 // String implements node.
 func (n *FilterNode) String() string {
 	list := n.of.First
-	if n.OfItems && n.Rs.OfItem() {
+	if n.OfItems && n.Rowset.OfItem() {
 		list = slices.Concat(list, n.of.Steps[0].Filter)
 	}
 	if len(list) == 0 {
@@ -98,7 +98,7 @@ func (p *Plan) ConditionsText(list []syntax.Expr) string {
 // valued returns an expression with its parameters replaced by their values.
 func (p *Plan) valued(e syntax.Expr) syntax.Expr {
 	if param, ok := e.(*syntax.Parameter); ok && p.Shape != nil {
-		return &syntax.Literal{Value: p.Given[p.Shape.Params[param.Name]]}
+		return &syntax.Literal{Value: p.Params[p.Shape.Params[param.Name]]}
 	}
 	if e == nil {
 		return nil
@@ -117,7 +117,7 @@ func (n *DocumentsNode) String() string {
 		return p.IndexOnly.String()
 	case p.Order != nil && p.Order.Walk != nil:
 		text := "index " + p.Order.Walk.String()
-		if ways := p.waysBeside(p.Order.Walk); len(ways) > 0 {
+		if ways := p.pathsBeside(p.Order.Walk); len(ways) > 0 {
 			text += ", or sort the fewest of (" + joined(ways) + ")"
 		}
 		return text
@@ -130,11 +130,11 @@ func (n *DocumentsNode) String() string {
 	case p.Streams():
 		return "the best by " + rankText(p.Rank)
 	}
-	return p.waysText()
+	return p.pathsText()
 }
 
-// waysText describes how the documents that may match the conditions are found.
-func (p *Plan) waysText() string {
+// pathsText describes how the documents that may match the conditions are found.
+func (p *Plan) pathsText() string {
 	lists := len(p.AccessPaths) > 0
 	for _, a := range p.AccessPaths {
 		lists = lists && a.Lists()

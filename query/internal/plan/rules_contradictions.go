@@ -139,10 +139,10 @@ func (l *limits) limitOf(e syntax.Expr) *limit {
 	return l.of[name]
 }
 
-// left reports whether any value remains.
-func (d *limit) left() bool {
+// hasValues reports whether any value remains.
+func (d *limit) hasValues() bool {
 	if d.among == nil {
-		return d.kinds != 0 && !d.crossed()
+		return d.kinds != 0 && !d.isEmpty()
 	}
 	return slices.ContainsFunc(d.among, func(v jsondoc.Value) bool {
 		return d.kinds.Has(v.Kind()) &&
@@ -150,8 +150,8 @@ func (d *limit) left() bool {
 	})
 }
 
-// crossed reports whether the end of an interval lies before its beginning.
-func (d *limit) crossed() bool {
+// isEmpty reports whether the end of an interval lies before its beginning.
+func (d *limit) isEmpty() bool {
 	if d.low == nil || d.high == nil {
 		return false
 	}
@@ -196,7 +196,7 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 		d.low = narrower(d.low, &endpoint{v, op == syntax.Gt}, 1)
 	}
 	d.tests = append(d.tests, func(w jsondoc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
-	return d.left()
+	return d.hasValues()
 }
 
 // differs applies x != y, if y is a constant.
@@ -210,7 +210,7 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 		return true
 	}
 	d.tests = append(d.tests, func(w jsondoc.Value) bool { return !lang.Equal(v, w) })
-	return d.left()
+	return d.hasValues()
 }
 
 // narrower returns the narrower of two ends of an interval; side is -1 for upper ends and 1 for lower ends.
@@ -248,7 +248,7 @@ func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 		})
 	}
 	d.among = append([]jsondoc.Value{}, values...)
-	return d.left()
+	return d.hasValues()
 }
 
 // has restricts a value to some kinds.
@@ -261,7 +261,7 @@ func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
 		return true
 	}
 	d.kinds &= set
-	return d.left()
+	return d.hasValues()
 }
 
 // negated applies NOT x.

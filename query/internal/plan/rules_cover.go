@@ -30,6 +30,6 @@ func covers(p *Planner) {
 		o.Walk.Undefined = false // a document without the path is no row
 	}
 	decided := p.decided(t) && (len(p.Plan.Constraints) == 0 || len(p.Plan.Constraints) == 1 &&
-		p.Plan.Constraints[0].name == path && !p.Plan.Constraints[0].Loose)
+		p.Plan.Constraints[0].name == path && !p.Plan.Constraints[0].Superset)
 	o.Skips = decided && o.Distinct == 0 && (t.Value == nil || p.everywhere(t.Value))
 }

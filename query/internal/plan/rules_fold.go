@@ -72,7 +72,7 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	case *syntax.Literal, *syntax.Subquery:
 		return e
 	case *syntax.Parameter:
-		return &syntax.Literal{Span: e.Span, Value: p.Given(e.Name)}
+		return &syntax.Literal{Span: e.Span, Value: p.PinnedValue(e.Name)}
 	case *syntax.Placeholder:
 		return &syntax.Literal{Span: e.Span, Value: jsondoc.BoolValue(true)}
 	case *syntax.Ident:

@@ -26,7 +26,7 @@ func findTextCounts(p *Planner) {
 	t := p.Plan.Top
 	if !t.Grouped || len(t.GroupBy) > 0 || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem ||
 		len(t.Where) > 0 ||
-		t.Carried != nil || p.Plan.IndexOnly != nil {
+		t.FirstRID != nil || p.Plan.IndexOnly != nil {
 		return
 	}
 	counts := &textCounts{}

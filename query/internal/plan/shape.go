@@ -88,7 +88,7 @@ func (s *shape) again(params []bind.Parameter) (*Plan, error) {
 func (s *shape) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	plan := s.bare
 	p.Plan = &plan
-	plan.Shape, plan.Given = s, p.Values
+	plan.Shape, plan.Params = s, p.Values
 	if o := plan.Order; o != nil {
 		order := *o
 		plan.Order = &order
@@ -160,7 +160,7 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 // caller only: it shares its tree and tables with the plan, which must not be changed.
 func (p *Plan) Written() *bind.Query {
 	q, b := *p.Shape.written, *p.Shape.Binder
-	b.Values = p.Given
+	b.Values = p.Params
 	q.Binder = &b
 	return &q
 }

@@ -145,6 +145,6 @@ type Shapes interface {
 // Timestamped is implemented by a Document that returns its _ts without building its other system properties.
 type Timestamped interface{ TS() int64 }
 
-// Complete is implemented by a Document whose text already includes its system properties. They are read from
-// the text, and none are added.
-type Complete interface{ Complete() }
+// Completer is implemented by a Document whose text already includes its system properties. They are read
+// from the text, and none are added.
+type Completer interface{ Complete() }

@@ -22,8 +22,8 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 	// the faults on demand; nil: none
 	Faults *inject.Rules
-	// Room is the memory limit that messages count against; nil: no limit.
-	Room amqp.Room
+	// Memory is the memory limit that messages count against; nil: no limit.
+	Memory amqp.MemoryLimit
 	// CrossEntityTransactions allows transactions over more than one queue or topic, which the service
 	// refuses.
 	CrossEntityTransactions bool
@@ -36,8 +36,8 @@ type Options struct {
 // Bus implements Service Bus for AMQP connections.
 type Bus struct {
 	o Options
-	// clockTold is set after the warning of lockGiven has been logged. It affects no response.
-	clockTold atomic.Bool
+	// clockWarned is set after the warning of warnClock has been logged. It affects no response.
+	clockWarned atomic.Bool
 	// connections counts the connections opened so far. It affects no response.
 	connections atomic.Uint64
 }
@@ -53,11 +53,11 @@ func New(o Options) *Bus {
 	return &Bus{o: o}
 }
 
-// lockGiven logs a warning, once, if a lock is given while the data's clock differs from the machine's
+// warnClock logs a warning, once, if a lock is given while the data's clock differs from the machine's
 // clock by more than the lock's duration: clients compute the time of renewal by their own clock.
-func (b *Bus) lockGiven(path string, lasts time.Duration) {
+func (b *Bus) warnClock(path string, lasts time.Duration) {
 	ahead := b.o.Queues.Now().Sub(b.o.Wall.Now())
-	if ahead.Abs() <= lasts || b.clockTold.Swap(true) {
+	if ahead.Abs() <= lasts || b.clockWarned.Swap(true) {
 		return
 	}
 	b.o.Logger.Warn("locks end by the data's clock, which is far from the machine's: clients that renew "+
@@ -71,7 +71,7 @@ const containerID = "mayfly"
 // Options returns the options to serve a connection with.
 func (b *Bus) Options() amqp.Options {
 	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID,
-		Room: b.o.Room, Wall: b.o.Wall,
+		Memory: b.o.Memory, Wall: b.o.Wall,
 		Logger: b.o.Logger}
 }
 
@@ -83,7 +83,7 @@ func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
 		transactions: make(map[string]*transaction),
 		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
 	first, ok := p.Identity.(access.Grant)
-	c.shown.Store(ok || b.o.Guard.Open())
+	c.authenticated.Store(ok || b.o.Guard.Open())
 	if !ok {
 		first = b.o.Guard.Anonymous()
 	}

@@ -50,7 +50,7 @@ func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) er
 	status, text := int32(http.StatusAccepted), "Accepted"
 	audience, _ := wire.Text(m.Get("name"))
 	if err := t.put(ctx, m, audience); err != nil {
-		own, tracking := t.c.own(err)
+		own, tracking := t.c.toQueueError(err)
 		path := own.Entity
 		if path == "" {
 			path = cbsNode

@@ -16,13 +16,13 @@ import (
 
 // conn is the amqp.Handler of one connection.
 type conn struct {
-	bus       *Bus
-	number    uint64 // the connection's number in messages
-	queues    *queue.Queues
-	ctx       context.Context // ends with the connection
-	namespace string          // the server's host name, as the client sent it
-	client    string          // the client's name of itself
-	shown     atomic.Bool     // the client has shown a valid key, or needs none
+	bus           *Bus
+	number        uint64 // the connection's number in messages
+	queues        *queue.Queues
+	ctx           context.Context // ends with the connection
+	namespace     string          // the server's host name, as the client sent it
+	client        string          // the client's name of itself
+	authenticated atomic.Bool     // the client has shown a valid key, or needs none
 
 	mu           sync.Mutex // guards the following fields
 	grants       []access.Grant
@@ -179,7 +179,7 @@ func pathOf(address string) string {
 }
 
 // Authorized implements amqp.Handler.
-func (c *conn) Authorized() bool { return c.shown.Load() }
+func (c *conn) Authorized() bool { return c.authenticated.Load() }
 
 // Closed implements amqp.Handler.
 func (c *conn) Closed() {

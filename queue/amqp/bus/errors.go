@@ -84,7 +84,7 @@ func (c *conn) asError(err error, path string) *frame.Error {
 		return &frame.Error{Condition: standard.Condition,
 			Description: c.track(standard.Description, path, uuid.NewString())}
 	}
-	own, tracking := c.own(err)
+	own, tracking := c.toQueueError(err)
 	if own.Entity != "" {
 		path = own.Entity
 	}
@@ -92,9 +92,9 @@ func (c *conn) asError(err error, path string) *frame.Error {
 		Description: c.track(own.Message, path, tracking)}
 }
 
-// own converts an error to one of package queue. tracking is the id that connects the client's message with
-// the log line.
-func (c *conn) own(err error) (own *entity.Error, tracking string) {
+// toQueueError converts an error to one of package queue. tracking is the id that connects the client's
+// message with the log line.
+func (c *conn) toQueueError(err error) (own *entity.Error, tracking string) {
 	tracking = uuid.NewString()
 	var format *message.FormatError
 	var value *wire.Error

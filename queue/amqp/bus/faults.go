@@ -18,19 +18,19 @@ import (
 // meet returns the fault that an operation meets, after its delay. now reports that the fault replaces the
 // operation.
 func (c *conn) meet(op inject.Operation, path string) (hit inject.Hit, now bool) {
-	hit = c.bus.o.Faults.Meet(inject.Target{Operation: op, Entity: path})
-	now, err := hit.Before(c.ctx, c.bus.o.Wall)
+	hit = c.bus.o.Faults.Match(inject.Target{Operation: op, Entity: path})
+	now, err := hit.BeforeOperation(c.ctx, c.bus.o.Wall)
 	return hit, now && err == nil // if the connection has ended, the operation is carried out anyway
 }
 
-// met reports whether the fault occurs after the operation, and waits for its delay.
-func (c *conn) met(hit *inject.Hit) (now bool) {
-	now, err := hit.Behind(c.ctx, c.bus.o.Wall)
+// isFaultAfter reports whether the fault occurs after the operation, and waits for its delay.
+func (c *conn) isFaultAfter(hit *inject.Hit) (now bool) {
+	now, err := hit.AfterOperation(c.ctx, c.bus.o.Wall)
 	return now && err == nil
 }
 
-// suffer applies a fault to a link and returns the error for its client.
-func (c *conn) suffer(l *amqp.Link, hit *inject.Hit, path string) error {
+// applyFault applies a fault to a link and returns the error for its client.
+func (c *conn) applyFault(l *amqp.Link, hit *inject.Hit, path string) error {
 	c.bus.o.Logger.Debug("a fault was injected", "rule", hit.Rule, "fault", hit.Fault.String(),
 		"entity", path, "link", l.Name())
 	switch hit.Fault {
@@ -68,11 +68,11 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 		}
 	} else {
 		state := do()
-		if !c.met(&hit) {
+		if !c.isFaultAfter(&hit) {
 			return state, hit.Rule
 		}
 	}
-	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, path), path)}, hit.Rule
+	return &frame.Rejected{Error: c.asError(c.applyFault(l, &hit, path), path)}, hit.Rule
 }
 
 // withFaults runs a management operation with the fault that it meets before or after it.
@@ -85,15 +85,15 @@ func (r *request) withFaults(op inject.Operation, lose func(), do func() (respon
 		lose()
 	case !now:
 		done, err := do()
-		if err != nil || !r.c.met(&hit) {
+		if err != nil || !r.c.isFaultAfter(&hit) {
 			return done, err
 		}
 	}
-	return response{}, r.c.suffer(r.link, &hit, r.at.String())
+	return response{}, r.c.applyFault(r.link, &hit, r.at.String())
 }
 
-// losing returns a function that ends the locks of messages.
-func (r *request) losing(tokens []message.UUID) func() {
+// endLocksOf returns a function that ends the locks of messages.
+func (r *request) endLocksOf(tokens []message.UUID) func() {
 	return func() {
 		for _, token := range tokens {
 			r.c.loseLock(r.ctx, r.at, token)
@@ -128,9 +128,9 @@ func sessionLost(id, path string) *entity.Error {
 		Message: "The session lock of '" + id + "' has expired: accept a new session."}
 }
 
-// suffering applies faults to received messages, and returns the messages to send. The messages after a
+// applyFaults applies faults to received messages, and returns the messages to send. The messages after a
 // fault are given back, and so is a message whose fault occurs before it is sent. The error ends the link.
-func (n *receiver) suffering(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
+func (n *receiver) applyFaults(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
 	if !n.c.bus.o.Faults.Armed() {
 		n.recordReceived(out, nil, nil)
 		return out, nil
@@ -139,12 +139,12 @@ func (n *receiver) suffering(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
 		hit, now := n.c.meet(inject.Receive, n.at.String())
 		sent := i
 		if !now {
-			if !n.c.met(&hit) {
+			if !n.c.isFaultAfter(&hit) {
 				continue
 			}
 			sent++
 		}
-		n.GiveBack(out[sent:])
+		n.Release(out[sent:])
 		if hit.Fault == inject.Drop {
 			n.link.Break()
 		}

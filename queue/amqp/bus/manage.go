@@ -113,7 +113,7 @@ func (n *management) respond(m *message.Message, done response, err error) ([]by
 		properties[0].Value, properties[1].Value = done.status, http.StatusText(int(done.status))
 	}
 	if err != nil {
-		own, tracking := n.c.own(err)
+		own, tracking := n.c.toQueueError(err)
 		f := failureOf(own.Code)
 		properties = wire.Map{{Key: "statusCode", Value: f.status},
 			{Key: "statusDescription", Value: n.c.track(own.Message, n.at.String(), tracking)},

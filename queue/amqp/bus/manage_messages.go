@@ -16,7 +16,7 @@ func (r *request) renewLock() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return r.withFaults(inject.RenewLock, r.losing(tokens), func() (response, error) {
+	return r.withFaults(inject.RenewLock, r.endLocksOf(tokens), func() (response, error) {
 		until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
 		if err != nil {
 			return response{}, err
@@ -179,7 +179,7 @@ func (r *request) updateDisposition() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return r.withFaults(settleOperations[s.Outcome], r.losing(tokens), func() (response, error) {
+	return r.withFaults(settleOperations[s.Outcome], r.endLocksOf(tokens), func() (response, error) {
 		for _, token := range tokens {
 			tx, err := r.join(false, func() (string, error) {
 				return r.c.queues.LockedPartition(r.ctx, r.at,

@@ -94,12 +94,12 @@ func (r *request) setSessionState() (response, error) {
 	return response{}, holder.SetSessionState(r.ctx, state, tx)
 }
 
-// anyTime is the last-updated-time that selects sessions with messages or a state: the end of the year
-// 9999.
-const anyTime = 253402300799000
+// allSessionsTime is the last-updated-time that selects sessions with messages or a state: the end of the
+// year 9999.
+const allSessionsTime = 253402300799000
 
 func (r *request) sessions() (response, error) {
-	since, err := r.integer("last-updated-time", anyTime)
+	since, err := r.integer("last-updated-time", allSessionsTime)
 	if err != nil {
 		return response{}, err
 	}
@@ -112,7 +112,7 @@ func (r *request) sessions() (response, error) {
 		return response{}, err
 	}
 	var changed *time.Time
-	if since < anyTime {
+	if since < allSessionsTime {
 		t := time.UnixMilli(since)
 		changed = &t
 	}

@@ -22,10 +22,10 @@ type receiver struct {
 	work sync.WaitGroup
 	// lasts is the duration of a lock after it is given or renewed.
 	lasts time.Duration
-	// awaits is set while the client has credit and there are no messages.
-	awaits atomic.Bool
-	over   chan struct{} // closed when the link is to end
-	gone   chan struct{} // closed when the link has ended
+	// waiting is set while the client has credit and there are no messages.
+	waiting  atomic.Bool
+	ending   chan struct{} // closed when the link is to end
+	detached chan struct{} // closed when the link has ended
 }
 
 // receive creates the node of a link on which a client receives.
@@ -36,13 +36,13 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at en
 			Message: "Messages of the topic '" + at.String() + "' are received from its subscriptions."}
 	}
 	o := queue.ReceiverOptions{Mode: queue.PeekLock, Name: l.Name()}
-	if c.bus.o.Room != nil {
-		o.Room = c.bus.o.Room
+	if c.bus.o.Memory != nil {
+		o.Memory = c.bus.o.Memory
 	}
 	if a.SndSettleMode == frame.SenderSettled {
 		o.Mode = queue.ReceiveAndDelete
 	}
-	want, err := sessionWanted(a)
+	want, err := readSessionFilter(a)
 	if err == nil && want == nil {
 		err = knownFilters(a.Source.Filter)
 	}
@@ -62,7 +62,7 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at en
 		return answer, err
 	}
 	n := &receiver{c: c, link: l, at: at, mode: o.Mode, r: r, lasts: e.Properties.LockDuration,
-		over: make(chan struct{}), gone: make(chan struct{})}
+		ending: make(chan struct{}), detached: make(chan struct{})}
 	if want != nil {
 		answer.From, answer.Properties = want.answer(a.Source, r)
 	} else if len(a.Source.Filter) > 0 {
@@ -88,16 +88,16 @@ const lostSessionTime = 2 * time.Second
 func (n *receiver) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()
-	if entity.CodeOf(err) == entity.CodeSessionLockLost && n.awaits.Load() {
+	if entity.CodeOf(err) == entity.CodeSessionLockLost && n.waiting.Load() {
 		late, stop := n.c.bus.o.Wall.After(lostSessionTime)
 		defer stop()
 		select {
 		case <-late:
-		case <-n.gone:
+		case <-n.detached:
 			return
 		}
 	}
-	close(n.over)
+	close(n.ending)
 	if err != nil {
 		n.link.Detach(n.c.asError(err, n.at.String()))
 	}
@@ -106,7 +106,7 @@ func (n *receiver) watch() {
 // Detached implements amqp.Source.
 func (n *receiver) Detached() {
 	n.c.forget(n.link)
-	close(n.gone)
+	close(n.detached)
 	n.r.Close()
 	n.work.Wait()
 }
@@ -116,11 +116,11 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	take := n.r.TryReceive
 	if wait {
 		take = n.r.Receive
-		n.awaits.Store(true)
+		n.waiting.Store(true)
 	}
 	list, err := take(ctx, max)
 	if entity.CodeOf(err) != entity.CodeSessionLockLost {
-		n.awaits.Store(false)
+		n.waiting.Store(false)
 	}
 	if err != nil {
 		if entity.CodeOf(err) == entity.CodeCancelled && ctx.Err() != nil {
@@ -140,10 +140,10 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	if len(out) > 0 {
 		n.c.observing("receive", n.at.String(), len(out))(nil)
 		if n.mode == queue.PeekLock {
-			n.c.bus.lockGiven(n.at.String(), n.lasts)
+			n.c.bus.warnClock(n.at.String(), n.lasts)
 		}
 	}
-	out, err = n.suffering(out)
+	out, err = n.applyFaults(out)
 	release := func() {
 		for i := range list {
 			list[i].Release()
@@ -162,21 +162,21 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	if wait {
 		select {
-		case <-n.over:
+		case <-n.ending:
 		case <-ctx.Done():
 		}
 	}
 	select {
-	case <-n.over:
+	case <-n.ending:
 		return false
 	default:
 		return true
 	}
 }
 
-// GiveBack implements amqp.Source. In ReceiveAndDelete mode the messages are lost if the link has ended, as
+// Release implements amqp.Source. In ReceiveAndDelete mode the messages are lost if the link has ended, as
 // documented for that mode.
-func (n *receiver) GiveBack(list []amqp.Outgoing) {
+func (n *receiver) Release(list []amqp.Outgoing) {
 	if n.mode == queue.ReceiveAndDelete {
 		return
 	}

@@ -117,8 +117,8 @@ func (c *conn) waitingReplies() (size int) {
 	return size
 }
 
-// GiveBack implements amqp.Source.
-func (r *replies) GiveBack(list []amqp.Outgoing) {
+// Release implements amqp.Source.
+func (r *replies) Release(list []amqp.Outgoing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var again [][]byte

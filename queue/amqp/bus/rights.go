@@ -63,7 +63,7 @@ func (c *conn) forget(l *amqp.Link) {
 
 // grant adds a grant. It replaces an earlier grant for the same key and path.
 func (c *conn) grant(g access.Grant) {
-	c.shown.Store(true)
+	c.authenticated.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, old := range c.grants {

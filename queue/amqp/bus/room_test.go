@@ -72,7 +72,7 @@ func (r *room) left() int64 {
 // strict makes the bus look at keys: nobody has shown one.
 func (w *world) strict() access.Key {
 	key := access.Key{Name: "all", Rights: access.All, Text: "secret"}
-	w.bus = New(Options{Queues: w.q, Room: w.bus.o.Room,
+	w.bus = New(Options{Queues: w.q, Memory: w.bus.o.Memory,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{key}})})
 	return key
 }
@@ -141,7 +141,7 @@ func TestBeforeToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.bus.o.Room = newRoom(1 << 20)
+			w.bus.o.Memory = newRoom(1 << 20)
 			w.strict()
 			c := w.dial(1 << 16)
 			_ = attack(c) // it may be broken off
@@ -150,7 +150,7 @@ func TestBeforeToken(t *testing.T) {
 				t.Errorf("the connection is closed with %s", got)
 			}
 			c.hangUp()
-			if left := w.bus.o.Room.(*room).left(); left != 1<<20 {
+			if left := w.bus.o.Memory.(*room).left(); left != 1<<20 {
 				t.Errorf("the connection has kept %d bytes", 1<<20-left)
 			}
 		})
@@ -200,7 +200,7 @@ func TestUnfinishedMessages(t *testing.T) {
 	const size = 256 << 20
 	w := newWorld(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 1024 })
-	w.bus.o.Room = newRoom(size)
+	w.bus.o.Memory = newRoom(size)
 	c := w.dial(1 << 16)
 	for h := range uint32(50) {
 		c.sender(h, "q")
@@ -213,12 +213,12 @@ func TestUnfinishedMessages(t *testing.T) {
 	}
 	c.say(0, &frame.Flow{IncomingWindow: 10, OutgoingWindow: 10, Echo: true})
 	await[*frame.Flow](c)
-	left := w.bus.o.Room.(*room).left()
+	left := w.bus.o.Memory.(*room).left()
 	if taken := size - left; taken < 20<<20 || taken > 40<<20 {
 		t.Errorf("50 unfinished messages of 1 MB have %d bytes", taken)
 	}
 	c.hangUp()
-	if left := w.bus.o.Room.(*room).left(); left != size {
+	if left := w.bus.o.Memory.(*room).left(); left != size {
 		t.Errorf("the connection has kept %d bytes", size-left)
 	}
 }
@@ -228,7 +228,7 @@ func TestMessagesWaitForRoom(t *testing.T) {
 	w := newWorld(t)
 	w.create(entity.Queue, "q")
 	r := newRoom(1 << 20)
-	w.bus.o.Room = r
+	w.bus.o.Memory = r
 	c := w.dial(1 << 16)
 	c.sender(0, "q")
 	taken := r.left()
@@ -255,7 +255,7 @@ func TestMessageOf20MB(t *testing.T) {
 	w := newWorld(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 32 << 10 })
 	r := newRoom(size)
-	w.bus.o.Room = r
+	w.bus.o.Memory = r
 	c := w.dial(1 << 16)
 	c.sender(0, "q")
 	body := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)

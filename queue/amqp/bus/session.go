@@ -19,21 +19,21 @@ const (
 	maxPatience     = 24 * time.Hour
 )
 
-// sessionWish is the session filter of a client's source.
-type sessionWish struct {
+// requestedSession is the session filter of a client's source.
+type requestedSession struct {
 	id         string
 	next       bool
 	patience   time.Duration
 	descriptor any // of a described filter value; nil: the value is not described
 }
 
-// sessionWanted decodes the session filter. It returns nil if the client requests no session.
-func sessionWanted(a *frame.Attach) (*sessionWish, error) {
+// readSessionFilter decodes the session filter. It returns nil if the client requests no session.
+func readSessionFilter(a *frame.Attach) (*requestedSession, error) {
 	value, ok := a.Source.Filter.Get(sessionFilter)
 	if !ok {
 		return nil, nil
 	}
-	w := &sessionWish{patience: defaultPatience}
+	w := &requestedSession{patience: defaultPatience}
 	if d, ok := value.(wire.Described); ok {
 		w.descriptor, value = d.Descriptor, d.Value
 	}
@@ -77,7 +77,7 @@ func milliseconds(m wire.Map, name string) (d time.Duration, ok bool) {
 
 // answer returns the source with the locked session, encoded in the form of the request, because each SDK
 // accepts only its own form. The end of the lock is in the properties.
-func (w *sessionWish) answer(asked *frame.Source, r *queue.Receiver) (*frame.Source, wire.Map) {
+func (w *requestedSession) answer(asked *frame.Source, r *queue.Receiver) (*frame.Source, wire.Map) {
 	id, until, _ := r.Session()
 	var value any = id
 	if w.descriptor != nil {

@@ -74,7 +74,7 @@ func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	if c.bus.o.CrossEntityTransactions || !g.coordinator || g.first == nil || g.entity == at.TopLevel() {
 		return nil
 	}
-	return spansEntities(at)
+	return crossEntityError(at)
 }
 
 // leaveGroup undoes Attaching for a link that was refused.
@@ -86,7 +86,7 @@ func (c *conn) leaveGroup(l *amqp.Link) {
 	}
 }
 
-func spansEntities(at entity.Address) error {
+func crossEntityError(at entity.Address) error {
 	return &entity.Error{Code: entity.CodeNotAllowed, Entity: at.String(),
 		Message: "Local transactions cannot span multiple top-level entities such as queue or topic."}
 }
@@ -125,7 +125,7 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 	}
 	if own != t.entity {
 		if !c.bus.o.CrossEntityTransactions && !(together && p.sends) {
-			return nil, spansEntities(p.at)
+			return nil, crossEntityError(p.at)
 		}
 		return t.tx, nil // the partition check applies to the transaction's own entity
 	}

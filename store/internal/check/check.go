@@ -44,12 +44,12 @@ func (k *checker) fault(format string, args ...any) {
 }
 
 func (k *checker) run() error {
-	if err := k.checkSlots(); err != nil || k.stopped {
+	if err := k.checkRangeNumbers(); err != nil || k.stopped {
 		return err
 	}
 	for i := range k.state.Ranges {
 		s := &k.state.Ranges[i]
-		if err := k.checkSlot(s); err != nil || k.stopped {
+		if err := k.checkRange(s); err != nil || k.stopped {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (k *checker) run() error {
 		}
 		if n != want[family] {
 			k.fault("%d keys in family %c, but its items have %d", n, family, want[family])
-			if err := k.findStrangers(family); err != nil {
+			if err := k.findOrphans(family); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func (k *checker) run() error {
 	return nil
 }
 
-func (k *checker) checkSlot(s *view.Range) error {
+func (k *checker) checkRange(s *view.Range) error {
 	before, deadlines := k.items, k.deadlines
 	k.terms = 0
 	var bounds feedBounds
@@ -85,7 +85,7 @@ func (k *checker) checkSlot(s *view.Range) error {
 	if bounds.floor, err = k.floor(s); err != nil {
 		return err
 	}
-	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
+	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
 	for !k.stopped && it.Next() {
 		if err := k.checkItem(s, it.Key(), it.Value(), bounds); err != nil {
 			it.Close()
@@ -99,7 +99,7 @@ func (k *checker) checkSlot(s *view.Range) error {
 		family byte
 		want   int64
 	}{{layout.FamilyFeed, k.items - before}, {layout.FamilyWritten, -1}, {layout.FamilyDeadline, -1}} {
-		n, err := view.Count(k.r, layout.SlotFamily(s.Scope, f.family), view.Never)
+		n, err := view.Count(k.r, layout.ScopeFamily(s.Scope, f.family), view.Never)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (k *checker) checkSlot(s *view.Range) error {
 			deadlines += n
 		} else if n != f.want {
 			k.fault("range %s: %d feed entries for %d items", s.ID, n, f.want)
-			if err := k.findStrayFeed(s); err != nil {
+			if err := k.findOrphanFeed(s); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (k *checker) checkSlot(s *view.Range) error {
 	return k.checkIndex(s)
 }
 
-// ceiling returns the first sequence that the slot is not yet allowed to issue.
+// ceiling returns the first sequence that the range is not yet allowed to issue.
 func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
@@ -136,7 +136,7 @@ func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
 }
 
 func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds) error {
-	rid, ok := layout.SlotKeyNumber(key)
+	rid, ok := layout.ScopeKeyNumber(key)
 	if !ok {
 		k.fault("range %s: a malformed item key %x", s.ID, key)
 		return nil
@@ -162,7 +162,8 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 		k.fault("item %q: its partition key does not hash into range %s", item.ID, s.ID)
 	}
 	written := item.Head.Sequence
-	if written >= bounds.ceiling || layout.RIDBorn(rid) > written && layout.RIDSlot(rid) == item.Head.Slot {
+	if written >= bounds.ceiling || layout.RIDCreated(rid) > written &&
+		layout.RIDRange(rid) == item.Head.Range {
 		k.fault("item %q: written at %d, born %x, ceiling %d", item.ID, written, rid, bounds.ceiling)
 	}
 	for _, e := range k.entries(s, item) {
@@ -210,12 +211,12 @@ func (k *checker) expect(item *view.Item, e view.Entry) error {
 
 // entries returns the keys that an item must have.
 func (k *checker) entries(s *view.Range, item *view.Item) []view.Entry {
-	var room layout.Room
+	var room layout.Arena
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }
 
-// findStrangers reports the keys of a family that belong to no item.
-func (k *checker) findStrangers(family byte) error {
+// findOrphans reports the keys of a family that belong to no item.
+func (k *checker) findOrphans(family byte) error {
 	it := k.r.Scan(layout.ContainerFamily(k.state.Keys.CID, family), false)
 	for !k.stopped && it.Next() {
 		rid, ok := layout.NumberOf(it.Value())
@@ -241,7 +242,7 @@ func (k *checker) findStrangers(family byte) error {
 func (k *checker) hasEntry(rid uint64, key []byte) (bool, error) {
 	for i := range k.state.Ranges {
 		s := &k.state.Ranges[i]
-		v, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, rid))
+		v, err := k.r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, rid))
 		if errors.Is(err, engine.ErrNotFound) {
 			continue
 		}

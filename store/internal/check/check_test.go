@@ -74,7 +74,7 @@ func TestStrangers(t *testing.T) {
 		layout.FamilyDeadline, 'i', 'o'} {
 		c := filled(t)
 		c.Update(func(t engine.Txn) error {
-			key := layout.AppendSlotKey(nil, c.Scope(), family, 1<<40)
+			key := layout.AppendScopeKey(nil, c.Scope(), family, 1<<40)
 			if family == layout.FamilyWritten || family == layout.FamilyDeadline {
 				key = layout.AppendTimeKey(nil, c.Scope(), family, viewtest.Now, 1<<40)
 			}
@@ -122,7 +122,7 @@ func TestStrays(t *testing.T) {
 		n := 0
 		c.View(func(r engine.Reader) error {
 			cids := map[uint32]bool{c.State.Keys.CID: known}
-			return check.Strays(r, cids, func(error) bool { n++; return true })
+			return check.Orphans(r, cids, func(error) bool { n++; return true })
 		})
 		if (n == 0) != known {
 			t.Errorf("known %v: %d strays", known, n)

@@ -4,8 +4,8 @@
 //	index.go     index entries and shape records
 //	feed.go      the latest-version feed and the feed of all versions
 //	expiries.go  the log of expiries
-//	slots.go     keys in slots that belong to no range
-//	strays.go    keys of containers that are not in the catalog
+//	slots.go     keys in ranges that belong to no range
+//	orphans.go    keys of containers that are not in the catalog
 //
 // The package checks one state of a container over a snapshot that was taken under that state. It reports
 // each violation as text for people. It only reads.

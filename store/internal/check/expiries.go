@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// checkExpiries checks the log of expiries of a slot: the entries are in order and complete, their items
+// checkExpiries checks the log of expiries of a range: the entries are in order and complete, their items
 // have expired or are removed, and no item has two entries.
 func (k *checker) checkExpiries(s *view.Range, ceiling layout.Sequence) error {
 	seen := make(map[uint64]bool)
 	var ts int64
-	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyExpired), false)
+	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyExpired), false)
 	for first := true; !k.stopped && it.Next(); first = false {
 		seq := layout.KeySequence(it.Key())
 		e, err := layout.DecodeExpiry(it.Value())
@@ -42,7 +42,7 @@ func (k *checker) checkExpiries(s *view.Range, ceiling layout.Sequence) error {
 			jsondoc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
 			k.fault("range %s: the expiry at %d is malformed", s.ID, seq)
 		}
-		value, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, e.RID))
+		value, err := k.r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, e.RID))
 		if errors.Is(err, engine.ErrNotFound) {
 			continue
 		}

@@ -33,7 +33,7 @@ func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) e
 	return k.checkImage(s, item.RID, layout.Image{Sequence: item.Head.Sequence, Body: item.Body})
 }
 
-// feedBounds are the exclusive bounds of the sequences of a slot's feed entries.
+// feedBounds are the exclusive bounds of the sequences of a range's feed entries.
 type feedBounds struct {
 	floor   layout.Sequence // of the versions; 0: no version has been removed
 	ceiling layout.Sequence
@@ -57,9 +57,9 @@ func (k *checker) checkImage(s *view.Range, rid uint64, i layout.Image) error {
 	return nil
 }
 
-// floor returns the sequence of a slot's floor entry, 0 if the slot has none.
+// floor returns the sequence of a range's floor entry, 0 if the range has none.
 func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
-	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyVersions), false)
+	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	var floor layout.Sequence
 	if it.Next() {
 		if v, err := layout.DecodeVersion(it.Value()); err == nil && v.Kind == layout.Floor {
@@ -73,7 +73,7 @@ func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
 // time and is complete, and the previous version that it names exists.
 func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 	var ts int64
-	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyVersions), false)
+	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	for !k.stopped && it.Next() {
 		seq := layout.KeySequence(it.Key())
 		v, err := layout.DecodeVersion(it.Value())
@@ -134,16 +134,16 @@ func (k *checker) wholeVersion(s *view.Range, v *layout.Version) bool {
 	return false
 }
 
-// findStrayFeed reports the entries of the latest-version feed that belong to no item.
-func (k *checker) findStrayFeed(s *view.Range) error {
-	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyFeed), false)
+// findOrphanFeed reports the entries of the latest-version feed that belong to no item.
+func (k *checker) findOrphanFeed(s *view.Range) error {
+	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyFeed), false)
 	for !k.stopped && it.Next() {
 		f, err := layout.DecodeFeed(it.Value())
 		if err != nil {
 			k.fault("range %s: a malformed feed entry %x", s.ID, it.Key())
 			continue
 		}
-		value, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, f.RID))
+		value, err := k.r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, f.RID))
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			it.Close()
 			return err

@@ -58,7 +58,7 @@ func (k *checker) checkIndex(s *view.Range) error {
 	}
 	n := -records
 	for _, family := range []byte{layout.FamilyTerms, layout.FamilyComposite} {
-		part, err := view.Count(k.r, layout.SlotFamily(s.Scope, family), view.Never)
+		part, err := view.Count(k.r, layout.ScopeFamily(s.Scope, family), view.Never)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (k *checker) checkIndex(s *view.Range) error {
 		k.fault("range %s: %d index entries, but its items have %d", s.ID, n, k.terms)
 	}
 	for _, family := range []byte{layout.FamilyTerms, layout.FamilyComposite} {
-		if err := k.findStrayTerms(s, family); err != nil {
+		if err := k.findOrphanTerms(s, family); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (k *checker) checkIndex(s *view.Range) error {
 
 // checkShapes checks the shape records and returns their number.
 func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
-	prefix := layout.SlotPrefix(s.Scope, index.ShapeRecordKey(nil))
+	prefix := layout.ScopePrefix(s.Scope, index.ShapeRecordKey(nil))
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for !k.stopped && it.Next() {
 		name := it.Key()[len(prefix):]
@@ -96,10 +96,10 @@ func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
 	return n, it.Close()
 }
 
-// findStrayTerms reports the index entries that no indexing policy produces for their item.
-func (k *checker) findStrayTerms(s *view.Range, family byte) error {
-	it := k.r.Scan(layout.SlotFamily(s.Scope, family), false)
-	records := layout.SlotPrefix(s.Scope, index.ShapeRecordKey(nil))
+// findOrphanTerms reports the index entries that no indexing policy produces for their item.
+func (k *checker) findOrphanTerms(s *view.Range, family byte) error {
+	it := k.r.Scan(layout.ScopeFamily(s.Scope, family), false)
+	records := layout.ScopePrefix(s.Scope, index.ShapeRecordKey(nil))
 	for !k.stopped && it.Next() {
 		if bytes.HasPrefix(it.Key(), records) {
 			continue
@@ -120,7 +120,7 @@ func (k *checker) hasTerm(s *view.Range, key []byte) (bool, error) {
 	if len(key) < layout.ScopeLen+1+layout.RIDLen {
 		return false, nil
 	}
-	v, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, layout.KeyRID(key)))
+	v, err := k.r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, layout.KeyRID(key)))
 	if errors.Is(err, engine.ErrNotFound) {
 		return false, nil
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// checkSlots reports keys in slots that belong to no range. The two slots into which a running split
+// checkRangeNumbers reports keys in ranges that belong to no range. The two ranges into which a running split
 // copies are allowed.
-func (k *checker) checkSlots() error {
-	it := k.r.Scan(layout.SlotsRange(k.state.Keys.CID), false)
+func (k *checker) checkRangeNumbers() error {
+	it := k.r.Scan(layout.AllScopes(k.state.Keys.CID), false)
 	for more := it.Next(); more && !k.stopped; {
-		number, ok := layout.KeySlot(it.Key())
+		number, ok := layout.KeyRangeNumber(it.Key())
 		if !ok {
 			k.fault("a malformed key %x", it.Key())
 			break
@@ -22,7 +22,7 @@ func (k *checker) checkSlots() error {
 			!slices.Contains(k.state.Copies, number) {
 			k.fault("keys in slot %d, which no range has", number)
 		}
-		more = it.SeekGE(engine.Prefix(layout.SlotScope(k.state.Keys.CID, number)).End)
+		more = it.SeekGE(engine.Prefix(layout.RangeScope(k.state.Keys.CID, number)).End)
 	}
 	return it.Close()
 }

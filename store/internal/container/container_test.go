@@ -20,8 +20,8 @@ func halves(t *testing.T) *container.State {
 	t.Helper()
 	st := &container.State{Version: container.FirstVersion, Rec: record.Container{
 		CID: cid,
-		Ranges: []record.Range{{ID: 3, Slot: 1, Max: "80", Parents: []int{0}},
-			{ID: 4, Slot: 2, Min: "80", Max: definition.MaxEPK, LSN: 9, Parents: []int{0}}},
+		Ranges: []record.Range{{ID: 3, Number: 1, Max: "80", Parents: []int{0}},
+			{ID: 4, Number: 2, Min: "80", Max: definition.MaxEPK, LSN: 9, Parents: []int{0}}},
 		Former: []record.FormerRange{{ID: 2, Min: "40", Max: "C0"}}, RangeLSN: 5,
 	}}
 	for _, r := range st.Rec.Ranges {

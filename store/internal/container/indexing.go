@@ -83,7 +83,7 @@ func (st *State) Compile() error {
 		}
 		st.Olders = append(st.Olders, old)
 	}
-	st.Terms = x.Beside(st.Olders...)
+	st.Terms = x.WithOlder(st.Olders...)
 	return st.compileLives()
 }
 
@@ -122,7 +122,7 @@ func (st *State) StillIndexedBy(next *State) (list []json.RawMessage) {
 // IsEmpty reports whether the container has no document.
 func (st *State) IsEmpty(r engine.Reader) (bool, error) {
 	for _, s := range st.Ranges {
-		n, err := view.Count(r, layout.SlotFamily(s.Scope, layout.FamilyItem), 1)
+		n, err := view.Count(r, layout.ScopeFamily(s.Scope, layout.FamilyItem), 1)
 		if err != nil || n > 0 {
 			return false, err
 		}

@@ -41,7 +41,7 @@ type Partition struct {
 	Behind atomic.Uint64
 	// Noted records what is written while a split copies the range; nil if none does. Changes under the
 	// gate
-	Noted atomic.Pointer[split.Notes]
+	Noted atomic.Pointer[split.WrittenRIDs]
 	// Shown is the highest LSN that a read or a commit has found to be durable; 0 if there was none
 	Shown atomic.Uint64
 }
@@ -49,7 +49,7 @@ type Partition struct {
 // NewPartition returns the range that a record describes. It fails with engine.ErrCorrupt for a malformed
 // record.
 func NewPartition(cid uint32, r record.Range) (s *Partition, err error) {
-	s = &Partition{Rec: r, ID: strconv.Itoa(r.ID), Number: r.Slot, Scope: layout.SlotScope(cid, r.Slot),
+	s = &Partition{Rec: r, ID: strconv.Itoa(r.ID), Number: r.Number, Scope: layout.RangeScope(cid, r.Number),
 		Parents: []string{}}
 	for _, p := range r.Parents {
 		s.Parents = append(s.Parents, strconv.Itoa(p))
@@ -131,9 +131,9 @@ func (s *Partition) Moments(r engine.Reader, note func(k Mark, t int64)) error {
 	return nil
 }
 
-// lastFeedTime returns the second of a slot's newest change; 0 if it has none.
+// lastFeedTime returns the second of a range's newest change; 0 if it has none.
 func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
-	it := r.Scan(layout.SlotFamily(scope, layout.FamilyFeed), true)
+	it := r.Scan(layout.ScopeFamily(scope, layout.FamilyFeed), true)
 	if it.Next() {
 		var last layout.FeedEntry
 		last, err = layout.DecodeFeed(it.Value())
@@ -145,9 +145,9 @@ func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	return ts, err
 }
 
-// lastVersionTime returns the second of a slot's newest version; 0 if it has none.
+// lastVersionTime returns the second of a range's newest version; 0 if it has none.
 func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
-	it := r.Scan(layout.SlotFamily(scope, layout.FamilyVersions), true)
+	it := r.Scan(layout.ScopeFamily(scope, layout.FamilyVersions), true)
 	if it.Next() {
 		var v layout.Version
 		v, err = layout.DecodeVersion(it.Value())

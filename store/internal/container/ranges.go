@@ -32,7 +32,7 @@ func (st *State) RangeOf(epk []byte) *Partition {
 	return st.Ranges[lo]
 }
 
-// Scopes returns the scopes of the container's slots.
+// Scopes returns the scopes of the container's ranges.
 func (st *State) Scopes() [][]byte {
 	list := make([][]byte, len(st.Ranges))
 	for i, s := range st.Ranges {

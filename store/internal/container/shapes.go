@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/split"
 )
 
-// ShapeBook caches the shapes that have a record in a slot. A record is never removed while documents have
+// ShapeBook caches the shapes that have a record in a range. A record is never removed while documents have
 // index entries, so the cache stays valid. Shapes that are not in it are looked up.
 type ShapeBook struct {
 	mu    sync.RWMutex
@@ -27,7 +27,7 @@ func (b *ShapeBook) LookUp(name ShapeName) (known, full bool) {
 }
 
 // Follow empties the cache if the last wipe of the index is another one than the cache knows. It is called
-// under the lock of the slot's scope, if several stores tell each other of wipes.
+// under the lock of the range's scope, if several stores tell each other of wipes.
 func (b *ShapeBook) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return

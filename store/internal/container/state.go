@@ -24,7 +24,7 @@ type State struct {
 	Tombstones map[string]uint64     // partition key -> LSN up to which its items are deleted
 	Dropped    bool
 
-	Version   uint32 // as in the marks of the container's slots: see version.go
+	Version   uint32 // as in the marks of the container's ranges: see version.go
 	Elsewhere bool   // another store is splitting a range
 }
 

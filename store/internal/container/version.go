@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// VersionOf returns the version in a slot's mark.
+// VersionOf returns the version in a range's mark.
 func VersionOf(mark uint64) uint32 { return uint32(mark) }
 
 // remark returns mark with another version.
@@ -31,7 +31,7 @@ var ErrSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
 // FirstVersion is the version of a container's first state.
 const FirstVersion = 1
 
-// Current fails with *ElsewhereError if the state is outdated according to a slot's mark.
+// Current fails with *ElsewhereError if the state is outdated according to a range's mark.
 func (st *State) Current(mark uint64) error {
 	if VersionOf(mark) != st.Version {
 		return &ElsewhereError{st.Version}

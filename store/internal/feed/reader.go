@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// The change feed of a range is a scan over the sequences of its slot. A change is identified by the LSN
+// The change feed of a range is a scan over the sequences of its range. A change is identified by the LSN
 // of its transaction, and a page ends only at the end of a transaction. A reader therefore continues
 // after an LSN. There are two feeds:
 //
@@ -204,7 +204,7 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 		if r.e, err = layout.DecodeFeed(it.Value()); err != nil {
 			return false, err
 		}
-		if r.wanted = r.e.TS > f.since && src.Span.MayWant(r.e.EPK); r.wanted {
+		if r.wanted = r.e.TS > f.since && src.Span.MayContain(r.e.EPK); r.wanted {
 			n++
 		}
 		r.e.EPK = nil // it is valid only until the iterator moves
@@ -260,7 +260,7 @@ func (f *Reader) itemKeys(scope []byte) [][]byte {
 	for i := range f.rows {
 		if r := &f.rows[i]; r.wanted {
 			n := len(f.mem)
-			f.mem = layout.AppendSlotKey(f.mem, scope, layout.FamilyItem, r.e.RID)
+			f.mem = layout.AppendScopeKey(f.mem, scope, layout.FamilyItem, r.e.RID)
 			f.keys = append(f.keys, f.mem[n:len(f.mem):len(f.mem)])
 		}
 	}

@@ -134,7 +134,7 @@ func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error)
 		case v.TS <= f.since || outside && fromKept:
 		case outside:
 			err = outsideRetention()
-		case src.Span.WantsVersion(&v):
+		case src.Span.ContainsVersion(&v):
 			err = f.addVersion(src.State, seq, &v)
 		}
 		*at = seq
@@ -165,7 +165,7 @@ func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Ve
 		ch.Key = value.Key{Partition: key, ID: v.ID}
 	} else {
 		ch.Item = imageItem(f.Owner, v,
-			layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
+			layout.Image{Range: v.Range, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
 	}
 	if len(v.Previous.Body) > 0 && showsPrevious(state.Spec, v.Kind) {
 		previous := imageItem(f.Owner, v, v.Previous)
@@ -188,7 +188,7 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 
 // imageItem returns the item of an image of a version.
 func imageItem(of value.Owner, v *layout.Version, i layout.Image) value.Item {
-	head := layout.Header{Slot: i.Slot, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
+	head := layout.Header{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS
 	return value.NewItem(of, v.RID, head, bytes.Clone(i.Body), "")
 }

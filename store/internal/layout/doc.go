@@ -3,7 +3,7 @@
 //
 //	keys.go      all keys, drawn as boxes
 //	parts.go     reading the parts of keys, for scans over a range of keys
-//	room.go      the memory in which a transaction builds its keys
+//	arena.go      the memory in which a transaction builds its keys
 //	rid.go       resource ids and etags: their numbers and their text
 //	header.go    the header before an item's JSON, and the entries of the latest-version change feed
 //	versions.go  the entries of the feed of all versions, and of the log of expiries

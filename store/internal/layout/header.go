@@ -12,9 +12,9 @@ import (
 // a feed range are decided from it.
 //
 //	 0     1      2      4            12            20    24           28             36    37
-//	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
-//	| ver | flag | slot |  sequence  |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
-//	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
+//	+-----+------+-------+-----------+-------------+-----+------------+--------------+-----+-----+------+
+//	| ver | flag | range | sequence  |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
+//	+-----+------+-------+-----------+-------------+-----+------------+--------------+-----+-----+------+
 //
 // An item whose life is Based or Ended has version 2 and stores its base between EPK and body:
 //
@@ -22,10 +22,10 @@ import (
 //	+-----+-----+------+------+
 //	   1    len    8
 //
-// slot is the slot that issued the sequence. The etag consists of the container's incarnation, slot and
-// sequence, so it stays the same when the item moves to another slot.
+// range is the range that issued the sequence. The etag consists of the container's incarnation, range and
+// sequence, so it stays the same when the item moves to another range.
 type Header struct {
-	Slot     uint16
+	Range    uint16
 	Sequence Sequence
 	Life     ttl.Life
 	EPK      []byte
@@ -82,7 +82,7 @@ func (h Header) Append(dst []byte) []byte {
 		flags |= itemEnded
 	}
 	dst = append(dst, version, flags)
-	dst = binary.BigEndian.AppendUint16(dst, h.Slot)
+	dst = binary.BigEndian.AppendUint16(dst, h.Range)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Sequence))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Life.TS))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(h.Life.Own))
@@ -103,7 +103,7 @@ func DecodeItem(value []byte) (h Header, body []byte, err error) {
 		return h, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
 	}
 	n := HeaderFixed + int(value[HeaderFixed-1])
-	h.Slot = binary.BigEndian.Uint16(value[2:])
+	h.Range = binary.BigEndian.Uint16(value[2:])
 	h.Sequence = Sequence(binary.BigEndian.Uint64(value[4:]))
 	h.Life.TS = int64(binary.BigEndian.Uint64(value[12:]))
 	h.Life.Own = ttl.Seconds(binary.BigEndian.Uint32(value[20:]))

@@ -22,22 +22,22 @@ import (
 //	+----+------+--------+------------+
 //	  1     1       4      escaped
 //
-//	+-----+------+---+-----+
-//	| cid | slot | d | rid |             the item: header, then the JSON body
-//	| cid | slot | f | seq |             latest-version change feed
-//	| cid | slot | v | seq |             change feed of all versions and deletes, if the container keeps one
-//	| cid | slot | e | seq |             log of expiries, if the container keeps one
-//	| cid | slot | w | _ts | rid |       items without a ttl, by the second from which their life counts
-//	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
-//	| cid | slot | i | ...  | rid |      index entries: package index defines the part before the rid
-//	| cid | slot | o | ...  | rid |      entries of composite indexes
-//	| cid | slot | s |                   first LSN not to be issued yet (the engine's)
-//	| cid | slot | M |                   version of the container's state (the engine's)
-//	| cid | slot | h |                   progress of a purge
-//	| cid | slot | g |                   progress of indexing documents anew (a hint)
-//	| cid | slot | l |                   when a lease was last given or ended
-//	+-----+------+---+-----+
-//	   4     2     1    8      8
+//	+-----+-------+---+-----+
+//	| cid | range | d | rid |            the item: header, then the JSON body
+//	| cid | range | f | seq |            latest-version change feed
+//	| cid | range | v | seq |            change feed of all versions and deletes, if the container keeps one
+//	| cid | range | e | seq |            log of expiries, if the container keeps one
+//	| cid | range | w | _ts | rid |      items without a ttl, by the second from which their life counts
+//	| cid | range | x | due | rid |      items with a ttl of their own, by deadline
+//	| cid | range | i | ...  | rid |     index entries: package index defines the part before the rid
+//	| cid | range | o | ...  | rid |     entries of composite indexes
+//	| cid | range | s |                  first LSN not to be issued yet (the engine's)
+//	| cid | range | M |                  version of the container's state (the engine's)
+//	| cid | range | h |                  progress of a purge
+//	| cid | range | g |                  progress of indexing documents anew (a hint)
+//	| cid | range | l |                  when a lease was last given or ended
+//	+-----+-------+---+-----+
+//	   4      2     1    8      8
 //
 //	+-----+---+-----+----+----------------+
 //	| cid | p | epk | pk | id             |   -> rid: the first look-up of a point read
@@ -48,8 +48,8 @@ import (
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
 //
-// seq is a Sequence. Slots stay below 0x1000, so the byte after the cid is below 0x10 for a slot and a letter
-// otherwise.
+// seq is a Sequence. Ranges stay below 0x1000, so the byte after the cid is below 0x10 for a range and a
+// letter otherwise.
 const (
 	FamilyItem     = 'd'
 	FamilyFeed     = 'f'
@@ -93,8 +93,8 @@ const (
 const (
 	// CIDBit marks a container id in keys and, by the same bit, a container's rid on the wire.
 	CIDBit = uint32(1) << 31
-	// MaxSlots is the maximum number of slots of a container.
-	MaxSlots = 1 << 12
+	// MaxRanges is the maximum number of ranges of a container.
+	MaxRanges = 1 << 12
 )
 
 // CatalogKey returns the key of a catalog record.
@@ -109,19 +109,19 @@ func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUi
 // ContainerRange returns the range of all keys of a container.
 func ContainerRange(cid uint32) engine.Range { return engine.Prefix(AppendCID(nil, cid)) }
 
-// SlotScope returns the prefix of all keys of a slot. It is also the scope of the slot's transactions.
-func SlotScope(cid uint32, slot uint16) []byte {
-	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), slot)
+// RangeScope returns the prefix of all keys of a range. It is also the scope of the range's transactions.
+func RangeScope(cid uint32, number uint16) []byte {
+	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), number)
 }
 
-// AppendSlotKey appends a key of one of the families d, f, v and e: scope, letter, number.
-func AppendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
+// AppendScopeKey appends a key of one of the families d, f, v and e: scope, letter, number.
+func AppendScopeKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
 
 // AppendSequenceKey appends a key of one of the families f, v and e: scope, letter, sequence.
 func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
-	return AppendSlotKey(dst, scope, family, uint64(n))
+	return AppendScopeKey(dst, scope, family, uint64(n))
 }
 
 // AppendTimeKey appends a key of one of the families w and x: scope, letter, second, rid.
@@ -134,8 +134,8 @@ func TimePrefix(scope []byte, family byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1+8+RIDLen), scope...), family)
 }
 
-// SlotFamily returns the range of one family of a slot.
-func SlotFamily(scope []byte, family byte) engine.Range {
+// ScopeFamily returns the range of one family of a range.
+func ScopeFamily(scope []byte, family byte) engine.Range {
 	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
 }
 
@@ -162,16 +162,16 @@ func ConfirmedKey(cid uint32, webhook string) []byte {
 	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
 }
 
-// SlotPrefix returns scope followed by prefix. The slice has capacity for a rid after it.
-func SlotPrefix(scope, prefix []byte) []byte {
+// ScopePrefix returns scope followed by prefix. The slice has capacity for a rid after it.
+func ScopePrefix(scope, prefix []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+len(prefix)+RIDLen), scope...), prefix...)
 }
 
 // KeyRID returns the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
-// SlotKeyNumber returns the number at the end of a key of family d, f, v or e.
-func SlotKeyNumber(key []byte) (uint64, bool) {
+// ScopeKeyNumber returns the number at the end of a key of family d, f, v or e.
+func ScopeKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != ScopeLen+1+8 {
 		return 0, false
 	}
@@ -180,7 +180,7 @@ func SlotKeyNumber(key []byte) (uint64, bool) {
 
 // KeySequence returns the sequence at the end of a key of family f, v or e, or 0 if the key has none.
 func KeySequence(key []byte) Sequence {
-	n, _ := SlotKeyNumber(key)
+	n, _ := ScopeKeyNumber(key)
 	return Sequence(n)
 }
 
@@ -271,11 +271,11 @@ func TombstoneKey(cid uint32, name string) []byte {
 
 // ShapeRecordKey returns the key of the record of a shape. A shape is the set of paths of a document.
 func ShapeRecordKey(scope, name []byte) []byte {
-	return append(SlotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, RIDLen)...)
+	return append(ScopePrefix(scope, index.ShapeRecordKey(name)), make([]byte, RIDLen)...)
 }
 
 // AllReindexed is above the rid of every document: if it is the recorded progress, all documents of the
-// slot have been indexed anew.
+// range have been indexed anew.
 const AllReindexed = math.MaxUint64
 
 // ReindexedValue encodes the progress of indexing documents anew. It is valid only for the policy change
@@ -291,7 +291,7 @@ func ReindexedValue(round uint32, rid uint64) []byte {
 
 // Behind returns the range of a family's keys with sequences greater than seq.
 func Behind(scope []byte, family byte, seq Sequence) engine.Range {
-	rg := SlotFamily(scope, family)
+	rg := ScopeFamily(scope, family)
 	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)
 	return rg
 }

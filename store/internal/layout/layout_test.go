@@ -33,7 +33,7 @@ func TestRIDs(t *testing.T) {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
-	if n := ItemRID(0xabc, 7); RIDSlot(n) != 0xabc || binary.BigEndian.Uint64(Number(n)) != n {
+	if n := ItemRID(0xabc, 7); RIDRange(n) != 0xabc || binary.BigEndian.Uint64(Number(n)) != n {
 		t.Errorf("rid %x", n)
 	}
 }

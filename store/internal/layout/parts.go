@@ -37,8 +37,8 @@ func KeyCID(key []byte) (cid uint32, ok bool) {
 	return binary.BigEndian.Uint32(key), true
 }
 
-// KeySlot returns the slot that a key belongs to; ok is false if the key is too short.
-func KeySlot(key []byte) (slot uint16, ok bool) {
+// KeyRangeNumber returns the range that a key belongs to; ok is false if the key is too short.
+func KeyRangeNumber(key []byte) (number uint16, ok bool) {
 	if len(key) < ScopeLen {
 		return 0, false
 	}
@@ -48,10 +48,10 @@ func KeySlot(key []byte) (slot uint16, ok bool) {
 // MoveKey overwrites the container id in a key with cid.
 func MoveKey(key []byte, cid uint32) { binary.BigEndian.PutUint32(key, cid) }
 
-// SlotsRange returns the range of all keys that lie in the slots of a container.
-func SlotsRange(cid uint32) engine.Range {
+// AllScopes returns the range of all keys that lie in the ranges of a container.
+func AllScopes(cid uint32) engine.Range {
 	rg := ContainerRange(cid)
-	rg.End = binary.BigEndian.AppendUint16(AppendCID(nil, cid), MaxSlots)
+	rg.End = binary.BigEndian.AppendUint16(AppendCID(nil, cid), MaxRanges)
 	return rg
 }
 

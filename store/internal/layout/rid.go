@@ -18,8 +18,8 @@ import (
 //	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
 //	offer       3 bytes of its number, little-endian; 4 bytes if the number needs them
 //
-// The 64 bits of an item are its storage rid: type 0, the slot in which it was created (12 bits), the
-// sequence with which it was created (48 bits). It never changes. In a slot its numeric order is the
+// The 64 bits of an item are its storage rid: type 0, the range in which it was created (12 bits), the
+// sequence with which it was created (48 bits). It never changes. In a range its numeric order is the
 // order of creation.
 
 var ridEncoding = base64.StdEncoding
@@ -27,14 +27,14 @@ var ridEncoding = base64.StdEncoding
 // RIDTypeRange is the type of a partition key range among the children of a container.
 const RIDTypeRange = 5
 
-// ItemRID returns the rid of an item that is created in a slot with a sequence.
-func ItemRID(slot uint16, born Sequence) uint64 { return uint64(slot)<<SequenceBits | uint64(born) }
+// ItemRID returns the rid of an item that is created in a range with a sequence.
+func ItemRID(number uint16, born Sequence) uint64 { return uint64(number)<<SequenceBits | uint64(born) }
 
-// RIDSlot returns the slot in which an item was created.
-func RIDSlot(rid uint64) uint16 { return uint16(rid >> SequenceBits) }
+// RIDRange returns the range in which an item was created.
+func RIDRange(rid uint64) uint16 { return uint16(rid >> SequenceBits) }
 
-// RIDBorn returns the sequence with which an item was created.
-func RIDBorn(rid uint64) Sequence { return Sequence(rid & (1<<SequenceBits - 1)) }
+// RIDCreated returns the sequence with which an item was created.
+func RIDCreated(rid uint64) Sequence { return Sequence(rid & (1<<SequenceBits - 1)) }
 
 // RIDText returns the text of a rid as sent on the wire.
 func RIDText(b []byte) string {
@@ -97,7 +97,7 @@ func OfferRIDText(n uint32) string {
 	return RIDText(b)
 }
 
-// ETagText returns the etag of a version: the container's incarnation, the slot and a number of 48 bits
+// ETagText returns the etag of a version: the container's incarnation, the range and a number of 48 bits
 // (for an item its sequence). The three together are never reused. Like Cosmos DB's etags it has the
 // shape of a GUID and includes its literal quotes.
 func ETagText(incarnation uint32, slot uint16, number uint64) string {

@@ -2,7 +2,7 @@ package layout
 
 import "github.com/mayflydb/mayfly/engine"
 
-// Sequence identifies one write of a slot, for ever. It consists of the LSN of its transaction (40 bits)
+// Sequence identifies one write of a range, for ever. It consists of the LSN of its transaction (40 bits)
 // and its position among the writes of that transaction (8 bits). Clients see only the LSN. Keys, rids
 // and etags contain the whole sequence, so that they differ even if the writes of a batch share an LSN.
 //

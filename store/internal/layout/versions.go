@@ -10,9 +10,9 @@ import (
 // Version is one entry of the family v. Its key holds the sequence of the change.
 //
 //	 0     1      2      4     12           20     28          30             38              46
-//	+-----+------+------+-----+------------+------+-----------+--------------+---------------+
-//	| ver | kind | slot | rid | last       | crts | prev slot | previous seq | previous _ts  |
-//	+-----+------+------+-----+------------+------+-----------+--------------+---------------+
+//	+-----+------+-------+-----+-----------+------+-----------+--------------+---------------+
+//	| ver | kind | range | rid | last      | crts |prev range | previous seq | previous _ts  |
+//	+-----+------+-------+-----+-----------+------+-----------+--------------+---------------+
 //	+---------------+--------------+--------------+-------------------+----------------+
 //	| len | EPK     | len | key    | len | id     | len | current     | previous       |
 //	+---------------+--------------+--------------+-------------------+----------------+
@@ -21,12 +21,12 @@ import (
 // An entry of version 2 is written by an import. It stores the item's _ts in 8 bytes, after the previous
 // _ts.
 //
-// The system properties of an image are derived from the other fields: its etag from slot and sequence,
+// The system properties of an image are derived from the other fields: its etag from range and sequence,
 // its _rid from rid. last is the last sequence of the entry's transaction. A page of the feed never ends
 // before it, and its LSN identifies the change.
 type Version struct {
 	Kind     uint8 // Created, Replaced, Deleted, Expired or Floor
-	Slot     uint16
+	Range    uint16
 	RID      uint64
 	Last     Sequence
 	TS       int64
@@ -40,7 +40,7 @@ type Version struct {
 // Image is the version before a change. Sequence is 0 if there was none; Body is empty if it was not
 // kept.
 type Image struct {
-	Slot     uint16
+	Range    uint16
 	Sequence Sequence
 	TS       int64
 	Body     []byte
@@ -69,11 +69,11 @@ func (v *Version) Append(dst []byte) []byte {
 		format = versionDated
 	}
 	dst = append(dst, format, v.Kind)
-	dst = binary.BigEndian.AppendUint16(dst, v.Slot)
+	dst = binary.BigEndian.AppendUint16(dst, v.Range)
 	dst = binary.BigEndian.AppendUint64(dst, v.RID)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(v.Last))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(v.TS))
-	dst = binary.BigEndian.AppendUint16(dst, v.Previous.Slot)
+	dst = binary.BigEndian.AppendUint16(dst, v.Previous.Range)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(v.Previous.Sequence))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(v.Previous.TS))
 	if v.Dated != 0 {
@@ -101,13 +101,13 @@ func DecodeVersion(value []byte) (Version, error) {
 		return Version{}, fmt.Errorf("%w: a version of format %d", engine.ErrNewerFormat, value[0])
 	}
 	v := Version{
-		Kind: value[1],
-		Slot: binary.BigEndian.Uint16(value[2:]),
-		RID:  binary.BigEndian.Uint64(value[4:]),
-		Last: Sequence(binary.BigEndian.Uint64(value[12:])),
-		TS:   int64(binary.BigEndian.Uint64(value[20:])),
+		Kind:  value[1],
+		Range: binary.BigEndian.Uint16(value[2:]),
+		RID:   binary.BigEndian.Uint64(value[4:]),
+		Last:  Sequence(binary.BigEndian.Uint64(value[12:])),
+		TS:    int64(binary.BigEndian.Uint64(value[20:])),
 		Previous: Image{
-			Slot:     binary.BigEndian.Uint16(value[28:]),
+			Range:    binary.BigEndian.Uint16(value[28:]),
 			Sequence: Sequence(binary.BigEndian.Uint64(value[30:])),
 			TS:       int64(binary.BigEndian.Uint64(value[38:])),
 		},

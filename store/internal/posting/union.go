@@ -15,15 +15,15 @@ import (
 // still have rids ahead.
 type Union struct {
 	r       engine.Reader
-	heap    heap.Of[*leaf]
+	heap    heap.Of[*postingCursor]
 	reverse bool
 	rid     uint64
-	on      bool // rid is valid
+	valid   bool // rid is valid
 	err     error
 }
 
-// leaf is one posting of a union.
-type leaf struct {
+// postingCursor is one posting of a union.
+type postingCursor struct {
 	prefix []byte // with capacity for a rid
 	from   uint64 // the rid at which to continue reading
 	chunk  int    // how many rids to read next
@@ -31,7 +31,7 @@ type leaf struct {
 	done   bool // no rids follow those in ahead
 }
 
-// The number of rids that a leaf reads at first, and the maximum.
+// The number of rids that a cursor reads at first, and the maximum.
 const (
 	minChunk = 16
 	maxChunk = 1024
@@ -41,21 +41,21 @@ const (
 // have capacity for a rid.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union {
 	u := &Union{r: r, reverse: reverse}
-	u.heap.Before = func(a, b *leaf) bool {
+	u.heap.Before = func(a, b *postingCursor) bool {
 		if reverse {
 			a, b = b, a
 		}
 		return a.ahead[0] < b.ahead[0]
 	}
 	for _, prefix := range prefixes {
-		u.add(&leaf{prefix: prefix, from: from, chunk: minChunk})
+		u.add(&postingCursor{prefix: prefix, from: from, chunk: minChunk})
 	}
 	u.heap.Init()
 	return u
 }
 
-// fill reads rids ahead if the leaf has none left. It returns false at the end of the posting.
-func (u *Union) fill(l *leaf) bool {
+// fill reads rids ahead if the cursor has none left. It returns false at the end of the posting.
+func (u *Union) fill(l *postingCursor) bool {
 	if len(l.ahead) > 0 || l.done || u.err != nil {
 		return len(l.ahead) > 0
 	}
@@ -75,13 +75,13 @@ func (u *Union) fill(l *leaf) bool {
 	l.done = len(l.ahead) < l.chunk
 	l.chunk = min(2*l.chunk, maxChunk)
 	if n := len(l.ahead); n > 0 {
-		l.goOn(l.ahead[n-1], u.reverse)
+		l.continueAfter(l.ahead[n-1], u.reverse)
 	}
 	return len(l.ahead) > 0
 }
 
-// goOn makes a leaf continue after a rid.
-func (l *leaf) goOn(rid uint64, reverse bool) {
+// continueAfter makes a cursor continue after a rid.
+func (l *postingCursor) continueAfter(rid uint64, reverse bool) {
 	switch {
 	case reverse && rid == 0, !reverse && rid == math.MaxUint64:
 		l.done = true
@@ -92,7 +92,7 @@ func (l *leaf) goOn(rid uint64, reverse bool) {
 	}
 }
 
-func (u *Union) add(l *leaf) {
+func (u *Union) add(l *postingCursor) {
 	if u.fill(l) {
 		u.heap.List = append(u.heap.List, l)
 	}
@@ -100,23 +100,23 @@ func (u *Union) add(l *leaf) {
 
 // Next implements query.Postings.
 func (u *Union) Next() bool {
-	last, stood := u.rid, u.on
-	for u.on = false; len(u.heap.List) > 0 && !u.on && u.err == nil; {
+	last, stood := u.rid, u.valid
+	for u.valid = false; len(u.heap.List) > 0 && !u.valid && u.err == nil; {
 		l := u.heap.List[0]
 		u.rid = l.ahead[0]
-		u.on = !stood || u.rid != last
+		u.valid = !stood || u.rid != last
 		if l.ahead = l.ahead[1:]; u.fill(l) {
 			u.heap.Fix()
 		} else {
 			u.heap.Pop()
 		}
 	}
-	return u.on && u.err == nil
+	return u.valid && u.err == nil
 }
 
 // SeekGE implements query.Postings.
 func (u *Union) SeekGE(rid uint64) bool {
-	if u.on && u.rid >= rid {
+	if u.valid && u.rid >= rid {
 		return true
 	}
 	legs := u.heap.List

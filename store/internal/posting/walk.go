@@ -14,7 +14,7 @@ type Walk struct {
 	it     engine.Iterator // nil before the first call of Next or SeekGE
 	prefix []byte          // with capacity for a rid
 	rid    uint64
-	on     bool // rid is valid
+	valid  bool // rid is valid
 }
 
 // New returns a Walk over the rids of the keys with a prefix, which must have capacity for a rid. No
@@ -30,18 +30,18 @@ func (p *Walk) walk() engine.Iterator {
 }
 
 // Next implements query.Postings.
-func (p *Walk) Next() bool { return p.stand(p.walk().Next()) }
+func (p *Walk) Next() bool { return p.setPosition(p.walk().Next()) }
 
 // SeekGE implements query.Postings.
 func (p *Walk) SeekGE(rid uint64) bool {
-	if p.on && p.rid >= rid {
+	if p.valid && p.rid >= rid {
 		return true
 	}
-	return p.stand(p.walk().SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
+	return p.setPosition(p.walk().SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
 }
 
-func (p *Walk) stand(found bool) bool {
-	if p.on = found; found {
+func (p *Walk) setPosition(found bool) bool {
+	if p.valid = found; found {
 		p.rid = layout.KeyRID(p.it.Key())
 	}
 	return found

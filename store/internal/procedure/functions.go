@@ -61,7 +61,7 @@ func (f *Functions) make(name string) (*function, error) {
 		return nil, err
 	}
 	if f.runtime == nil {
-		if f.runtime, err = f.run.Programs.Open(f.ctx, f.run.World(),
+		if f.runtime, err = f.run.Programs.Open(f.ctx, f.run.Env(),
 			script.Limits{Time: f.run.Time}); err != nil {
 			return nil, err
 		}

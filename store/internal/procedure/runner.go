@@ -27,9 +27,9 @@ type Runner struct {
 	Resources  func(record.ResourceKind) resource.Resources
 }
 
-// World returns the environment of scripts: the data clock, and time limits by a clock that cannot be
+// Env returns the environment of scripts: the data clock, and time limits by a clock that cannot be
 // set.
-func (x *Runner) World() script.Env {
+func (x *Runner) Env() script.Env {
 	return script.Env{Now: x.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: x.Elapsed()}
 }
 
@@ -68,7 +68,7 @@ func (h *Host) Run(ctx context.Context, res *resource.Resource, p script.Procedu
 		return script.Outcome{}, err
 	}
 	defer leave()
-	runtime, err := x.Programs.Open(ctx, x.World(), script.Limits{Time: x.Time})
+	runtime, err := x.Programs.Open(ctx, x.Env(), script.Limits{Time: x.Time})
 	if err != nil {
 		return script.Outcome{}, err
 	}

@@ -30,8 +30,8 @@ type Container struct {
 	Policy   ttl.Policy      `json:"policy"`
 	Ranges   []Range         `json:"ranges"`
 	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
-	// number of slots ever given to a range; set by the first split
-	Slots int `json:"slots,omitempty"`
+	// number of ranges ever given to a range; set by the first split
+	RangeNumbers int `json:"slots,omitempty"`
 	// NextRange is above every range id ever used under the container's name; 0: unknown.
 	NextRange int `json:"nextRange,omitempty"`
 	// Former are ranges of earlier containers of the same name. No range in Ranges has one of their ids.
@@ -63,10 +63,10 @@ type Container struct {
 	Log *ExpiryLog `json:"log,omitempty"`
 }
 
-// Range is a partition range in a container's record, with the slot of its items.
+// Range is a partition range in a container's record, with the range of its items.
 type Range struct {
 	ID      int    `json:"id"`
-	Slot    uint16 `json:"slot"`
+	Number  uint16 `json:"slot"`
 	Min     string `json:"min"` // EPK, upper-case hexadecimal
 	Max     string `json:"max"`
 	Parents []int  `json:"parents,omitempty"` // all ancestors; the direct parent is last
@@ -160,12 +160,12 @@ func HighestID(ranges []Range) int {
 }
 
 // Split is a running split. The container's record holds it from before the first item is copied until
-// the switch to the halves. Until then the halves' slots contain copies that are not read.
+// the switch to the halves. Until then the halves' ranges contain copies that are not read.
 type Split struct {
-	From  uint16 `json:"from"`  // the slot of the range that is split
-	Lower uint16 `json:"lower"` // the slot of the lower half
-	To    uint16 `json:"to"`    // the slot of the upper half
-	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same slots.
+	From  uint16 `json:"from"`  // the range of the range that is split
+	Lower uint16 `json:"lower"` // the range of the lower half
+	To    uint16 `json:"to"`    // the range of the upper half
+	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same ranges.
 	LSN uint64 `json:"lsn,omitempty"`
 	// Owner is the server that makes the split; empty if no other server can have the data open. Another
 	// server undoes the split when the owner has ended.
@@ -201,11 +201,11 @@ func Renumber(rec *Container, first int) {
 	}
 }
 
-// NextSlot returns the first slot number that no range has used yet.
-func (rec *Container) NextSlot() int {
-	n := rec.Slots
+// NextRangeNumber returns the first range number that no range has used yet.
+func (rec *Container) NextRangeNumber() int {
+	n := rec.RangeNumbers
 	for _, r := range rec.Ranges {
-		n = max(n, int(r.Slot)+1)
+		n = max(n, int(r.Number)+1)
 	}
 	return n
 }
@@ -222,7 +222,7 @@ func (o *Offer) Target(t definition.Throughput) int {
 	case is == was:
 		return o.Ranges
 	}
-	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxSlots))
+	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxRanges))
 }
 
 // Era is a span of policy generations in which times to live counted from the same path.

@@ -27,7 +27,7 @@ func (s *Source) Count() (n int64, ok bool) {
 	case len(s.Span.Min) > 0 || len(s.Span.Max) > 0:
 		rg = s.pointRange()
 	default:
-		rg = layout.SlotFamily(s.Range.Scope, layout.FamilyFeed)
+		rg = layout.ScopeFamily(s.Range.Scope, layout.FamilyFeed)
 	}
 	dead, ok, err := s.countDead()
 	if err == nil && ok {
@@ -40,7 +40,7 @@ func (s *Source) Count() (n int64, ok bool) {
 	return n - dead, ok
 }
 
-// pointRange returns the range of the point keys in the part of the slot that lies between the bounds of
+// pointRange returns the range of the point keys in the part of the range that lies between the bounds of
 // the scope.
 func (s *Source) pointRange() engine.Range {
 	lo, hi := s.Range.Min, s.Range.Max
@@ -54,7 +54,7 @@ func (s *Source) pointRange() engine.Range {
 }
 
 // Dead implements query.Census. It returns the documents that have expired and are not purged yet. ok is
-// false if the expiry index cannot answer: the scope is only a part of the slot, whole partition keys
+// false if the expiry index cannot answer: the scope is only a part of the range, whole partition keys
 // were deleted, or times to live are being changed to count from another property.
 func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.Range.Min, s.Range.Max
@@ -91,7 +91,7 @@ func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 				ok = false
 				return false, nil
 			}
-			gone, err := s.dead(e.ID)
+			gone, err := s.isExpired(e.ID)
 			if gone {
 				fn(e.ID)
 			}
@@ -104,12 +104,12 @@ func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	return true, nil
 }
 
-// dead reports whether an item of the scope has expired.
-func (s *Source) dead(rid uint64) (bool, error) {
+// isExpired reports whether an item of the scope has expired.
+func (s *Source) isExpired(rid uint64) (bool, error) {
 	if s.items == nil {
-		s.items = s.Reader.Scan(layout.SlotFamily(s.Range.Scope, layout.FamilyItem), false)
+		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
-	key := layout.AppendSlotKey(nil, s.Range.Scope, layout.FamilyItem, rid)
+	key := layout.AppendScopeKey(nil, s.Range.Scope, layout.FamilyItem, rid)
 	if !s.items.SeekGE(key) || !bytes.Equal(s.items.Key(), key) {
 		return false, nil
 	}
@@ -117,6 +117,6 @@ func (s *Source) dead(rid uint64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	in := s.Span.Wants(h.EPK) && (s.Span.Prefix == nil || s.inPartition(h, body))
+	in := s.Span.Contains(h.EPK) && (s.Span.Prefix == nil || s.inPartition(h, body))
 	return in && s.State.Expired(&h, body), nil
 }

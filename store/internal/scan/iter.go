@@ -12,12 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// Documents iterates over the documents of a scope: all of a slot, or those in the posting of a
+// Documents iterates over the documents of a scope: all of a range, or those in the posting of a
 // partition.
 type Documents struct {
 	s       *Source
 	items   engine.Iterator
-	posting query.Postings // nil for a whole slot
+	posting query.Postings // nil for a whole range
 	from    uint64         // the rid at which the posting begins; 0: it has begun
 	ahead   []uint64       // rids read from the posting whose documents are not fetched yet
 	row     Row
@@ -50,7 +50,7 @@ func (d *Documents) Next() bool {
 		return d.nextPosted()
 	}
 	for d.items.Next() {
-		rid, ok := layout.SlotKeyNumber(d.items.Key())
+		rid, ok := layout.ScopeKeyNumber(d.items.Key())
 		if !ok {
 			d.err = engine.ErrCorrupt
 			return false
@@ -152,16 +152,16 @@ func (s *Source) PartitionValues() []jsondoc.Value {
 
 // Postings implements query.Source.
 func (s *Source) Postings(prefix []byte) query.Postings {
-	return posting.New(s.Reader, layout.SlotPrefix(s.Range.Scope, prefix))
+	return posting.New(s.Reader, layout.ScopePrefix(s.Range.Scope, prefix))
 }
 
 // Terms implements query.Source.
 func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
-	rg := engine.Range{Start: layout.SlotPrefix(s.Range.Scope, lo)}
+	rg := engine.Range{Start: layout.ScopePrefix(s.Range.Scope, lo)}
 	if hi == nil {
-		rg.End = layout.SlotFamily(s.Range.Scope, layout.FamilyComposite).End
+		rg.End = layout.ScopeFamily(s.Range.Scope, layout.FamilyComposite).End
 	} else {
-		rg.End = layout.SlotPrefix(s.Range.Scope, hi)
+		rg.End = layout.ScopePrefix(s.Range.Scope, hi)
 	}
 	return posting.NewTerms(s.Reader, rg, reverse)
 }
@@ -169,8 +169,8 @@ func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
 // Value implements query.Values.
 func (s *Source) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	if s.entries == nil {
-		rg := engine.Range{Start: layout.SlotFamily(s.Range.Scope, layout.FamilyTerms).Start,
-			End: layout.SlotFamily(s.Range.Scope, layout.FamilyComposite).End}
+		rg := engine.Range{Start: layout.ScopeFamily(s.Range.Scope, layout.FamilyTerms).Start,
+			End: layout.ScopeFamily(s.Range.Scope, layout.FamilyComposite).End}
 		s.entries = s.Reader.Scan(rg, false)
 	}
 	s.key = append(append(append(s.key[:0], s.Range.Scope...), key...), make([]byte, layout.RIDLen)...)

@@ -143,10 +143,10 @@ func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.R
 	return nil
 }
 
-// Onward returns the continuation after the page of a stage. token is the continuation of the stage's own
+// NextToken returns the continuation after the page of a stage. token is the continuation of the stage's own
 // range, or "" if that range has been read to its end. start returns the token for the beginning of a
-// range. After the last page Onward returns "".
-func (l Stage) Onward(state *view.State, token string,
+// range. After the last page NextToken returns "".
+func (l Stage) NextToken(state *view.State, token string,
 	start func(*view.Range) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {

@@ -19,7 +19,7 @@ func TestStages(t *testing.T) {
 	if err != nil || first.Range.ID != "0" || first.Token != "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	next, err := first.Onward(before, "", start)
+	next, err := first.NextToken(before, "", start)
 	if want := `{"token":"start of 1","range":{"min":"10","max":"FF"}}`; err != nil || next != want {
 		t.Fatalf("%s, %v; want %s", next, err, want)
 	}
@@ -30,14 +30,14 @@ func TestStages(t *testing.T) {
 	if err != nil || lower.Range.ID != "2" || lower.Token != "start of 1" {
 		t.Fatalf("%+v, %v", lower, err)
 	}
-	if next, err = lower.Onward(after, "", start); err != nil {
+	if next, err = lower.NextToken(after, "", start); err != nil {
 		t.Fatal(err)
 	}
 	upper, err := StageOf(after, whole, next)
 	if err != nil || upper.Range.ID != "3" || upper.Token != "start of 1" {
 		t.Fatalf("%+v, %v", upper, err)
 	}
-	if next, err = upper.Onward(after, "", start); err != nil || next != "" {
+	if next, err = upper.NextToken(after, "", start); err != nil || next != "" {
 		t.Errorf("behind the last range: %q, %v", next, err)
 	}
 }

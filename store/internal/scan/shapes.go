@@ -20,7 +20,7 @@ func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 	}
 	prefixes := make([][]byte, len(names))
 	for i, name := range names {
-		prefixes[i] = layout.SlotPrefix(s.Range.Scope, index.ShapeKey(name))
+		prefixes[i] = layout.ScopePrefix(s.Range.Scope, index.ShapeKey(name))
 	}
 	return posting.Merge(s.Reader, prefixes, from, reverse), true
 }
@@ -28,7 +28,7 @@ func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 // shapesWithout returns the names of the shapes that do not have a path, and the name that stands for all
 // shapes without a record.
 func (s *Source) shapesWithout(path index.Path) (names [][]byte, err error) {
-	prefix := layout.SlotPrefix(s.Range.Scope, index.ShapeRecordKey(nil))
+	prefix := layout.ScopePrefix(s.Range.Scope, index.ShapeRecordKey(nil))
 	it := s.Reader.Scan(engine.Prefix(prefix), false)
 	for it.Next() {
 		if !index.ShapeHas(it.Value(), path) {

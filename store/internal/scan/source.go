@@ -111,7 +111,7 @@ func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if !s.Span.Wants(h.EPK) || s.State.Expired(&h, body) {
+	if !s.Span.Contains(h.EPK) || s.State.Expired(&h, body) {
 		return false, nil
 	}
 	if s.Span.Prefix != nil && !listed && !s.inPartition(h, body) {
@@ -145,12 +145,12 @@ func (s *Source) inPartition(h layout.Header, body []byte) bool {
 const maxPrefetch = 128
 
 // ahead returns the prefetching interface of a remote engine, or nil if the engine is local.
-func (s *Source) ahead() engine.Ahead {
+func (s *Source) ahead() engine.Prefetcher {
 	r := s.Reader
 	if w, ok := r.(work.Watched); ok {
 		r = w.Reader
 	}
-	far, _ := r.(engine.Ahead)
+	far, _ := r.(engine.Prefetcher)
 	return far
 }
 
@@ -167,22 +167,22 @@ func (s *Source) Prefetch(rids []uint64) {
 	if far := s.ahead(); far != nil {
 		keys := make([][]byte, len(rids))
 		for i, rid := range rids {
-			keys[i] = layout.AppendSlotKey(nil, s.Range.Scope, layout.FamilyItem, rid)
+			keys[i] = layout.AppendScopeKey(nil, s.Range.Scope, layout.FamilyItem, rid)
 		}
-		far.Bring(keys)
+		far.Prefetch(keys)
 	}
 }
 
 // Fetch implements query.Source.
 func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 	if s.items == nil {
-		s.items = s.Reader.Scan(layout.SlotFamily(s.Range.Scope, layout.FamilyItem), false)
+		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
 func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
-	s.key = layout.AppendSlotKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
+	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
 		return nil, false, nil
 	}
@@ -193,7 +193,7 @@ func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (
 // Find implements query.Finder.
 func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 	for i := range s.State.Ranges {
-		v, err := s.Reader.Get(layout.AppendSlotKey(nil, s.State.Ranges[i].Scope, layout.FamilyItem, rid))
+		v, err := s.Reader.Get(layout.AppendScopeKey(nil, s.State.Ranges[i].Scope, layout.FamilyItem, rid))
 		if errors.Is(err, engine.ErrNotFound) {
 			continue
 		}
@@ -218,12 +218,12 @@ func (s *Source) Documents(after uint64) *Documents {
 	if after == math.MaxUint64 {
 		return d
 	}
-	rg := layout.SlotFamily(s.Range.Scope, layout.FamilyItem)
+	rg := layout.ScopeFamily(s.Range.Scope, layout.FamilyItem)
 	if s.Span.Prefix != nil {
 		d.posting, _ = s.Partition()
 		d.from = after + 1
 	} else {
-		rg.Start = layout.AppendSlotKey(nil, s.Range.Scope, layout.FamilyItem, after+1)
+		rg.Start = layout.AppendScopeKey(nil, s.Range.Scope, layout.FamilyItem, after+1)
 	}
 	d.items = s.Reader.Scan(rg, false)
 	return d

@@ -130,8 +130,8 @@ func Bound(s string) ([]byte, error) {
 	return b, nil
 }
 
-// Wants reports whether an EPK lies within the bounds of the scope.
-func (sp *Span) Wants(epk []byte) bool {
+// Contains reports whether an EPK lies within the bounds of the scope.
+func (sp *Span) Contains(epk []byte) bool {
 	return bytes.Compare(sp.Min, epk) <= 0 && (len(sp.Max) == 0 || bytes.Compare(epk, sp.Max) < 0)
 }
 
@@ -158,15 +158,15 @@ func (sp *Span) Spans() []query.Span {
 	return list
 }
 
-// MayWant reports whether an item may be in the scope, given only the first bytes of its EPK.
-func (sp *Span) MayWant(first []byte) bool {
+// MayContain reports whether an item may be in the scope, given only the first bytes of its EPK.
+func (sp *Span) MayContain(first []byte) bool {
 	n := len(first)
 	return bytes.HasPrefix(first, sp.EPK[:min(n, len(sp.EPK))]) &&
 		bytes.Compare(first, sp.Min[:min(n, len(sp.Min))]) >= 0 &&
 		(len(sp.Max) == 0 || bytes.Compare(first, sp.Max) < 0)
 }
 
-// WantsVersion reports whether a version is in the scope.
-func (sp *Span) WantsVersion(v *layout.Version) bool {
-	return sp.Wants(v.EPK) && bytes.HasPrefix(v.EPK, sp.EPK) && bytes.HasPrefix(v.PK, sp.PK)
+// ContainsVersion reports whether a version is in the scope.
+func (sp *Span) ContainsVersion(v *layout.Version) bool {
+	return sp.Contains(v.EPK) && bytes.HasPrefix(v.EPK, sp.EPK) && bytes.HasPrefix(v.PK, sp.PK)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Version implements query.Versioned: two counts of the same version are equal. The version consists of
-// everything that can change the count. A write changes the LSN of the slot, and a change of settings
+// everything that can change the count. A write changes the LSN of the range, and a change of settings
 // changes its mark. A purge removes only expired items; it records its second, and the expired items that
 // are not purged yet are hashed one by one. A lease can revive or keep an item; it records its second
 // too. In the second of a lease there is no version, because another lease may follow in the same second.

@@ -21,7 +21,7 @@ var splitLogs = [...]struct {
 // to copy; the estimate is too low if transactions have several entries.
 func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
-	it := r.Scan(layout.SlotFamily(m.From.Scope, family), false)
+	it := r.Scan(layout.ScopeFamily(m.From.Scope, family), false)
 	first := layout.Sequence(0)
 	for more := it.Next(); more; more = it.Next() {
 		seq := layout.KeySequence(it.Key())
@@ -65,7 +65,7 @@ func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 func (m *Mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.Halves {
-			freed := layout.SlotFamily(m.Halves[i].Scope, family)
+			freed := layout.ScopeFamily(m.Halves[i].Scope, family)
 			if first != 0 {
 				freed.End = layout.AppendSequenceKey(nil, m.Halves[i].Scope, family, first)
 			}

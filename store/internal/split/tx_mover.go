@@ -13,18 +13,18 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A Mover copies the slot of a partition range that is being split to the slots of its halves, while
+// A Mover copies the range of a partition range that is being split to the ranges of its halves, while
 // clients read and write the range. It copies all items once, and then again the items that writers have
 // noted. The copies are not read before the switch to the halves. They always are a past state of the
 // range's items; after a crash or a failure they are deleted.
 //
-// The keys outside of slots (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
+// The keys outside of ranges (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
 type Mover struct {
-	c      Container
-	keys   *view.Keys
-	From   *view.Range
-	Halves [2]Half
-	Noted  *Notes
+	c       Container
+	keys    *view.Keys
+	From    *view.Range
+	Halves  [2]Half
+	Written *WrittenRIDs
 
 	policy Policy
 	logs   [len(splitLogs)]movedLog
@@ -83,9 +83,9 @@ const (
 )
 
 // NewMover returns a Mover that splits a range into halves. The container's record already holds the
-// slots of the halves.
+// ranges of the halves.
 func NewMover(c Container, keys *view.Keys, from *view.Range, halves [2]view.Range, p Policy) *Mover {
-	m := &Mover{c: c, keys: keys, From: from, Noted: &Notes{rids: make(map[uint64]struct{})}}
+	m := &Mover{c: c, keys: keys, From: from, Written: &WrittenRIDs{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
 		m.Halves[i].Range = r
 	}
@@ -151,10 +151,10 @@ func (m *Mover) flush(ctx context.Context) error {
 
 // write writes a part of the batch. Its first scope is used by no other transaction, so it blocks no
 // writer, and the LSN counters of the halves stay unused until Inherit sets them. The second scope, the
-// catalog, detects that the split has been undone: then nothing more may be written, because the slots
+// catalog, detects that the split has been undone: then nothing more may be written, because the ranges
 // are free for others.
 func (m *Mover) write(ctx context.Context, part []change) error {
-	scope := layout.SlotFamily(m.Halves[1].Scope, layout.FamilyItem).Start
+	scope := layout.ScopeFamily(m.Halves[1].Scope, layout.FamilyItem).Start
 	scopes := [][]byte{scope, host.CatalogScope()}
 	return m.c.Write(ctx, m.policy.Round, m.alone, scopes, func(t engine.Txn) {
 		for _, ch := range part {
@@ -175,7 +175,7 @@ func (m *Mover) write(ctx context.Context, part []change) error {
 // trying to catch up if the remainder has not shrunk for several rounds; the gate will then hold up the
 // writers.
 func (m *Mover) Copy(ctx context.Context) error {
-	for at := layout.SlotFamily(m.From.Scope, layout.FamilyItem); at.Start != nil; {
+	for at := layout.ScopeFamily(m.From.Scope, layout.FamilyItem); at.Start != nil; {
 		if err := m.copySome(ctx, &at); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
 				at.Start = bytes.Clone(it.Key())
 				break
 			}
-			rid, ok := layout.SlotKeyNumber(it.Key())
+			rid, ok := layout.ScopeKeyNumber(it.Key())
 			if !ok {
 				it.Close()
 				return engine.ErrCorrupt
@@ -240,12 +240,12 @@ func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	rids := m.Noted.take(most)
+	rids := m.Written.take(most)
 	err = m.c.View(ctx, func(r engine.Reader) error {
 		room := most - len(rids)
 		for i, rid := range rids {
 			if m.bytes >= stepBytes {
-				m.Noted.Add(rids[i:])
+				m.Written.Add(rids[i:])
 				break
 			}
 			if err := m.copyItemAgain(r, rid); err != nil {
@@ -264,12 +264,12 @@ func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 	if err == nil {
 		err = m.flush(ctx)
 	}
-	return left + uint64(m.Noted.left()), err
+	return left + uint64(m.Written.count()), err
 }
 
 // copyItem copies an item that has no copy yet, with its index entries and its feed entry. The copy is
 // indexed by the present policy only, and its time to live counts from the present property, because in
-// the new slots all documents follow the present policy.
+// the new ranges all documents follow the present policy.
 func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.keys.Decode(rid, value)
@@ -299,7 +299,7 @@ func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	}
 	m.set(layout.AppendSequenceKey(nil, h.Scope, layout.FamilyFeed, item.Head.Sequence),
 		bytes.Clone(feed))
-	m.set(layout.AppendSlotKey(nil, h.Scope, layout.FamilyItem, item.RID), value)
+	m.set(layout.AppendScopeKey(nil, h.Scope, layout.FamilyItem, item.RID), value)
 	return nil
 }
 
@@ -311,7 +311,7 @@ func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
 			return err
 		}
 	}
-	v, err := r.Get(layout.AppendSlotKey(nil, m.From.Scope, layout.FamilyItem, rid))
+	v, err := r.Get(layout.AppendScopeKey(nil, m.From.Scope, layout.FamilyItem, rid))
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
 
 // forget removes the copy of an item from a half.
 func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
-	key := layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid)
+	key := layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid)
 	v, err := r.Get(key)
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil

@@ -15,7 +15,7 @@ func BelowTombstone(r engine.Reader, cid uint32, name string, lsn uint64, limit 
 	it := r.Scan(engine.Prefix(prefix), false)
 	for len(found) < limit && it.Next() {
 		rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
-		if ok && layout.RIDBorn(rid).LSN() <= lsn {
+		if ok && layout.RIDCreated(rid).LSN() <= lsn {
 			found = append(found, Candidate{RID: rid})
 		}
 	}

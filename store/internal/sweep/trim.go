@@ -19,7 +19,7 @@ const (
 	trimBytes = 4 << 20
 )
 
-// Old describes the entries of a slot's log that are older than its retention.
+// Old describes the entries of a range's log that are older than its retention.
 type Old struct {
 	Last layout.Sequence // of the last entry to be deleted; 0: there is none
 	TS   int64           // its second
@@ -27,13 +27,13 @@ type Old struct {
 	Next int64           // the second at which there will be more to delete
 }
 
-// OldEntries reads the oldest entries of a slot's log. family is the log of versions or of expiries, window
+// OldEntries reads the oldest entries of a range's log. family is the log of versions or of expiries, window
 // its retention in seconds.
 func OldEntries(ctx context.Context, e engine.Engine, scope []byte, family byte, window, now int64,
 	decode func(value []byte) (layout.Version, error)) (Old, error) {
 	out := Old{Next: view.Never}
 	err := work.ViewUnder(&work.Stopwatch{Ctx: ctx}, e, func(r engine.Reader) error {
-		it := r.Scan(layout.SlotFamily(scope, family), false)
+		it := r.Scan(layout.ScopeFamily(scope, family), false)
 		for n, size := 0, 0; !out.More && it.Next(); n++ {
 			v, err := decode(it.Value())
 			if err != nil {

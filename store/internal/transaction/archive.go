@@ -65,7 +65,7 @@ func (b *Archive) isFree(r engine.Reader, a *Arrival, now int64) (bool, error) {
 	if !ok {
 		return false, engine.ErrCorrupt
 	}
-	v, err = r.Get(layout.AppendSlotKey(nil, a.Range.Scope, layout.FamilyItem, rid))
+	v, err = r.Get(layout.AppendScopeKey(nil, a.Range.Scope, layout.FamilyItem, rid))
 	if err != nil {
 		return false, err
 	}

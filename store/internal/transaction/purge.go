@@ -21,7 +21,7 @@ func ItemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
 	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
 	for i, cand := range batch {
 		n := len(mem)
-		mem = layout.AppendSlotKey(mem, s.Scope, layout.FamilyItem, cand.RID)
+		mem = layout.AppendScopeKey(mem, s.Scope, layout.FamilyItem, cand.RID)
 		keys[i] = mem[n:len(mem):len(mem)]
 	}
 	return keys
@@ -32,7 +32,7 @@ func ItemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
 func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Partition,
 	batch []sweep.Candidate, now int64) (items []*Stored, err error) {
 	for _, cand := range batch {
-		v, err := r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, cand.RID))
+		v, err := r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, cand.RID))
 		if errors.Is(err, engine.ErrNotFound) {
 			continue
 		}
@@ -58,7 +58,7 @@ const purgeBytes = 4 << 20
 // one iterator that moves forward is faster than single gets.
 func (t *Tx) Judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*Stored,
 	err error) {
-	it := t.Scan(layout.SlotFamily(t.Range.Scope, layout.FamilyItem), false)
+	it := t.Scan(layout.ScopeFamily(t.Range.Scope, layout.FamilyItem), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
 			err = cerr
@@ -71,7 +71,7 @@ func (t *Tx) Judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged in
 			break
 		}
 		judged++
-		key = layout.AppendSlotKey(key[:0], t.Range.Scope, layout.FamilyItem, cand.RID)
+		key = layout.AppendScopeKey(key[:0], t.Range.Scope, layout.FamilyItem, cand.RID)
 		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
 			continue
 		}
@@ -79,7 +79,7 @@ func (t *Tx) Judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged in
 		switch {
 		case err != nil:
 			return judged, nil, err
-		case !cand.Names(item.Head.Life):
+		case !cand.Matches(item.Head.Life):
 		case t.Live(item):
 			cand.Next, _ = t.State.Policy().ExpiresAt(t.State.Life(&item.Item))
 			*alive = append(*alive, cand)
@@ -129,14 +129,14 @@ func (t *Tx) RaiseFloor(seq layout.Sequence) error {
 	if err != nil || v.TS > t.Now-t.State.Retention() {
 		return err
 	}
-	below := layout.SlotFamily(t.Range.Scope, layout.FamilyVersions)
+	below := layout.ScopeFamily(t.Range.Scope, layout.FamilyVersions)
 	below.End = layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq)
 	DropVersions(t.Txn, below)
 	SetFloor(t.Txn, t.Range.Scope, seq, v.TS)
 	return nil
 }
 
-// touch records an item that has changed, if the range is being split: see split.Notes.
+// touch records an item that has changed, if the range is being split: see split.WrittenRIDs.
 func (t *Tx) touch(item *Stored) {
 	if t.noted != nil {
 		t.touched = append(t.touched, item.RID)

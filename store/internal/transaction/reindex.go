@@ -39,8 +39,8 @@ func (d *Reindexed) DropBefore() { d.before = nil }
 func Remake(r engine.Reader, st *container.State, s *container.Partition, at uint64) (found []Reindexed,
 	next uint64, err error) {
 	next = layout.AllReindexed
-	rg := layout.SlotFamily(s.Scope, layout.FamilyItem)
-	rg.Start = layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, at+1)
+	rg := layout.ScopeFamily(s.Scope, layout.FamilyItem)
+	rg.Start = layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, at+1)
 	it := r.Scan(rg, false)
 	for size := 0; it.Next(); {
 		d, err := remakeOne(st, s, it.Key(), it.Value())
@@ -61,7 +61,7 @@ func Remake(r engine.Reader, st *container.State, s *container.Partition, at uin
 // remakeOne makes the index entries of a document from its stored key and value. It fails with
 // engine.ErrCorrupt for malformed ones.
 func remakeOne(st *container.State, s *container.Partition, key, value []byte) (Reindexed, error) {
-	rid, ok := layout.SlotKeyNumber(key)
+	rid, ok := layout.ScopeKeyNumber(key)
 	head, body, err := layout.DecodeItem(value)
 	if !ok || err != nil {
 		return Reindexed{}, errors.Join(engine.ErrCorrupt, err)

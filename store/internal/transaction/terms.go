@@ -12,7 +12,7 @@ import (
 )
 
 // terms are index entries of an item that were made before the transaction that writes them: by one
-// indexer, for one _ts and one slot. Their rid is not set.
+// indexer, for one _ts and one range. Their rid is not set.
 type terms struct {
 	by      *index.Indexer
 	ts      int64
@@ -86,7 +86,7 @@ func (t *Tx) listShape(entries []index.Entry, deleted bool) error {
 		return err
 	}
 	if !listed && !deleted && !full {
-		n, err := view.Count(t, engine.Prefix(layout.SlotPrefix(t.Range.Scope, index.ShapeRecordKey(nil))),
+		n, err := view.Count(t, engine.Prefix(layout.ScopePrefix(t.Range.Scope, index.ShapeRecordKey(nil))),
 			view.MaxShapes)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
+// Tx is one transaction on the items of one range. Its put and del are the only code that writes the keys of
 // items. Requests, batches and the reaper all use them, so that an item, its feed entry, its deadline and
 // its unique keys always agree. A split moves these keys without changing them: see package
 // store/internal/split.
@@ -35,17 +35,17 @@ type Tx struct {
 	shapes   []container.ShapeName // shapes whose record was found or created
 	listed   []container.ShapeName // shapes known in this transaction to have a record
 	full     bool                  // there is no room for records of more shapes
-	wiped    bool                  // all index entries of the slot have been deleted
+	wiped    bool                  // all index entries of the range have been deleted
 	wipe     uint32                // the last wipe before the transaction: see container.ShapeBook
 	feed     []feedWrite           // Finish writes it, when the last sequence is known
 	history  []versionWrite        // the same
 	changed  []view.Entry          // reused by put and del
-	mem      layout.Room           // memory for keys
+	mem      layout.Arena          // memory for keys
 	Written  []*Prepared           // operations whose items Apply has written
 	Blocked  *Blocker              // the ghost that must be moved before the transaction can be done
 	one      [1]*Prepared          // memory for Written in the usual case
 	expiries []expiryWrite         // written by Finish
-	noted    *split.Notes          // receives touched for a split; nil if the range is not being split
+	noted    *split.WrittenRIDs    // receives touched for a split; nil if the range is not being split
 	touched  []uint64              // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches
@@ -108,7 +108,7 @@ func (t *Tx) Find(point []byte) (item *Stored, ghost bool, err error) {
 }
 
 func (t *Tx) itemKey(rid uint64) []byte {
-	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.Range.Scope, layout.FamilyItem, rid))
+	return t.mem.Keep(layout.AppendScopeKey(t.mem.Free(), t.Range.Scope, layout.FamilyItem, rid))
 }
 
 // Load reads an item by its rid. It returns nil if there is none.
@@ -142,7 +142,7 @@ func (t *Tx) Live(item *Stored) bool {
 // one.
 func (t *Tx) put(old, item *Stored) error {
 	item.Head.Sequence = t.take()
-	item.Head.Slot = t.Range.Number
+	item.Head.Range = t.Range.Number
 	if !item.dated {
 		item.Head.Life.TS = t.Now
 	}

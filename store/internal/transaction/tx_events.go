@@ -20,8 +20,8 @@ func (t *Tx) logExpiry(ghost *Stored) {
 		at = t.Now // it expired under a former policy, by a floor
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
-		Kind: layout.Expired, Slot: t.Range.Number, RID: ghost.RID, TS: t.Now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
-		Previous: layout.Image{Slot: ghost.Head.Slot, Sequence: ghost.Head.Sequence, TS: ghost.Head.Life.TS,
+		Kind: layout.Expired, Range: t.Range.Number, RID: ghost.RID, TS: t.Now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
+		Previous: layout.Image{Range: ghost.Head.Range, Sequence: ghost.Head.Sequence, TS: ghost.Head.Life.TS,
 			Body: ghost.Body},
 	}}})
 }
@@ -47,7 +47,7 @@ func (t *Tx) writeExpiries() {
 	}
 }
 
-// SetExpiryFloor records that the entries of a slot's log up to a sequence have been deleted.
+// SetExpiryFloor records that the entries of a range's log up to a sequence have been deleted.
 func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: seq, TS: ts}}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))

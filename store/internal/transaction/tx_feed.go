@@ -53,10 +53,10 @@ func (t *Tx) record(kind uint8, old, item *Stored) {
 		return
 	}
 	t.Container.Host.Note(container.MarkWrite, t.Now)
-	v := layout.Version{Kind: kind, Slot: t.Range.Number, TS: t.Now}
+	v := layout.Version{Kind: kind, Range: t.Range.Number, TS: t.Now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.RID, old.Head.EPK, old.PK, old.ID
-		v.Previous = layout.Image{Slot: old.Head.Slot, Sequence: old.Head.Sequence, TS: old.Head.Life.TS}
+		v.Previous = layout.Image{Range: old.Head.Range, Sequence: old.Head.Sequence, TS: old.Head.Life.TS}
 		if kind != layout.Expired || t.Container.PreviousImage || t.State.AsksPreviousOfDelete() {
 			v.Previous.Body = old.Body
 		}
@@ -70,7 +70,7 @@ func (t *Tx) record(kind uint8, old, item *Stored) {
 	t.history = append(t.history, versionWrite{t.last, v})
 }
 
-// SetFloor records that the entries of a slot's feed of all versions up to a sequence have been deleted.
+// SetFloor records that the entries of a range's feed of all versions up to a sequence have been deleted.
 func SetFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	floor := layout.Version{Kind: layout.Floor, Last: seq, TS: ts}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))

@@ -9,17 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Records besides the items: what is stored about a slot or a container.
+// Records besides the items: what is stored about a range or a container.
 
 // setShape writes the record of a shape.
 func (t *Tx) setShape(name, record []byte) {
 	t.Set(layout.ShapeRecordKey(t.Range.Scope, name), record)
 }
 
-// WipeTerms deletes all index entries of the slot.
+// WipeTerms deletes all index entries of the range.
 func (t *Tx) WipeTerms() {
-	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyTerms))
-	t.DeleteRange(layout.SlotFamily(t.Range.Scope, layout.FamilyComposite))
+	t.DeleteRange(layout.ScopeFamily(t.Range.Scope, layout.FamilyTerms))
+	t.DeleteRange(layout.ScopeFamily(t.Range.Scope, layout.FamilyComposite))
 	t.wiped, t.listed = true, t.listed[:0]
 }
 
@@ -134,7 +134,7 @@ func (t *Tx) readItem(rid uint64) (*Stored, error) {
 // Prefetch reads the items of several operations in one call, if the engine supports that. A read error is
 // not reported here but when the item is needed.
 func (t *Tx) Prefetch(list []*Prepared) {
-	far, ok := t.Txn.(engine.Ahead)
+	far, ok := t.Txn.(engine.Prefetcher)
 	if !ok {
 		return
 	}
@@ -144,7 +144,7 @@ func (t *Tx) Prefetch(list []*Prepared) {
 			points = append(points, p.Point)
 		}
 	}
-	far.Bring(points)
+	far.Prefetch(points)
 	for _, point := range points {
 		if v, err := t.Get(point); err == nil {
 			if rid, ok := layout.NumberOf(v); ok {
@@ -152,5 +152,5 @@ func (t *Tx) Prefetch(list []*Prepared) {
 			}
 		}
 	}
-	far.Bring(items)
+	far.Prefetch(items)
 }

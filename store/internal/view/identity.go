@@ -28,7 +28,7 @@ func (id *Identity) RID(rid uint64) string {
 
 // ETag returns the etag of a version of an item, with its literal quotes.
 func (id *Identity) ETag(h *layout.Header) string {
-	return layout.ETagText(id.Incarnation, h.Slot, uint64(h.Sequence))
+	return layout.ETagText(id.Incarnation, h.Range, uint64(h.Sequence))
 }
 
 // System returns the system properties of an item. RID, Self and ETag are slices of one string, which
@@ -40,7 +40,7 @@ func (id *Identity) System(rid uint64, h *layout.Header) jsondoc.System {
 	b = layout.AppendRID(b, layout.ChildRIDBytes(id.Database, id.CID, rid))
 	end := len(b)
 	b = append(b, '/')
-	etag := layout.ETagBytes(id.Incarnation, h.Slot, uint64(h.Sequence))
+	etag := layout.ETagBytes(id.Incarnation, h.Range, uint64(h.Sequence))
 	text := string(append(b, etag[:]...))
 	return jsondoc.System{RID: text[from:end], Self: text[:end+1], ETag: text[end+1:], TS: h.Life.TS}
 }

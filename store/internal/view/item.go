@@ -46,7 +46,7 @@ func (k *Keys) PartitionOf(body []byte) []byte { return k.Def.Extract(body).Appe
 
 // AppendEntries appends all keys of an item in no particular order, except its own key (d), its feed
 // entry (f) and its index entries (i, o). The keys are allocated in room.
-func (k *Keys) AppendEntries(dst []Entry, room *layout.Room, scope []byte, item *Item) []Entry {
+func (k *Keys) AppendEntries(dst []Entry, room *layout.Arena, scope []byte, item *Item) []Entry {
 	epk := item.Head.EPK
 	rid := room.Keep(binary.BigEndian.AppendUint64(room.Free(), item.RID))
 	dst = append(dst, Entry{room.Keep(layout.AppendPointKey(room.Free(), k.CID, epk, item.PK, item.ID)), rid})

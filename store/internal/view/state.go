@@ -28,18 +28,18 @@ type State struct {
 	Olders         []*index.Indexer // policies by which documents may still be indexed
 	Ranges         []Range          // sorted by effective partition key
 	Tombstones     map[string]uint64
-	Copies         []uint16 // slots into which a split copies; they are not read
+	Copies         []uint16 // ranges into which a split copies; they are not read
 
 	Versions int64 // how many seconds all versions are kept; 0: not kept
 	Expiries int64 // how many seconds expiries are kept in the log; 0: not kept
 	Logs     bool  // the container has a log of expiries
 }
 
-// Range is a partition range and the slot of its items.
+// Range is a partition range and the range of its items.
 type Range struct {
 	ID       string
-	Number   uint16   // number of the slot
-	Scope    []byte   // the prefix of the slot's keys
+	Number   uint16   // number of the range
+	Scope    []byte   // the prefix of the range's keys
 	Min, Max []byte   // effective partition keys; an empty Max has no upper bound
 	Parents  []string // ids of the ranges that it was split from
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// MaxShapes is the maximum number of shapes with a record in a slot. Documents of other shapes are marked
+// MaxShapes is the maximum number of shapes with a record in a range. Documents of other shapes are marked
 // as unlisted and checked one by one. With more records, merging their postings would cost as much as
 // those checks.
 const MaxShapes = 512
 
-// AppendTerms appends the index entries of an item that is indexed by x in a slot, in the order of their
+// AppendTerms appends the index entries of an item that is indexed by x in a range, in the order of their
 // keys. The shape in them is not looked up: see StoredTerms.
 func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) []index.Entry {
 	n := len(dst)
@@ -41,7 +41,7 @@ func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([
 	return list, err
 }
 
-// IsListed reports whether a shape has a record in a slot.
+// IsListed reports whether a shape has a record in a range.
 func IsListed(r engine.Reader, scope, name []byte) (bool, error) {
 	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if errors.Is(err, engine.ErrNotFound) {

@@ -25,7 +25,7 @@ func TestEntries(t *testing.T) {
 		}
 		count := map[byte]int{}
 		for _, e := range c.Entries(&item) {
-			at := 4 // behind the number of the container, for families that have no slot
+			at := 4 // behind the number of the container, for families that have no range
 			if bytes.HasPrefix(e.Key, c.Scope()) {
 				at = layout.ScopeLen
 			}

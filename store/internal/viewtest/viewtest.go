@@ -52,7 +52,7 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 		Database: "d", Name: "c", Now: Now, Spec: &spec, Terms: terms,
 		Policy: &ttl.Policy{Default: defaultTTL},
 		Keys:   view.Keys{CID: cid, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
-		Ranges: []view.Range{{ID: "0", Scope: layout.SlotScope(cid, 0)}},
+		Ranges: []view.Range{{ID: "0", Scope: layout.RangeScope(cid, 0)}},
 	}}
 }
 
@@ -73,7 +73,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 		if item, err = c.State.Keys.Decode(rid, value); err != nil {
 			return err
 		}
-		t.Set(layout.AppendSlotKey(nil, c.Scope(), layout.FamilyItem, rid), value)
+		t.Set(layout.AppendScopeKey(nil, c.Scope(), layout.FamilyItem, rid), value)
 		feed := layout.FeedEntry{RID: rid, Last: seq, TS: h.Life.TS, EPK: h.EPK}
 		t.Set(layout.AppendSequenceKey(nil, c.Scope(), layout.FamilyFeed, seq), feed.Append(nil))
 		terms, err := view.StoredTerms(t, c.State.Terms, c.Scope(), &item)
@@ -93,7 +93,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 
 // Entries returns the keys of an item that view.Keys makes.
 func (c *Container) Entries(item *view.Item) []view.Entry {
-	var room layout.Room
+	var room layout.Arena
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)
 }
 

@@ -26,13 +26,13 @@ type Background struct {
 	Life    context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
-	nudge   chan struct{} // capacity 1
+	wake    chan struct{} // capacity 1
 	Turn    sync.Mutex    // held during a pass: one pass at a time
 }
 
 // Prepare sets what the goroutine does. It must be called before any goroutine may call Wake.
 func (x *Background) Prepare(log *slog.Logger, what string, work func(context.Context) error) {
-	x.log, x.what, x.work, x.nudge = log, what, work, make(chan struct{}, 1)
+	x.log, x.what, x.work, x.wake = log, what, work, make(chan struct{}, 1)
 	x.Life, x.end = context.WithCancel(context.Background())
 }
 
@@ -53,7 +53,7 @@ func (x *Background) Close() {
 // Wake requests a pass without waiting for it.
 func (x *Background) Wake() {
 	select {
-	case x.nudge <- struct{}{}:
+	case x.wake <- struct{}{}:
 	default:
 	}
 }
@@ -62,7 +62,7 @@ func (x *Background) loop(ctx context.Context) {
 	x.Wake()
 	for {
 		select {
-		case <-x.nudge:
+		case <-x.wake:
 		case <-ctx.Done():
 			return
 		}

@@ -44,8 +44,8 @@ type Heavy struct {
 	watched atomic.Int64
 }
 
-// attentive is the number of pieces of work that are watched after a long one.
-const attentive = 10_000
+// watchedAfterLong is the number of pieces of work that are watched after a long one.
+const watchedAfterLong = 10_000
 
 // Run runs fn, which may take long. fn receives nil if its priority cannot be lowered.
 func (w *Heavy) Run(fn func(*priority.Work)) {
@@ -58,7 +58,7 @@ func (w *Heavy) Run(fn func(*priority.Work)) {
 }
 
 // long records that a long piece of work has run.
-func (w *Heavy) long() { w.watched.Store(attentive) }
+func (w *Heavy) long() { w.watched.Store(watchedAfterLong) }
 
 // NewHeavy returns the queue of a process with a number of processors.
 func NewHeavy(processors int) *Heavy {

@@ -85,7 +85,7 @@ func TestLongQueriesStandBack(t *testing.T) {
 			t.Errorf("query %d was begun %d times, watched: %t", i, begun, watched)
 		}
 	}
-	for range attentive {
+	for range watchedAfterLong {
 		run(false)
 	}
 	if _, watched := run(false); watched {

@@ -75,9 +75,9 @@ func (m *Memory) GiveLarge(n int64) {
 	m.large.Release(n)
 }
 
-// Lend makes a run of a query take the memory for its kept rows from the budget. The caller calls back
+// Attach makes a run of a query take the memory for its kept rows from the budget. The caller calls back
 // when the run has ended.
-func (m *Memory) Lend(env *query.Env) (back func()) {
+func (m *Memory) Attach(env *query.Env) (back func()) {
 	held := int64(0)
 	env.MaxHeld = int(m.Share())
 	env.Hold = func(n int) bool {

@@ -24,18 +24,18 @@ import (
 //
 // The rules also hold with a secret key, since keys end up in the source of pages.
 
-// neighbours are the hosts that the server answers to and the origins whose pages may use it.
-type neighbours struct {
+// originPolicy are the hosts that the server answers to and the origins whose pages may use it.
+type originPolicy struct {
 	hosts        map[string]bool // names in lower case, and addresses
-	below        []string        // ".example.com" for *.example.com
+	wildcards    []string        // ".example.com" for *.example.com
 	everyAddress bool            // any IP address is accepted as this server's
 	origins      map[string]bool // in the form of normalOrigin
 	everyOrigin  bool
 }
 
-// newNeighbours builds neighbours from the options. Its errors describe an invalid origin.
-func newNeighbours(o *Options) (n neighbours, err error) {
-	n = neighbours{hosts: make(map[string]bool), origins: make(map[string]bool)}
+// newOriginPolicy builds an originPolicy from the options. Its errors describe an invalid origin.
+func newOriginPolicy(o *Options) (n originPolicy, err error) {
+	n = originPolicy{hosts: make(map[string]bool), origins: make(map[string]bool)}
 	all := allHosts(o.Hosts)
 	if o.Advertise != "" {
 		if u, err := url.Parse(o.Advertise); err == nil {
@@ -48,7 +48,7 @@ func newNeighbours(o *Options) (n neighbours, err error) {
 			h = plainAddress(ip).String()
 		}
 		if rest, ok := strings.CutPrefix(h, "*."); ok {
-			n.below = append(n.below, "."+rest)
+			n.wildcards = append(n.wildcards, "."+rest)
 		}
 		n.hosts[strings.TrimSuffix(h, ".")] = true
 	}
@@ -64,7 +64,7 @@ func newNeighbours(o *Options) (n neighbours, err error) {
 // no Origin or an allowed one.
 func (s *Server) Admits(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	return s.near.answersTo(r.Host) && (origin == "" || s.near.welcomes(origin, r.Host))
+	return s.origins.allowsHost(r.Host) && (origin == "" || s.origins.allowsOrigin(origin, r.Host))
 }
 
 // CheckOrigins returns an error for the first of Options.CORSOrigins that is invalid.
@@ -95,9 +95,9 @@ func CheckHosts(hosts []string) error {
 	return nil
 }
 
-// answersTo reports whether a Host (or :authority) is this server's. An empty one is accepted, because no
+// allowsHost reports whether a Host (or :authority) is this server's. An empty one is accepted, because no
 // browser sends a request without it.
-func (n *neighbours) answersTo(authority string) bool {
+func (n *originPolicy) allowsHost(authority string) bool {
 	host, ok := hostOf(authority)
 	if authority == "" || ok && n.hosts[host] {
 		return true
@@ -113,11 +113,11 @@ func (n *neighbours) answersTo(authority string) bool {
 		return true
 	}
 	label, parent, _ := strings.Cut(host, ".")
-	return label != "" && slices.Contains(n.below, "."+parent)
+	return label != "" && slices.Contains(n.wildcards, "."+parent)
 }
 
-// welcomes reports whether scripts of an origin may use this server. host is the Host of their request.
-func (n *neighbours) welcomes(origin, host string) bool {
+// allowsOrigin reports whether scripts of an origin may use this server. host is the Host of their request.
+func (n *originPolicy) allowsOrigin(origin, host string) bool {
 	origin, ok := normalOrigin(origin)
 	if n.everyOrigin || ok && n.origins[origin] {
 		return true
@@ -182,13 +182,13 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 func (s *Server) guarded(next step) step {
 	return func(c *call) error {
 		r := c.r
-		if !s.near.answersTo(r.Host) {
+		if !s.origins.allowsHost(r.Host) {
 			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(r.Host,
 				cosmos.MaxExcerpt) + "'. It answers to the names and addresses of its own " +
 				"machine that it listens on, to the host of --advertise, and to what --san names: start it with --san and that host, if it is meant.")
 		}
 		origin := first(r.Header, "Origin")
-		welcome := origin != "" && s.near.welcomes(origin, r.Host)
+		welcome := origin != "" && s.origins.allowsOrigin(origin, r.Host)
 		if welcome {
 			c.set("access-control-allow-origin", origin)
 			c.set("vary", "Origin")
@@ -199,7 +199,7 @@ func (s *Server) guarded(next step) step {
 				return c.refuse(foreignText(origin))
 			}
 			if welcome {
-				c.allowWhatIsAsked(r)
+				c.answerPreflight(r)
 			}
 			return c.noContent(http.StatusNoContent)
 		case http.MethodGet, http.MethodHead:
@@ -215,8 +215,8 @@ func (s *Server) guarded(next step) step {
 	}
 }
 
-// allowWhatIsAsked sets the headers of a preflight answer.
-func (c *call) allowWhatIsAsked(r *http.Request) {
+// answerPreflight sets the headers of a preflight answer.
+func (c *call) answerPreflight(r *http.Request) {
 	c.set("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	if asked := first(r.Header, "Access-Control-Request-Headers"); asked != "" {
 		c.set("access-control-allow-headers", asked)
@@ -243,7 +243,7 @@ func foreignText(origin string) string {
 // error names its resource as any other error does.
 func (c *call) refuse(message string) error {
 	if t, err := parseTarget(requestPath(c.r)); err == nil {
-		c.aim(t)
+		c.setTarget(t)
 	}
 	return cosmos.Failure(http.StatusForbidden, 0, message)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Strays reports keys of containers that are neither in the catalog (known) nor being erased.
-func Strays(r engine.Reader, known map[uint32]bool, report func(error) bool) error {
+// Orphans reports keys of containers that are neither in the catalog (known) nor being erased.
+func Orphans(r engine.Reader, known map[uint32]bool, report func(error) bool) error {
 	it := r.Scan(engine.Range{Start: layout.AppendCID(nil, layout.CIDBit)}, false)
 	more := it.Next()
 	for more {

@@ -11,18 +11,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// twin is what a queue must be, as a map: no keys, no counters, no passes.
-type twin struct {
+// queueModel is what a queue must be, as a map: no keys, no counters, no passes.
+type queueModel struct {
 	now, started int64
 	last         int64
 	props        entity.Properties
-	msgs         map[int64]*twinMessage
-	dead         map[int64]*twinMessage
+	msgs         map[int64]*modelMessage
+	dead         map[int64]*modelMessage
 	seen         map[string]int64
-	sessions     map[string]*twinSession
+	sessions     map[string]*modelSession
 }
 
-type twinMessage struct {
+type modelMessage struct {
 	text, session, reason string
 	seq                   int64
 	state                 layout.State
@@ -30,34 +30,34 @@ type twinMessage struct {
 	enqueued, ttl, due    int64
 	until                 int64 // of its lock; 0: none
 	token                 message.UUID
-	holder                *twinSession
+	holder                *modelSession
 }
 
-type twinSession struct {
+type modelSession struct {
 	id    string
 	until int64
 	r     *Receiver
 }
 
-func newTwin(p entity.Properties, now int64) *twin {
-	return &twin{now: now, started: now, props: p, msgs: map[int64]*twinMessage{},
-		dead: map[int64]*twinMessage{}, seen: map[string]int64{}, sessions: map[string]*twinSession{}}
+func newQueueModel(p entity.Properties, now int64) *queueModel {
+	return &queueModel{now: now, started: now, props: p, msgs: map[int64]*modelMessage{},
+		dead: map[int64]*modelMessage{}, seen: map[string]int64{}, sessions: map[string]*modelSession{}}
 }
 
-// clone is the twin as it is after a crash: without locks, unless these are stored.
-func (w *twin) clone() *twin {
+// clone is the model as it is after a crash: without locks, unless these are stored.
+func (w *queueModel) clone() *queueModel {
 	c := *w
 	if storedLocksTested() {
 		c.msgs, c.dead, c.seen = copied(w.msgs), copied(w.dead), maps.Clone(w.seen)
 		return &c
 	}
 	c.msgs, c.dead = cloned(w.msgs), cloned(w.dead)
-	c.seen, c.sessions = maps.Clone(w.seen), map[string]*twinSession{}
+	c.seen, c.sessions = maps.Clone(w.seen), map[string]*modelSession{}
 	return &c
 }
 
-func copied(list map[int64]*twinMessage) map[int64]*twinMessage {
-	c := make(map[int64]*twinMessage)
+func copied(list map[int64]*modelMessage) map[int64]*modelMessage {
+	c := make(map[int64]*modelMessage)
 	for seq, m := range list {
 		one := *m
 		c[seq] = &one
@@ -65,8 +65,8 @@ func copied(list map[int64]*twinMessage) map[int64]*twinMessage {
 	return c
 }
 
-func cloned(list map[int64]*twinMessage) map[int64]*twinMessage {
-	c := make(map[int64]*twinMessage)
+func cloned(list map[int64]*modelMessage) map[int64]*modelMessage {
+	c := make(map[int64]*modelMessage)
 	for seq, m := range list {
 		one := *m
 		one.unlock()
@@ -75,27 +75,27 @@ func cloned(list map[int64]*twinMessage) map[int64]*twinMessage {
 	return c
 }
 
-func (m *twinMessage) unlock() { m.until, m.token, m.holder = 0, message.UUID{}, nil }
+func (m *modelMessage) unlock() { m.until, m.token, m.holder = 0, message.UUID{}, nil }
 
-func (m *twinMessage) locked() bool { return m.until > 0 || m.holder != nil }
+func (m *modelMessage) locked() bool { return m.until > 0 || m.holder != nil }
 
-func (w *twin) ordered(list map[int64]*twinMessage) []*twinMessage {
-	return slices.SortedFunc(maps.Values(list), func(a, b *twinMessage) int {
+func (w *queueModel) ordered(list map[int64]*modelMessage) []*modelMessage {
+	return slices.SortedFunc(maps.Values(list), func(a, b *modelMessage) int {
 		return cmp.Compare(a.seq, b.seq)
 	})
 }
 
-func (w *twin) deadline(m *twinMessage) int64 {
+func (w *queueModel) deadline(m *modelMessage) int64 {
 	h := layout.Header{Enqueued: m.enqueued, TTL: m.ttl}
 	return h.Deadline(millis(w.props.DefaultTTL))
 }
 
-func (w *twin) expired(m *twinMessage, at int64) bool {
+func (w *queueModel) expired(m *modelMessage, at int64) bool {
 	return m.state == layout.Active && w.deadline(m) <= at
 }
 
 // send sends a message, and tells its number; 0: a duplicate, which has one where it is scheduled.
-func (w *twin) send(m twinMessage, id string) int64 {
+func (w *queueModel) send(m modelMessage, id string) int64 {
 	if w.props.RequiresDuplicateDetection {
 		if at, ok := w.seen[id]; ok && w.now < at+w.props.DuplicateDetectionWindow.Milliseconds() {
 			if m.due <= 0 {
@@ -116,17 +116,17 @@ func (w *twin) send(m twinMessage, id string) int64 {
 }
 
 // deferred sets a locked message aside.
-func (w *twin) deferred(m *twinMessage) {
+func (w *queueModel) deferred(m *modelMessage) {
 	m.unlock()
 	if m.count++; m.count >= w.props.MaxDeliveryCount {
-		w.bury(m, "MaxDeliveryCountExceeded")
+		w.deadLetter(m, "MaxDeliveryCountExceeded")
 		return
 	}
 	m.state = layout.Deferred
 }
 
 // fail gives a message back whose delivery has failed.
-func (w *twin) fail(m *twinMessage, at int64, counts bool) {
+func (w *queueModel) fail(m *modelMessage, at int64, counts bool) {
 	m.unlock()
 	if counts {
 		m.count++
@@ -136,19 +136,19 @@ func (w *twin) fail(m *twinMessage, at int64, counts bool) {
 	case w.expired(m, at):
 		w.lapse(m)
 	case counts && m.count >= w.props.MaxDeliveryCount:
-		w.bury(m, "MaxDeliveryCountExceeded")
+		w.deadLetter(m, "MaxDeliveryCountExceeded")
 	}
 }
 
-func (w *twin) lapse(m *twinMessage) {
+func (w *queueModel) lapse(m *modelMessage) {
 	if w.props.DeadLetterOnExpiration {
-		w.bury(m, "TTLExpiredException")
+		w.deadLetter(m, "TTLExpiredException")
 		return
 	}
 	delete(w.msgs, m.seq)
 }
 
-func (w *twin) bury(m *twinMessage, reason string) {
+func (w *queueModel) deadLetter(m *modelMessage, reason string) {
 	delete(w.msgs, m.seq)
 	m.unlock()
 	m.reason, m.state = reason, layout.Active
@@ -156,7 +156,7 @@ func (w *twin) bury(m *twinMessage, reason string) {
 }
 
 // advance lets the time pass.
-func (w *twin) advance(now int64) {
+func (w *queueModel) advance(now int64) {
 	w.now = now
 	for _, m := range w.ordered(w.msgs) {
 		if m.until > 0 && m.until <= now {
@@ -168,13 +168,13 @@ func (w *twin) advance(now int64) {
 			w.endSession(s, true)
 		}
 	}
-	var due []*twinMessage
+	var due []*modelMessage
 	for _, m := range w.ordered(w.msgs) {
 		if m.state == layout.Scheduled && m.due <= now {
 			due = append(due, m)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *twinMessage) int { return cmp.Compare(a.due, b.due) })
+	slices.SortStableFunc(due, func(a, b *modelMessage) int { return cmp.Compare(a.due, b.due) })
 	for _, m := range due {
 		delete(w.msgs, m.seq)
 		w.last++
@@ -185,7 +185,7 @@ func (w *twin) advance(now int64) {
 }
 
 // endSession ends the lock of a session.
-func (w *twin) endSession(s *twinSession, lapsed bool) {
+func (w *queueModel) endSession(s *modelSession, lapsed bool) {
 	delete(w.sessions, s.id)
 	for _, m := range w.ordered(w.msgs) {
 		if m.holder != s {
@@ -200,7 +200,7 @@ func (w *twin) endSession(s *twinSession, lapsed bool) {
 }
 
 // purge is what a sweep does.
-func (w *twin) purge() {
+func (w *queueModel) purge() {
 	for _, m := range w.ordered(w.msgs) {
 		if !m.locked() && w.expired(m, w.now) {
 			w.lapse(m)
@@ -209,7 +209,7 @@ func (w *twin) purge() {
 }
 
 // available are the messages that can be received now, of a session.
-func (w *twin) available(session string) (list []*twinMessage) {
+func (w *queueModel) available(session string) (list []*modelMessage) {
 	for _, m := range w.ordered(w.msgs) {
 		if m.state == layout.Active && !m.locked() && !w.expired(m, w.now) && m.session == session {
 			list = append(list, m)
@@ -219,7 +219,7 @@ func (w *twin) available(session string) (list []*twinMessage) {
 }
 
 // nextSession is the session that is free and has the oldest message; ok is false where there is none.
-func (w *twin) nextSession() (id string, ok bool) {
+func (w *queueModel) nextSession() (id string, ok bool) {
 	for _, m := range w.ordered(w.msgs) {
 		if m.state == layout.Active && !w.expired(m, w.now) && w.sessions[m.session] == nil {
 			return m.session, true
@@ -229,7 +229,7 @@ func (w *twin) nextSession() (id string, ok bool) {
 }
 
 // lines are the messages that must be there: what has expired, and may be purged, is not among them.
-func (w *twin) lines() (main, dead []string) {
+func (w *queueModel) lines() (main, dead []string) {
 	for _, m := range w.ordered(w.msgs) {
 		if m.locked() || !w.expired(m, w.now) {
 			main = append(main, line(m.seq, m.text, m.state, m.count, m.enqueued, m.ttl, m.due))

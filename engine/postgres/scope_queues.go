@@ -6,34 +6,34 @@ import (
 	"sync"
 )
 
-// lane is this process's queue for one scope.
-type lane struct {
+// scopeQueue is this process's queue for one scope.
+type scopeQueue struct {
 	key []byte
 
 	mu    sync.Mutex
 	held  bool
-	users int // number of requests that hold it or wait for it; guarded by the mutex of lanes
+	users int // number of requests that hold it or wait for it; guarded by the mutex of scope queues
 	queue []*request
 }
 
-// lanes holds the queues of the scopes that are in use.
-type lanes struct {
+// scopeQueues holds the queues of the scopes that are in use.
+type scopeQueues struct {
 	mu sync.Mutex
-	m  map[string]*lane
+	m  map[string]*scopeQueue
 }
 
-// take returns the lanes of scopes in byte order, each once, and counts the caller as a user.
-func (l *lanes) take(scopes [][]byte) []*lane {
+// take returns the scope queues of scopes in byte order, each once, and counts the caller as a user.
+func (l *scopeQueues) take(scopes [][]byte) []*scopeQueue {
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, bytes.Compare)
 	sorted = slices.CompactFunc(sorted, bytes.Equal)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := make([]*lane, len(sorted))
+	out := make([]*scopeQueue, len(sorted))
 	for i, key := range sorted {
 		found := l.m[string(key)]
 		if found == nil {
-			found = &lane{key: bytes.Clone(key)}
+			found = &scopeQueue{key: bytes.Clone(key)}
 			l.m[string(key)] = found
 		}
 		found.users++
@@ -42,8 +42,8 @@ func (l *lanes) take(scopes [][]byte) []*lane {
 	return out
 }
 
-// leave ends the caller's use of lanes and deletes lanes without users.
-func (l *lanes) leave(used []*lane) {
+// leave ends the caller's use of scope queues and deletes scope queues without users.
+func (l *scopeQueues) leave(used []*scopeQueue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, one := range used {
@@ -53,8 +53,9 @@ func (l *lanes) leave(used []*lane) {
 	}
 }
 
-// acquire makes r the leader if the lane is free and returns true. Otherwise it appends r to the queue.
-func (l *lane) acquire(r *request) bool {
+// acquire makes r the leader if the scope queue is free and returns true. Otherwise it appends r to the
+// queue.
+func (l *scopeQueue) acquire(r *request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held {
@@ -66,7 +67,7 @@ func (l *lane) acquire(r *request) bool {
 }
 
 // withdraw removes r from the queue. It returns false if r is no longer queued.
-func (l *lane) withdraw(r *request) bool {
+func (l *scopeQueue) withdraw(r *request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := slices.Index(l.queue, r)
@@ -78,7 +79,7 @@ func (l *lane) withdraw(r *request) bool {
 }
 
 // joiningLocked returns the first requests in the queue that may join the leader, most at the most.
-func (l *lane) joiningLocked(most int) []*request {
+func (l *scopeQueue) joiningLocked(most int) []*request {
 	n := 0
 	for n < len(l.queue) && n < most && l.queue[n].joins() {
 		n++
@@ -87,14 +88,14 @@ func (l *lane) joiningLocked(most int) []*request {
 }
 
 // waiting returns the first requests in the queue that may join the leader. It leaves them in the queue.
-func (l *lane) waiting(most int) []*request {
+func (l *scopeQueue) waiting(most int) []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.joiningLocked(most)
 }
 
 // join removes those requests from the queue and returns them.
-func (l *lane) join(most int) []*request {
+func (l *scopeQueue) join(most int) []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	joined := l.joiningLocked(most)
@@ -102,8 +103,8 @@ func (l *lane) join(most int) []*request {
 	return joined
 }
 
-// release passes the lane to the first request in the queue, or frees it.
-func (l *lane) release() {
+// release passes the scope queue to the first request in the queue, or frees it.
+func (l *scopeQueue) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) == 0 {

@@ -13,22 +13,22 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Twin is the model that answers the steps of a history as a store must. It implements only the rules: every
+// Model is the model that answers the steps of a history as a store must. It implements only the rules: every
 // search is a walk over all items, and time passes a second at a time.
-type Twin struct {
+type Model struct {
 	config  Config
 	rangeOf func(partition string) int
 	now     int64 // seconds since the history began
 	def     int64 // the default time to live: 0 is off, -1 no expiry
 	policy  string
 	path    string // path from which times to live count; empty: ts
-	items   []*twinItem
+	items   []*modelItem
 	etags   int
 	rids    int
 	cursors map[string]*cursor
 }
 
-type twinItem struct {
+type modelItem struct {
 	key  Key
 	etag int
 	rid  int // also the order of insertion
@@ -42,20 +42,20 @@ type twinItem struct {
 // cursor is positioned behind the last item that it returned.
 type cursor struct {
 	scope Step
-	after *twinItem
+	after *modelItem
 	done  bool
 }
 
-// NewTwin returns the twin of an empty container. rangeOf returns the position of the range that holds a
+// NewModel returns the model of an empty container. rangeOf returns the position of the range that holds a
 // partition: lists come range by range.
-func NewTwin(c Config, rangeOf func(partition string) int) *Twin {
+func NewModel(c Config, rangeOf func(partition string) int) *Model {
 	def, _ := parseDefault(c.Default)
-	return &Twin{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
+	return &Model{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
 }
 
 // expired applies the expiry rule to one item at one moment, with the default of that moment, for times to
 // live that count from a path.
-func expired(it *twinItem, path string, def, now int64) bool {
+func expired(it *modelItem, path string, def, now int64) bool {
 	if it.own == -1 || def == 0 || it.own == 0 && def < 0 {
 		return false
 	}
@@ -68,7 +68,7 @@ func expired(it *twinItem, path string, def, now int64) bool {
 
 // from returns the second of the history from which the time to live of an item counts: the integer part of
 // the number that its document has in path, or else its last write.
-func (it *twinItem) from(path string) int64 {
+func (it *modelItem) from(path string) int64 {
 	if path == "" {
 		return it.ts
 	}
@@ -89,7 +89,7 @@ func (it *twinItem) from(path string) int64 {
 
 // pass advances the clock to a second; it never goes back. For a very long time only the last second is
 // checked: while the default stays the same, an expired item cannot become live again by the rule.
-func (w *Twin) pass(to int64) {
+func (w *Model) pass(to int64) {
 	if to-w.now > 10_000 {
 		w.now = to - 1
 	}
@@ -99,7 +99,7 @@ func (w *Twin) pass(to int64) {
 	}
 }
 
-func (w *Twin) mark() {
+func (w *Model) mark() {
 	for _, it := range w.items {
 		if expired(it, w.path, w.def, w.now) {
 			it.dead = true
@@ -108,13 +108,13 @@ func (w *Twin) mark() {
 }
 
 // Do answers one step.
-func (w *Twin) Do(s Step) string {
+func (w *Model) Do(s Step) string {
 	w.pass(s.At / 1000)
 	return w.do(s)
 }
 
-// do answers a step at the present time of the twin's clock.
-func (w *Twin) do(s Step) string {
+// do answers a step at the present time of the model's clock.
+func (w *Model) do(s Step) string {
 	switch s.Verb {
 	case Create, Upsert, Replace:
 		return w.write(s)
@@ -136,7 +136,8 @@ func (w *Twin) do(s Step) string {
 	case Next:
 		return w.next(s.Args[0])
 	case Clear:
-		w.items = slices.DeleteFunc(w.items, func(it *twinItem) bool { return it.key.Partition == s.Args[0] })
+		w.items = slices.DeleteFunc(w.items,
+			func(it *modelItem) bool { return it.key.Partition == s.Args[0] })
 		return "cleared"
 	case Default:
 		def, ok := parseDefault(s.Args[0])
@@ -171,7 +172,7 @@ func (w *Twin) do(s Step) string {
 	return "" // a sweep and a reopen change nothing
 }
 
-func (w *Twin) find(k Key) *twinItem {
+func (w *Model) find(k Key) *modelItem {
 	for _, it := range w.items {
 		if !it.dead && it.key == k {
 			return it
@@ -185,7 +186,7 @@ func holds(condition string) bool {
 	return condition == "*" || strings.HasPrefix(condition, "cur")
 }
 
-func (w *Twin) write(s Step) string {
+func (w *Model) write(s Step) string {
 	own, ok := parseTTL(s.TTL)
 	it := w.find(s.Key())
 	switch {
@@ -205,7 +206,7 @@ func (w *Twin) write(s Step) string {
 	if it == nil {
 		done = "created"
 		w.rids++
-		it = &twinItem{key: s.Key(), rid: w.rids}
+		it = &modelItem{key: s.Key(), rid: w.rids}
 		w.items = append(w.items, it)
 	}
 	w.etags++
@@ -216,8 +217,8 @@ func (w *Twin) write(s Step) string {
 }
 
 // taken reports whether another item of the partition has the unique value of s.
-func (w *Twin) taken(s Step) bool {
-	return w.config.Unique && slices.ContainsFunc(w.items, func(it *twinItem) bool {
+func (w *Model) taken(s Step) bool {
+	return w.config.Unique && slices.ContainsFunc(w.items, func(it *modelItem) bool {
 		return !it.dead && it.key.Partition == s.Key().Partition && it.key != s.Key() &&
 			unique(it.u) == unique(s.U)
 	})
@@ -231,7 +232,7 @@ func unique(u string) string {
 	return u
 }
 
-func (w *Twin) delete(s Step) string {
+func (w *Model) delete(s Step) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
@@ -239,11 +240,11 @@ func (w *Twin) delete(s Step) string {
 	case s.IfMatch != "" && !holds(s.IfMatch):
 		return fault.CodePreconditionFailed.String()
 	}
-	w.items = slices.DeleteFunc(w.items, func(o *twinItem) bool { return o == it })
+	w.items = slices.DeleteFunc(w.items, func(o *modelItem) bool { return o == it })
 	return "deleted"
 }
 
-func (w *Twin) read(s Step) string {
+func (w *Model) read(s Step) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
@@ -254,8 +255,8 @@ func (w *Twin) read(s Step) string {
 	return fmt.Sprintf("e%d r%d ts=%d %s", it.etag, it.rid, it.ts, it.body)
 }
 
-func (w *Twin) readMany(s Step) string {
-	var found []*twinItem
+func (w *Model) readMany(s Step) string {
+	var found []*modelItem
 	for _, a := range s.Args {
 		if it := w.find(parseKey(a)); it != nil {
 			found = append(found, it)
@@ -265,8 +266,8 @@ func (w *Twin) readMany(s Step) string {
 }
 
 // inScope returns the live items of a scope, range by range, in the order of insertion.
-func (w *Twin) inScope(s Step) []*twinItem {
-	var in []*twinItem
+func (w *Model) inScope(s Step) []*modelItem {
+	var in []*modelItem
 	for _, it := range w.items {
 		p := it.key.Partition
 		prefix, isPrefix := strings.CutSuffix(s.In, "*")
@@ -282,7 +283,7 @@ func (w *Twin) inScope(s Step) []*twinItem {
 	}
 	if s.EPK == "" { // the two halves are merged in the order of insertion
 		slices.SortStableFunc(in,
-			func(a, b *twinItem) int {
+			func(a, b *modelItem) int {
 				return cmp.Compare(w.rangeOf(a.key.Partition),
 					w.rangeOf(b.key.Partition))
 			})
@@ -293,14 +294,14 @@ func (w *Twin) inScope(s Step) []*twinItem {
 // next returns the next page of a cursor: as many items as requested, and " more" if the page is full. With a
 // condition and in one logical partition, " more" is only added if an item follows. With a condition the next
 // page begins at that item.
-func (w *Twin) next(name string) string {
+func (w *Model) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {
 		return "no more"
 	}
 	rest := w.inScope(c.scope)
 	if c.after != nil { // a cursor spans one range only, so the rid gives the order
-		rest = slices.DeleteFunc(rest, func(it *twinItem) bool { return it.rid <= c.after.rid })
+		rest = slices.DeleteFunc(rest, func(it *modelItem) bool { return it.rid <= c.after.rid })
 	}
 	full := len(rest) >= c.scope.Page
 	if !full || len(rest) == c.scope.Page && c.scope.looksAhead() {
@@ -309,14 +310,14 @@ func (w *Twin) next(name string) string {
 	}
 	c.after = rest[c.scope.Page-1]
 	if c.scope.U != "" {
-		c.after = &twinItem{rid: rest[c.scope.Page].rid - 1}
+		c.after = &modelItem{rid: rest[c.scope.Page].rid - 1}
 	}
 	rest = rest[:c.scope.Page]
 	return labels(rest) + " more"
 }
 
 // labels formats items as [key:etag ...].
-func labels(items []*twinItem) string {
+func labels(items []*modelItem) string {
 	var s []string
 	for _, it := range items {
 		s = append(s, fmt.Sprintf("%s:e%d", it.key, it.etag))

@@ -14,14 +14,14 @@ import (
 // The result must not depend on the reaper's pace. Therefore a clock cannot be set back beyond the last
 // expiry, whether the item is purged (see marks) or not.
 
-// DiedSince returns the latest second in which an item expired that was live in second to and is not
+// ExpiredSince returns the latest second in which an item expired that was live in second to and is not
 // purged yet, or 0 if there is none.
-func DiedSince(ctx context.Context, r engine.Reader, state *view.State, to int64) (died int64, err error) {
-	w := deaths{state: state, to: to}
+func ExpiredSince(ctx context.Context, r engine.Reader, state *view.State, to int64) (died int64, err error) {
+	w := expirySearch{state: state, to: to}
 	inherit, due := state.Policy.Cutoffs(state.Now)
 	for i := range state.Ranges {
 		scope := state.Ranges[i].Scope
-		w.items = r.Scan(layout.SlotFamily(scope, layout.FamilyItem), false)
+		w.items = r.Scan(layout.ScopeFamily(scope, layout.FamilyItem), false)
 		if !state.Lives.Settled() {
 			err = w.all(ctx)
 		} else if err = w.walk(ctx, r, scope, layout.FamilyWritten, inherit); err == nil {
@@ -37,17 +37,18 @@ func DiedSince(ctx context.Context, r engine.Reader, state *view.State, to int64
 	return w.died, nil
 }
 
-// deaths searches for the last expiry between two seconds.
-type deaths struct {
+// expirySearch searches for the last expiry between two seconds.
+type expirySearch struct {
 	state *view.State
 	to    int64
-	items engine.Iterator // of the slot
+	items engine.Iterator // of the range
 	died  int64
 }
 
 // walk checks the items whose entries in one family lie at or below the cutoff. An item may have expired
 // much later than its entry says, because a lease can prolong its life.
-func (w *deaths) walk(ctx context.Context, r engine.Reader, scope []byte, family byte, cutoff int64) error {
+func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
+	cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)
 	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
 		if err = ctx.Err(); err == nil {
@@ -57,8 +58,8 @@ func (w *deaths) walk(ctx context.Context, r engine.Reader, scope []byte, family
 	})
 }
 
-func (w *deaths) judge(scope []byte, rid uint64) error {
-	key := layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid)
+func (w *expirySearch) judge(scope []byte, rid uint64) error {
+	key := layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid)
 	if !w.items.SeekGE(key) || !bytes.Equal(w.items.Key(), key) {
 		return engine.ErrCorrupt
 	}
@@ -66,7 +67,7 @@ func (w *deaths) judge(scope []byte, rid uint64) error {
 }
 
 // all checks every item. It is used while the expiry index does not match the present lives of the items.
-func (w *deaths) all(ctx context.Context) (err error) {
+func (w *expirySearch) all(ctx context.Context) (err error) {
 	for err == nil && w.items.Next() {
 		if err = ctx.Err(); err == nil {
 			err = w.look()
@@ -76,7 +77,7 @@ func (w *deaths) all(ctx context.Context) (err error) {
 }
 
 // look checks the item at the current position of items.
-func (w *deaths) look() error {
+func (w *expirySearch) look() error {
 	h, body, err := layout.DecodeItem(w.items.Value())
 	if err != nil {
 		return err

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// The interpreter of a Runtime runs in a goroutine of its own, called its room. The caller's goroutine
+// The interpreter of a Runtime runs in a goroutine of its own, called its executor. The caller's goroutine
 // attends: it carries out the operations that the script requests from its host, and checks the limits. The
 // interpreter can be stopped only between two instructions, so a caller may have to abandon a script that
 // does not end. An abandoned script cannot access the host any more, its result is discarded, and it is
 // counted until it ends.
 
-// room is the goroutine of a Runtime and the channels to it.
-type room struct {
-	jobs     chan func() error
-	results  chan error         // capacity 1, so that an abandoned goroutine does not block
-	asks     chan func()        // functions that the caller must run for the script
-	answered chan struct{}      // the caller has run the function
-	gone     chan struct{}      // closed when the caller has left
-	done     chan struct{}      // closed when the goroutine has ended
-	forsaken atomic.Bool        // the caller left while a job was running
-	cancel   context.CancelFunc // cancels the host's current operation
-	closed   bool
+// executor is the goroutine of a Runtime and the channels to it.
+type executor struct {
+	jobs      chan func() error
+	results   chan error         // capacity 1, so that an abandoned goroutine does not block
+	asks      chan func()        // functions that the caller must run for the script
+	answered  chan struct{}      // the caller has run the function
+	gone      chan struct{}      // closed when the caller has left
+	done      chan struct{}      // closed when the goroutine has ended
+	abandoned atomic.Bool        // the caller left while a job was running
+	cancel    context.CancelFunc // cancels the host's current operation
+	closed    bool
 }
 
-func openRoom() *room {
-	return &room{
+func openExecutor() *executor {
+	return &executor{
 		jobs: make(chan func() error), results: make(chan error,
 			1), asks: make(chan func()), answered: make(chan struct{}),
 		gone: make(chan struct{}), done: make(chan struct{}),
@@ -34,7 +34,7 @@ func openRoom() *room {
 }
 
 // leave makes the goroutine end after its current job.
-func (m *room) leave() {
+func (m *executor) leave() {
 	m.closed = true
 	close(m.gone)
 	close(m.jobs)
@@ -42,11 +42,11 @@ func (m *room) leave() {
 
 // work is the goroutine's function: it runs jobs until the caller leaves.
 func (r *Runtime) work() {
-	defer close(r.room.done)
-	for job := range r.room.jobs {
-		r.room.results <- r.protect(job)
+	defer close(r.executor.done)
+	for job := range r.executor.jobs {
+		r.executor.results <- r.protect(job)
 	}
-	if r.room.forsaken.Load() {
+	if r.executor.abandoned.Load() {
 		r.programs.stuck.Add(-1)
 	}
 }
@@ -64,9 +64,9 @@ func (r *Runtime) protect(job func() error) (err error) {
 	return nil
 }
 
-// guard runs a job, which is one call of the script, in the room.
-func (r *Runtime) guard(job func() error) error {
-	if r.room.closed {
+// runJob runs a job, which is one call of the script, in the executor.
+func (r *Runtime) runJob(job func() error) error {
+	if r.executor.closed {
 		return r.why
 	}
 	r.since.Store(int64(r.env.Elapsed()))
@@ -75,47 +75,47 @@ func (r *Runtime) guard(job func() error) error {
 		ctx, cancel = context.WithCancel(r.ctx)
 	}
 	defer cancel()
-	r.hostCtx, r.room.cancel = ctx, cancel
-	r.room.jobs <- job
-	err := r.attend()
+	r.hostCtx, r.executor.cancel = ctx, cancel
+	r.executor.jobs <- job
+	err := r.waitForJob()
 	r.spent.Add(int64(r.env.Elapsed()) - r.since.Swap(idle))
 	return err
 }
 
-// attend waits for the end of a job, serves its requests meanwhile, and abandons it if it does not end in
+// waitForJob waits for the end of a job, serves its requests meanwhile, and abandons it if it does not end in
 // time.
-func (r *Runtime) attend() error {
+func (r *Runtime) waitForJob() error {
 	end := r.ctx.Done()
 	for {
 		if r.tick == nil {
 			r.tick, r.release = r.env.After(watchEvery)
 		}
 		select {
-		case err := <-r.room.results:
+		case err := <-r.executor.results:
 			return err
-		case serve := <-r.room.asks:
+		case serve := <-r.executor.asks:
 			serve()
-			r.room.answered <- struct{}{}
+			r.executor.answered <- struct{}{}
 		case <-end:
 			end = nil
 			r.stop(r.ctx.Err())
 		case <-r.tick:
 			r.release()
 			r.tick = nil
-			if r.look() {
-				return r.forsake()
+			if r.checkLimits() {
+				return r.abandon()
 			}
 		}
 	}
 }
 
-// look stops a script that has exceeded a limit. It returns true if the script has not ended within Grace
-// after it was stopped.
-func (r *Runtime) look() (lost bool) {
+// checkLimits stops a script that has exceeded a limit. It returns true if the script has not ended within
+// Grace after it was stopped.
+func (r *Runtime) checkLimits() (lost bool) {
 	if r.why != nil {
 		return r.env.Elapsed()-r.stoppedAt >= r.limits.Grace
 	}
-	if err := r.overdue(); err != nil {
+	if err := r.limitError(); err != nil {
 		r.stop(err)
 	}
 	return false
@@ -135,11 +135,11 @@ func (r *Runtime) interrupt(why error) {
 	r.js.Interrupt(interruption{why})
 }
 
-// forsake abandons a script that does not end.
-func (r *Runtime) forsake() error {
+// abandon abandons a script that does not end.
+func (r *Runtime) abandon() error {
 	r.programs.stuck.Add(1)
-	r.room.forsaken.Store(true)
-	r.room.leave()
+	r.executor.abandoned.Store(true)
+	r.executor.leave()
 	return r.why
 }
 
@@ -148,9 +148,9 @@ func (r *Runtime) Close() {
 	if r.release != nil {
 		r.release()
 	}
-	if !r.room.closed {
-		r.room.leave()
-		<-r.room.done
+	if !r.executor.closed {
+		r.executor.leave()
+		<-r.executor.done
 	}
 }
 
@@ -162,22 +162,22 @@ func (goneError) Error() string { return "nobody waits for the script any more" 
 // ask runs a function in the caller's goroutine and waits for it. Meanwhile it checks the time limit.
 func (r *Runtime) ask(do func()) {
 	select {
-	case r.room.asks <- do:
-	case <-r.room.gone:
+	case r.executor.asks <- do:
+	case <-r.executor.gone:
 		panic(goneError{})
 	}
 	for {
 		tick, release := r.env.After(watchEvery)
 		select {
-		case <-r.room.answered:
+		case <-r.executor.answered:
 			release()
 			return
-		case <-r.room.gone:
+		case <-r.executor.gone:
 			release()
 			panic(goneError{})
 		case <-tick:
-			if r.taken() > r.limits.Time {
-				r.room.cancel()
+			if r.runTime() > r.limits.Time {
+				r.executor.cancel()
 			}
 		}
 	}
@@ -193,8 +193,8 @@ func (r *Runtime) do(host Host, op Operation) (answer Answer, err error) {
 	return answer, err
 }
 
-// taken returns how long the script has run, over all calls.
-func (r *Runtime) taken() time.Duration {
+// runTime returns how long the script has run, over all calls.
+func (r *Runtime) runTime() time.Duration {
 	taken := r.spent.Load()
 	if since := r.since.Load(); since != idle {
 		taken += int64(r.env.Elapsed()) - since
@@ -205,10 +205,10 @@ func (r *Runtime) taken() time.Duration {
 // watchEvery is the interval of the limit checks.
 const watchEvery = 5 * time.Millisecond
 
-// overdue reports why the script must end, or nil.
-func (r *Runtime) overdue() error {
+// limitError reports why the script must end, or nil.
+func (r *Runtime) limitError() error {
 	switch {
-	case r.taken() > r.limits.Time:
+	case r.runTime() > r.limits.Time:
 		return &TimeoutError{r.limits.Time}
 	case r.heap.over(r.limits.Memory):
 		return &TooLargeError{What: TooLargeMemory, Limit: r.limits.Memory}

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Room is a memory limit in bytes, shared by all clients of a server.
-type Room interface {
+// MemoryLimit is a memory limit in bytes, shared by all clients of a server.
+type MemoryLimit interface {
 	// Take waits for n bytes until ctx ends, and then returns the error of ctx.
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.
@@ -24,7 +24,7 @@ type Room interface {
 }
 
 const (
-	// freeBody is the size up to which a body is not counted against Options.Room.
+	// freeBody is the size up to which a body is not counted against Options.Memory.
 	freeBody = 16 << 10
 	// largeBody is the size above which a body is taken by TakeLarge.
 	largeBody = 1 << 20
@@ -37,7 +37,7 @@ const (
 
 // hold takes n bytes of memory until give is called, or fails with CodeServerBusy.
 func (c *call) hold(n int64) (give func(), err error) {
-	room := c.o.Room
+	room := c.o.Memory
 	if room == nil || n <= freeBody {
 		return func() {}, nil
 	}

@@ -14,7 +14,7 @@ import (
 // that tenant.
 func (w *world) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
 	w.t.Helper()
-	to, err := w.h.Instance().Sink("another", heirKind, name)
+	to, err := w.h.Instance().Sink("another", sinkKind, name)
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func TestHeir(t *testing.T) {
 	}
 }
 
-// TestHeirRefuses: nothing dies whose heir does not take it.
+// TestHeirRefuses: nothing dies whose expiry sink does not take it.
 func TestHeirRefuses(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("sessions", sessions)
@@ -99,7 +99,7 @@ func TestHeirRefuses(t *testing.T) {
 	w.expect("news/Subscriptions/all", "{}")
 }
 
-// TestHeirForwards: what has died goes on where its heir forwards.
+// TestHeirForwards: what has died goes on where its expiry sink forwards.
 func TestHeirForwards(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("to")

@@ -11,27 +11,27 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// clockUser implements host.ClockUser: all messages are dated by the server's clock.
-type clockUser struct{ m *dataset }
+// clockObserver implements host.ClockObserver: all messages are dated by the server's clock.
+type clockObserver struct{ m *dataset }
 
-// Clocks implements host.ClockUser: the queues have no clock of their own.
-func (d clockUser) Clocks() []*host.Clock { return nil }
+// Clocks implements host.ClockObserver: the queues have no clock of their own.
+func (d clockObserver) Clocks() []*host.Clock { return nil }
 
-func (d clockUser) concerns(clocks []*host.Clock) bool {
+func (d clockObserver) isAffected(clocks []*host.Clock) bool {
 	return slices.Contains(clocks, d.m.in.Clock())
 }
 
-// Hold implements host.ClockUser.
-func (d clockUser) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
-	if !d.concerns(clocks) {
+// Hold implements host.ClockObserver.
+func (d clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+	if !d.isAffected(clocks) {
 		return func() {}, nil
 	}
 	return d.m.gate.Open, d.m.gate.Shut(ctx)
 }
 
-// Latest implements host.ClockUser.
-func (d clockUser) Latest(clocks []*host.Clock) (last host.Moment) {
-	if !d.concerns(clocks) {
+// Latest implements host.ClockObserver.
+func (d clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
+	if !d.isAffected(clocks) {
 		return last
 	}
 	if at := d.m.latest.Load(); at > 0 {
@@ -45,17 +45,17 @@ func (d clockUser) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Expired implements host.ClockUser.
-func (d clockUser) Expired(ctx context.Context, clocks []*host.Clock,
+// Expired implements host.ClockObserver.
+func (d clockObserver) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.Moment, err error) {
-	if !d.concerns(clocks) {
+	if !d.isAffected(clocks) {
 		return died, nil
 	}
 	for _, s := range d.m.allStores() {
 		if s.sub != entity.Main || s.e.kind == entity.Topic {
 			continue
 		}
-		at, err := s.lastDeath(ctx)
+		at, err := s.lastExpiry(ctx)
 		if err != nil {
 			return host.Moment{}, wrap(err)
 		}
@@ -66,9 +66,9 @@ func (d clockUser) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, nil
 }
 
-// lastDeath returns the latest time at which a message expired that has not been purged yet, or 0 if there
+// lastExpiry returns the latest time at which a message expired that has not been purged yet, or 0 if there
 // is none. The index families are ordered by time, so it reads the last entry that is due.
-func (s *messageStore) lastDeath(ctx context.Context) (at int64, err error) {
+func (s *messageStore) lastExpiry(ctx context.Context) (at int64, err error) {
 	now, def := s.now(), millis(s.e.properties.Load().DefaultTTL)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		if at, err = lastBefore(r, s.keys.Family(layout.FamilyDeadline), now); err != nil ||
@@ -103,9 +103,9 @@ func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error
 	return at, err
 }
 
-// Moved implements host.ClockUser.
-func (d clockUser) Moved(clocks []*host.Clock) {
-	if !d.concerns(clocks) {
+// Moved implements host.ClockObserver.
+func (d clockObserver) Moved(clocks []*host.Clock) {
+	if !d.isAffected(clocks) {
 		return
 	}
 	for _, s := range d.m.allStores() {

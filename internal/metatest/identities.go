@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// names records the etags, rids and LSNs that a store has issued, and what each stands for.
-type names struct {
+// identities records the etags, rids and LSNs that a store has issued, and what each stands for.
+type identities struct {
 	etags   map[string]*version
 	rids    map[string]int    // in the order in which they appeared, from 1
 	lsns    map[string]uint64 // the position of each range
@@ -26,8 +26,8 @@ type version struct {
 	body string
 }
 
-// learn records what a write has returned.
-func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) error {
+// record records what a write has returned.
+func (w identities) record(k Key, it store.Item, receipt store.Receipt, body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
 	}
@@ -44,14 +44,14 @@ func (w names) learn(k Key, it store.Item, receipt store.Receipt, body string) e
 	if receipt.LSN < it.LSN() {
 		return fmt.Errorf("the receipt's LSN %d lies below the item's %d", receipt.LSN, it.LSN())
 	}
-	if _, err := w.known(it); err != nil {
+	if _, err := w.lookUp(it); err != nil {
 		return err
 	}
-	return w.moved(receipt, true)
+	return w.checkPosition(receipt, true)
 }
 
-// known returns the version that the etag of an item stands for, and fails if the item differs from it.
-func (w names) known(it store.Item) (*version, error) {
+// lookUp returns the version that the etag of an item stands for, and fails if the item differs from it.
+func (w identities) lookUp(it store.Item) (*version, error) {
 	v := w.etags[it.ETag()]
 	if v == nil {
 		return nil, fmt.Errorf("the etag %s was never given out: %s", it.ETag(), it.Body())
@@ -76,9 +76,9 @@ func together(items []store.Item) (lsn uint64, err error) {
 	return lsn, nil
 }
 
-// moved checks that the position of a range never goes back, and that it grows by one with each transaction,
-// however many writes the transaction has.
-func (w names) moved(receipt store.Receipt, written bool) error {
+// checkPosition checks that the position of a range never goes back, and that it grows by one with each
+// transaction, however many writes the transaction has.
+func (w identities) checkPosition(receipt store.Receipt, written bool) error {
 	at := receipt.Range
 	if at == "" {
 		return nil // several ranges, or none

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Room is a memory limit in bytes, shared by all clients of a server. It is safe for concurrent use.
-type Room interface {
+// MemoryLimit is a memory limit in bytes, shared by all clients of a server. It is safe for concurrent use.
+type MemoryLimit interface {
 	// Take waits for n bytes until ctx ends, and then returns the error of ctx.
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.
@@ -51,33 +51,33 @@ const (
 // maxLinkName is the maximal length of a link's name in bytes.
 const maxLinkName = 512
 
-// hold is memory taken from Options.Room for a message or a link.
-type hold struct {
+// memoryHold is memory taken from Options.Memory for a message or a link.
+type memoryHold struct {
 	n     int64
 	large bool
 }
 
 // give returns a hold.
-func (c *conn) give(h hold) {
+func (c *conn) give(h memoryHold) {
 	c.held -= h.n
 	switch {
-	case c.o.Room == nil:
+	case c.o.Memory == nil:
 	case h.large:
-		c.o.Room.GiveLarge(h.n)
+		c.o.Memory.GiveLarge(h.n)
 	default:
-		c.o.Room.Give(h.n)
+		c.o.Memory.Give(h.n)
 	}
 }
 
 // take takes memory and waits until it is available. It returns false if the client has waited for
 // roomTime, or the connection ends. It also closes the connection and returns false if the client is not
 // authorized and exceeds earlyBytes. The lock is held, except while it waits.
-func (c *conn) take(h hold) bool {
-	if c.early() && c.held+h.n > earlyBytes {
-		c.failLocked(tooMuchEarly())
+func (c *conn) take(h memoryHold) bool {
+	if c.isUnauthorized() && c.held+h.n > earlyBytes {
+		c.failLocked(earlyLimitError())
 		return false
 	}
-	if room := c.o.Room; room != nil && (h.large || !room.TryTake(h.n)) {
+	if room := c.o.Memory; room != nil && (h.large || !room.TryTake(h.n)) {
 		take, err := room.Take, error(nil)
 		if h.large {
 			take = room.TakeLarge
@@ -95,10 +95,10 @@ func (c *conn) take(h hold) bool {
 	return true
 }
 
-// early reports whether the client is not authorized yet. The caller holds the lock.
-func (c *conn) early() bool { return c.nodes != nil && !c.nodes.Authorized() }
+// isUnauthorized reports whether the client is not authorized yet. The caller holds the lock.
+func (c *conn) isUnauthorized() bool { return c.nodes != nil && !c.nodes.Authorized() }
 
-func tooMuchEarly() *frame.Error {
+func earlyLimitError() *frame.Error {
 	return &frame.Error{Condition: frame.CondResourceLimit,
 		Description: "A client that has shown no token has a few links and 32 KB."}
 }
@@ -117,17 +117,17 @@ func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 		}
 		have = len(p.Payload)
 	}
-	next := l.step(int64(have+n), t.More)
+	next := l.memoryFor(int64(have+n), t.More)
 	if next.n <= l.room.n {
 		return
 	}
 	if !next.large && c.partials+next.n-l.room.n > maxPartials && t.More || !c.takeMore(l, next) {
-		l.denied = l.noRoom()
+		l.noMemory = l.noRoom()
 	}
 }
 
 // takeMore increases the memory of the current message to next.
-func (c *conn) takeMore(l *Link, next hold) bool {
+func (c *conn) takeMore(l *Link, next memoryHold) bool {
 	more := next
 	if !next.large {
 		more.n -= l.room.n
@@ -138,7 +138,7 @@ func (c *conn) takeMore(l *Link, next hold) bool {
 	if next.large {
 		c.give(l.room)
 		c.partials -= l.room.n
-		l.room = hold{}
+		l.room = memoryHold{}
 	} else {
 		c.partials += more.n
 	}
@@ -156,44 +156,44 @@ func (c *conn) takeMore(l *Link, next hold) bool {
 	return true
 }
 
-// step returns the memory that an unfinished or complete message of n bytes needs.
-func (l *Link) step(n int64, more bool) hold {
+// memoryFor returns the memory that an unfinished or complete message of n bytes needs.
+func (l *Link) memoryFor(n int64, more bool) memoryHold {
 	most := int64(min(l.maxSize, 1<<40))
 	switch {
 	case n > most: // the message is refused
-		return hold{}
+		return memoryHold{}
 	case n > secondStep:
-		return hold{n: most, large: true}
+		return memoryHold{n: most, large: true}
 	case !more:
-		return hold{n: n}
+		return memoryHold{n: n}
 	case n > firstStep:
-		return hold{n: min(secondStep, most)}
+		return memoryHold{n: min(secondStep, most)}
 	}
-	return hold{n: min(firstStep, most)}
+	return memoryHold{n: min(firstStep, most)}
 }
 
-// pass transfers the memory of the current message to the complete message, and returns what exceeds its
-// size.
-func (l *Link) pass(size int) hold {
+// passMemory transfers the memory of the current message to the complete message, and returns what exceeds
+// its size.
+func (l *Link) passMemory(size int) memoryHold {
 	c, h := l.s.c, l.room
-	l.room, l.since = hold{}, time.Time{}
+	l.room, l.since = memoryHold{}, time.Time{}
 	if !h.large {
 		c.partials -= h.n
 		if rest := h.n - int64(size); rest > 0 {
-			c.give(hold{n: rest})
+			c.give(memoryHold{n: rest})
 			h.n -= rest
 		}
 	}
 	return h
 }
 
-// free returns the memory of the current message.
-func (l *Link) free() {
+// freeMemory returns the memory of the current message.
+func (l *Link) freeMemory() {
 	if !l.room.large {
 		l.s.c.partials -= l.room.n
 	}
 	l.s.c.give(l.room)
-	l.room, l.since = hold{}, time.Time{}
+	l.room, l.since = memoryHold{}, time.Time{}
 }
 
 // dropSlow detaches the links whose current message is older than partialTime. The caller holds the lock.
@@ -219,8 +219,8 @@ func (c *conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.await(c.life, func() bool {
-		most := crowded
-		if c.early() {
+		most := maxPendingOutput
+		if c.isUnauthorized() {
 			most = earlyBytes
 		}
 		return c.out.dead || c.closing || c.pending < MaxPending && c.outputFits(most)
@@ -232,7 +232,7 @@ func (c *conn) awaitRoom() {
 // limitFrames sets the maximal size of the next frame.
 func (c *conn) limitFrames() {
 	most := c.o.MaxFrameSize
-	if c.early() {
+	if c.isUnauthorized() {
 		most = min(most, earlyBytes)
 	}
 	c.r.SetMax(most)
@@ -242,11 +242,11 @@ func (c *conn) limitFrames() {
 // freeOutput, and returns false if there is none. The caller holds the lock.
 func (c *conn) outputFits(most int) bool {
 	n := len(c.out.buf)
-	if n >= most || c.o.Room == nil || c.out.dead {
+	if n >= most || c.o.Memory == nil || c.out.dead {
 		return n < most
 	}
 	if more := int64(n-freeOutput) - c.out.held; more > 0 {
-		if !c.o.Room.TryTake(more) {
+		if !c.o.Memory.TryTake(more) {
 			return false
 		}
 		c.out.held += more
@@ -260,7 +260,7 @@ func (c *conn) watchIdle() {
 	if c.o.Idle == nil {
 		return
 	}
-	if idle := c.early() || c.links() == 0; idle != c.idle {
+	if idle := c.isUnauthorized() || c.links() == 0; idle != c.idle {
 		c.idle = idle
 		c.o.Idle(idle)
 	}
@@ -269,7 +269,7 @@ func (c *conn) watchIdle() {
 // admitFrame reports whether an unauthorized client may open one more session or link. If not, it closes
 // the connection. The caller holds the lock.
 func (c *conn) admitFrame(b frame.Body) bool {
-	if !c.early() {
+	if !c.isUnauthorized() {
 		return true
 	}
 	over := false
@@ -280,7 +280,7 @@ func (c *conn) admitFrame(b frame.Body) bool {
 		over = c.links() >= earlyLinks
 	}
 	if over {
-		c.failLocked(tooMuchEarly())
+		c.failLocked(earlyLimitError())
 	}
 	return !over
 }
@@ -290,7 +290,7 @@ func (c *conn) watchToken() (stop func()) {
 	return ttl.AfterFunc(c.o.Wall, c.o.TokenTime-c.o.Wall.Now().Sub(c.since), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.early() {
+		if c.isUnauthorized() {
 			c.failLocked(&frame.Error{Condition: frame.CondForced,
 				Description: "The connection has shown no token in the time that it has for one."})
 		}

@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// places limits the number of connections. If all places are taken, the connection that has been idle for
+// connLimit limits the number of connections. If all places are taken, the connection that has been idle for
 // longest is closed for a new one. A connection is idle if its client has sent nothing yet, has no active
 // HTTP request, or is not authorized or has no link over AMQP. If none is idle, new connections wait.
-type places struct {
+type connLimit struct {
 	most int // 0: no limit
 
 	mu     sync.Mutex
 	freed  *sync.Cond // signals a free place or an idle connection
-	open   map[*place]struct{}
+	open   map[*connPermit]struct{}
 	turn   int64 // incremented for each connection that becomes idle
 	closed bool
 }
 
-func newPlaces(most int) *places {
-	p := &places{most: most, open: make(map[*place]struct{})}
+func newConnLimit(most int) *connLimit {
+	p := &connLimit{most: most, open: make(map[*connPermit]struct{})}
 	p.freed = sync.NewCond(&p.mu)
 	return p
 }
 
-// place is the place of one connection.
-type place struct {
-	all  *places
+// connPermit is the place of one connection.
+type connPermit struct {
+	all  *connLimit
 	conn net.Conn
 
 	idle  bool // guarded by the mutex of places
@@ -35,7 +35,7 @@ type place struct {
 
 // take waits for a place for a connection, and closes an idle connection if necessary. It returns nil if
 // the server ends first.
-func (p *places) take(c net.Conn) *place {
+func (p *connLimit) take(c net.Conn) *connPermit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.most > 0 && len(p.open) >= p.most && !p.closed {
@@ -47,14 +47,14 @@ func (p *places) take(c net.Conn) *place {
 		return nil
 	}
 	p.turn++
-	o := &place{all: p, conn: c, idle: true, since: p.turn}
+	o := &connPermit{all: p, conn: c, idle: true, since: p.turn}
 	p.open[o] = struct{}{}
 	return o
 }
 
 // dropIdle closes the connection that has been idle for longest. It returns false if none is idle.
-func (p *places) dropIdle() bool {
-	var oldest *place
+func (p *connLimit) dropIdle() bool {
+	var oldest *connPermit
 	for o := range p.open {
 		if o.idle && (oldest == nil || o.since < oldest.since) {
 			oldest = o
@@ -69,14 +69,14 @@ func (p *places) dropIdle() bool {
 }
 
 // makeRoom closes an idle connection after Accept has failed for lack of descriptors.
-func (p *places) makeRoom() {
+func (p *connLimit) makeRoom() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dropIdle()
 }
 
 // setIdle records whether the connection may be closed for another one.
-func (o *place) setIdle(idle bool) {
+func (o *connPermit) setIdle(idle bool) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	if idle && !o.idle {
@@ -88,7 +88,7 @@ func (o *place) setIdle(idle bool) {
 }
 
 // leave frees the place.
-func (o *place) leave() {
+func (o *connPermit) leave() {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	delete(o.all.open, o)
@@ -96,7 +96,7 @@ func (o *place) leave() {
 }
 
 // close stops giving places.
-func (p *places) close() {
+func (p *connLimit) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

@@ -35,7 +35,7 @@ func (r *room) GiveLarge(n int64)                            { r.Give(n) }
 func TestLargeBody(t *testing.T) {
 	w := newWorld(t, access.Options{})
 	r := &room{}
-	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Room: r})
+	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Memory: r})
 	p := entity.Defaults(entity.Queue)
 	p.MaxMessageKB = 32 << 10
 	if _, err := w.q.Create(t.Context(), entity.Queue, "q", p); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// heirKind is the kind by which settings name a queue or topic as an expiry sink.
-const heirKind = "queue"
+// sinkKind is the kind by which settings name a queue or topic as an expiry sink.
+const sinkKind = "queue"
 
 // The application properties of a message that was made from an expired item. The message's body is the
 // item's.
@@ -24,15 +24,15 @@ const (
 	PropertyDied = "DiedAt"
 )
 
-// heir is an expiry sink: a queue or topic that receives expired items as messages.
-type heir struct {
+// expirySink is an expiry sink: a queue or topic that receives expired items as messages.
+type expirySink struct {
 	m    *dataset
 	path string
 }
 
-// heir returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an entity that
+// expirySink returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an entity that
 // cannot be one.
-func (m *dataset) heir(name string) (host.ExpirySink, error) {
+func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
 	e, err := m.findPath(name)
 	if err != nil {
 		return nil, err
@@ -42,17 +42,17 @@ func (m *dataset) heir(name string) (host.ExpirySink, error) {
 			Message: "What dies can become a message of a " +
 				"topic, or of a queue that requires no sessions: not of '" + e.path + "'."}
 	}
-	return heir{m, e.path}, nil
+	return expirySink{m, e.path}, nil
 }
 
 // Enter implements host.ExpirySink. It fails if the entity does not exist, or accepts no messages.
-func (h heir) Enter(ctx context.Context) (host.SinkTx, error) {
+func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
 	e, err := h.m.find(entity.Address{Entity: h.path})
 	if err == nil {
-		if no := e.stores[entity.Main].refusesSenders(); no != nil {
+		if no := e.stores[entity.Main].sendError(); no != nil {
 			err = no
 		}
 	}
@@ -60,26 +60,26 @@ func (h heir) Enter(ctx context.Context) (host.SinkTx, error) {
 		h.m.gate.Leave()
 		return nil, err
 	}
-	return &inheritance{e: e}, nil
+	return &sinkTx{e: e}, nil
 }
 
-// inheritance implements host.SinkTx.
-type inheritance struct {
+// sinkTx implements host.SinkTx.
+type sinkTx struct {
 	e *entityState
-	w *work // nil if no transaction has begun
+	w *messageTx // nil if no transaction has begun
 }
 
 // Scopes implements host.SinkTx.
-func (i *inheritance) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
+func (i *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
 // Begin implements host.SinkTx.
-func (i *inheritance) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
+func (i *sinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
 // Take implements host.SinkTx: it sends the item as a message, which may be larger than the size limit for
 // clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
-func (i *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
+func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
 	}
@@ -96,13 +96,13 @@ func (i *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 }
 
 // Finish implements host.SinkTx.
-func (i *inheritance) Finish() { i.w.finish() }
+func (i *sinkTx) Finish() { i.w.finish() }
 
 // Leave implements host.SinkTx.
-func (i *inheritance) Leave(committed bool) {
+func (i *sinkTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()
-		i.e.touch(i.w.now)
+		i.e.recordUse(i.w.now)
 		for _, s := range i.w.sources() {
 			s.forwardAt(i.w.now)
 		}

@@ -1,17 +1,17 @@
 package layout
 
-// Room is the memory in which a transaction builds its keys: many small keys share a large chunk. The
-// zero Room is ready to use. A Room must be used by one goroutine only.
-type Room struct {
+// Arena is the memory in which a transaction builds its keys: many small keys share a large chunk. The
+// zero Arena is ready to use. A Arena must be used by one goroutine only.
+type Arena struct {
 	mem []byte // the current chunk; keys still refer to earlier chunks
 }
 
 // Reset makes the memory free for the next transaction. No key of the last transaction may be in use.
-func (r *Room) Reset() { r.mem = r.mem[:0] }
+func (r *Arena) Reset() { r.mem = r.mem[:0] }
 
 // Free returns an empty slice with capacity for a key or a small value. The caller appends to it and
 // passes the result to Keep before the next call of Free.
-func (r *Room) Free() []byte {
+func (r *Arena) Free() []byte {
 	const room, chunk = 256, 1024
 	if cap(r.mem)-len(r.mem) < room {
 		r.mem = make([]byte, 0, chunk)
@@ -20,7 +20,7 @@ func (r *Room) Free() []byte {
 }
 
 // Keep reserves the bytes that were appended to the slice of Free until Reset.
-func (r *Room) Keep(b []byte) []byte {
+func (r *Arena) Keep(b []byte) []byte {
 	if len(b) <= cap(r.mem)-len(r.mem) { // else append has reallocated it outside of the chunk
 		r.mem = r.mem[:len(r.mem)+len(b)]
 	}

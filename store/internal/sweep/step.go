@@ -38,9 +38,9 @@ type Candidate struct {
 	Next   int64 // if the item is live: when it will expire; 0: never
 }
 
-// Names reports whether the candidate's entry is still the entry of the item, that is, whether the item
+// Matches reports whether the candidate's entry is still the entry of the item, that is, whether the item
 // was not written since.
-func (c Candidate) Names(life ttl.Life) bool {
+func (c Candidate) Matches(life ttl.Life) bool {
 	if c.Family == 0 {
 		return true
 	}
@@ -48,47 +48,47 @@ func (c Candidate) Names(life ttl.Life) bool {
 	return ok && family == c.Family && second == c.Second
 }
 
-// Look is one step over the two families: it finds the candidates up to the policy's cutoffs.
-type Look struct {
+// Step is one step over the two families: it finds the candidates up to the policy's cutoffs.
+type Step struct {
 	Delay *definition.PurgeDelay // nil: an expired item is a candidate at once
 	Items []Candidate
 	Next  int64 // the second of the next candidates; view.Never: none
 
-	p     *ttl.Policy
-	now   int64
-	limit int // maximum number of candidates
-	legs  [2]familyLook
+	p        *ttl.Policy
+	now      int64
+	limit    int // maximum number of candidates
+	families [2]familyStep
 }
 
-// familyLook is the step over one family.
-type familyLook struct {
+// familyStep is the step over one family.
+type familyStep struct {
 	family byte
 	host.Step
 }
 
-// NewLook returns a Look over the slot of a scope.
-func NewLook(p *ttl.Policy, scope []byte, at *Passes, now int64, limit int) Look {
+// NewStep returns a Step over the range of a scope.
+func NewStep(p *ttl.Policy, scope []byte, at *Passes, now int64, limit int) Step {
 	inherit, due := p.Cutoffs(now)
-	step := func(family byte, pass *host.Pass, cutoff int64) familyLook {
-		return familyLook{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+	step := func(family byte, pass *host.Pass, cutoff int64) familyStep {
+		return familyStep{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(scope, family),
 			Cutoff: cutoff}}
 	}
-	return Look{p: p, now: now, limit: limit, Next: view.Never, legs: [2]familyLook{
+	return Step{p: p, now: now, limit: limit, Next: view.Never, families: [2]familyStep{
 		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
 	}}
 }
 
 // Take collects the candidates and sets Next.
-func (l *Look) Take(ctx context.Context, eng engine.Engine) error {
-	for i := range l.legs {
+func (l *Step) Take(ctx context.Context, eng engine.Engine) error {
+	for i := range l.families {
 		if l.limit > 0 {
-			l.legs[i].Announce()
+			l.families[i].Announce()
 		}
 	}
 	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
-		for i := range l.legs {
+		for i := range l.families {
 			if l.limit > 0 && err == nil {
-				err = l.walk(r, &l.legs[i])
+				err = l.walk(r, &l.families[i])
 			}
 		}
 		if err == nil {
@@ -99,7 +99,7 @@ func (l *Look) Take(ctx context.Context, eng engine.Engine) error {
 }
 
 // walk collects candidates of one family.
-func (l *Look) walk(r engine.Reader, g *familyLook) error {
+func (l *Step) walk(r engine.Reader, g *familyStep) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
 	for _, e := range found {
 		l.Items = append(l.Items, Candidate{RID: e.ID, Second: e.At, Family: g.family})
@@ -109,13 +109,13 @@ func (l *Look) walk(r engine.Reader, g *familyLook) error {
 
 // judge returns the function that decides which expired items must wait for their purge delay; nil if
 // none must wait.
-func (l *Look) judge(family byte) func(host.Entry) host.SweepAction {
+func (l *Step) judge(family byte) func(host.Entry) host.SweepAction {
 	if l.Delay == nil {
 		return nil
 	}
 	least, _ := l.Delay.Bounds()
 	return func(e host.Entry) host.SweepAction {
-		died := DiedAt(l.p, family, e.At)
+		died := ExpiredAt(l.p, family, e.At)
 		if died+least > l.now {
 			return host.AllWait(died + least)
 		}
@@ -127,9 +127,9 @@ func (l *Look) judge(family byte) func(host.Entry) host.SweepAction {
 }
 
 // Finish moves the passes past the checked entries and reports whether a limit ended the look early.
-func (l *Look) Finish(survivors []Candidate) (more bool) {
-	for i := range l.legs {
-		g := &l.legs[i]
+func (l *Step) Finish(survivors []Candidate) (more bool) {
+	for i := range l.families {
+		g := &l.families[i]
 		for _, v := range survivors {
 			if v.Family == g.family {
 				g.Pass.Survived(v.Second)
@@ -146,10 +146,10 @@ func (l *Look) Finish(survivors []Candidate) (more bool) {
 }
 
 // NextExpiry sets Next to the second at which the first item above the cutoffs may expire.
-func (l *Look) NextExpiry(r engine.Reader) error {
+func (l *Step) NextExpiry(r engine.Reader) error {
 	p := l.p
-	for i := range l.legs {
-		g := &l.legs[i]
+	for i := range l.families {
+		g := &l.families[i]
 		if p.Default == ttl.Absent || p.Default == ttl.Never && g.family == layout.FamilyWritten {
 			continue
 		}
@@ -168,10 +168,10 @@ func (l *Look) NextExpiry(r engine.Reader) error {
 	return nil
 }
 
-// DiedAt returns the second in which the item of an entry in w or x expired, computed from the entry's
+// ExpiredAt returns the second in which the item of an entry in w or x expired, computed from the entry's
 // key. The item may have expired later, because of a lease or of a floor for older items. The result
 // never falls from one entry to the next.
-func DiedAt(p *ttl.Policy, family byte, second int64) int64 {
+func ExpiredAt(p *ttl.Policy, family byte, second int64) int64 {
 	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at
 }

@@ -2,15 +2,15 @@ package split
 
 import "sync"
 
-// Notes holds the rids of the items that writers have written or removed while their range is copied.
-type Notes struct {
+// WrittenRIDs holds the rids of the items that writers have written or removed while their range is copied.
+type WrittenRIDs struct {
 	mu   sync.Mutex
 	rids map[uint64]struct{}
 }
 
 // Add notes items. Writers call it inside the gate, after their transaction has committed. After the gate
 // is shut, therefore, the notes are complete.
-func (n *Notes) Add(rids []uint64) {
+func (n *WrittenRIDs) Add(rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, rid := range rids {
@@ -19,7 +19,7 @@ func (n *Notes) Add(rids []uint64) {
 }
 
 // take removes and returns up to most of the notes. Items that are committed later are noted again.
-func (n *Notes) take(most int) (rids []uint64) {
+func (n *WrittenRIDs) take(most int) (rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for rid := range n.rids {
@@ -32,7 +32,7 @@ func (n *Notes) take(most int) (rids []uint64) {
 	return rids
 }
 
-func (n *Notes) left() int {
+func (n *WrittenRIDs) count() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.rids)
