@@ -120,7 +120,7 @@ func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []s
 	seen := make(map[*container.Partition]bool)
 	err = a.c.withMoved(ctx, a.State, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
 		for _, item := range items {
-			to, err := a.Arrive(r, item, a.archive.moment())
+			to, err := a.Convert(r, item, a.archive.moment())
 			if err != nil {
 				return err
 			}
@@ -150,7 +150,7 @@ func (a *archiver) begin(t *transaction.Tx) error {
 // take creates the document for a ghost in the archive. It returns false if the document belongs to a range
 // whose scope the transaction lacks; this could not be foreseen when the transaction began.
 func (a *archiver) take(ghost *transaction.Stored) (taken bool, err error) {
-	to, err := a.Arrive(a.t, ghost, a.archive.moment())
+	to, err := a.Convert(a.t, ghost, a.archive.moment())
 	if err != nil {
 		return false, err
 	}

@@ -19,13 +19,13 @@ import (
 // stamp returns the present second of the server's clock, for a catalog record that is about to be stored.
 func (ds *dataset) stamp() int64 {
 	now := ds.in.Clock().Seconds()
-	ds.marks.Note(container.MarkCatalog, now)
+	ds.marks.Raise(container.MarkCatalog, now)
 	return now
 }
 
 // loadMark notes a moment that was read from a stored catalog record.
 func (ds *dataset) loadMark(t int64) {
-	ds.marks.Note(container.MarkCatalog, t)
+	ds.marks.Raise(container.MarkCatalog, t)
 	ds.in.Clock().Raise(t)
 }
 
@@ -41,7 +41,7 @@ func (c *Container) momentOf(now int64, at engine.Position) int64 {
 // recordTime records that something in the container is stored with second t. The caller is inside the gate,
 // or is opening the store.
 func (c *Container) recordTime(k container.Mark, t int64) {
-	c.marks.Note(k, t)
+	c.marks.Raise(k, t)
 	c.d.clock.Raise(t)
 }
 

@@ -10,7 +10,7 @@ import (
 // lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
 func (c *Container) lintItem(st *container.State, p *transaction.Prepared) definition.Lint {
 	item := &p.Item.Item
-	found := lint.Life(st.Policy().Default, item, &st.Lives.Basis, st.Vectors)
+	found := lint.Life(st.Policy().Default, item, &st.LifeRules.Basis, st.Vectors)
 	if found != 0 {
 		c.noteLint(found, &lint.Case{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
 			TTL: item.Head.Life.Own, At: item.Head.Life.TS})

@@ -232,7 +232,7 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch 
 			return err
 		}
 		alive = alive[:0]
-		n, ghosts, err := t.Judge(batch, &alive)
+		n, ghosts, err := t.SelectExpired(batch, &alive)
 		if err != nil {
 			return err
 		}

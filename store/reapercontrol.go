@@ -67,13 +67,14 @@ func (ds *dataset) settleLives(ctx context.Context) error {
 	containers := ds.cat.containers
 	ds.mu.RUnlock()
 	for _, c := range containers {
-		if st := c.state.Load(); st.Lives.Basis.IsSet() {
+		if st := c.state.Load(); st.LifeRules.Basis.IsSet() {
 			for _, s := range st.Ranges {
 				s.Rescan.Store(true)
 			}
 		}
 	}
-	if !slices.ContainsFunc(containers, func(c *Container) bool { return !c.state.Load().Lives.Settled() }) {
+	if !slices.ContainsFunc(containers,
+		func(c *Container) bool { return !c.state.Load().LifeRules.Settled() }) {
 		return nil
 	}
 	return ds.indexNow(ctx)

@@ -167,7 +167,7 @@ func (c *Container) endReindex(ctx context.Context, st *container.State) (more b
 // more.
 func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
 	err error) {
-	if st.Terms.Policy().Mode == index.None && st.Lives.Settled() {
+	if st.Terms.Policy().Mode == index.None && st.LifeRules.Settled() {
 		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *transaction.Tx) error {
 			c.wipeTerms(t)
 			return nil
@@ -231,7 +231,7 @@ func (c *Container) reindexTxn(ctx context.Context, st *container.State, s *cont
 		return true, err
 	}
 	c.committed(&t)
-	if !now.Lives.Settled() {
+	if !now.LifeRules.Settled() {
 		c.ds.in.WakeReaper()
 	}
 	s.Reindexed.Store(next)

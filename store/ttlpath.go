@@ -13,7 +13,7 @@ import (
 //
 // A change of the path is one record, like a change of the default, and applies at once to all items. The
 // former path and policy become an era of the record. For an item of an earlier era, every reader derives
-// its present life from the document (view.Lives). In the background the reindexer updates the header and
+// its present life from the document (view.LifeRules). In the background the reindexer updates the header and
 // the key of each item. Until it has finished, the index of expiry does not match the present path, so
 // counts do not use it. Then the eras are removed from the record.
 

@@ -73,8 +73,8 @@ func (c *Container) viewState(st *container.State, now int64) *view.State {
 	s := &view.State{
 		Database: c.d.ID(), Name: c.name, Identity: c.items.Identity, Keys: c.items.Keys, Spec: &st.Spec,
 		Policy: st.Policy(), Now: now,
-		Lives: st.Lives,
-		Terms: st.Terms, Olders: st.Olders, Tombstones: st.Tombstones,
+		Lives: st.LifeRules,
+		Terms: st.Terms, Olders: st.OlderIndexers, Tombstones: st.Tombstones,
 		Versions: st.Retention(), Expiries: st.EventRetention(), Logs: st.Rec.Log != nil,
 		Ranges: make([]view.Range, len(st.Ranges)),
 	}

@@ -279,7 +279,8 @@ func TestServe(t *testing.T) {
 	check(t, db)
 	c = must(must(db.Database("app")).Container("c"))
 	for id, want := range model {
-		item, _, err := c.Read(ctx, must(definition.ParsePartitionKey(fmt.Appendf(nil, `["p%d"]`, must(strconv.Atoi(id))%7))), id, store.ReadOptions{})
+		key := must(definition.ParsePartitionKey(fmt.Appendf(nil, `["p%d"]`, must(strconv.Atoi(id))%7)))
+		item, _, err := c.Read(ctx, key, id, store.ReadOptions{})
 		if err != nil || !bytes.Contains(item.Body(), fmt.Appendf(nil, `"value":%d,`, want)) {
 			t.Errorf("document %s: %s, %v; want value %d", id, item.Body(), err, want)
 		}
@@ -294,7 +295,8 @@ func TestStoppedEarly(t *testing.T) {
 	dir := fill(t, 10)
 	target := failing{dir.folder(to), 2, new(atomic.Int64)}
 	o := migrate.Options{Target: target, SourceName: "here", TargetName: "there"}
-	live := must(migrate.Serve(ctx, dir.folder(from), o, ttl.NewManual(time.Unix(1_900_000_000, 0)), slog.New(slog.DiscardHandler)))
+	clock := ttl.NewManual(time.Unix(1_900_000_000, 0))
+	live := must(migrate.Serve(ctx, dir.folder(from), o, clock, slog.New(slog.DiscardHandler)))
 	db := must(store.Open(ctx, live, store.Options{ManualReaper: true}))
 	moved := live.Following()
 	if err := db.Close(); err != nil {

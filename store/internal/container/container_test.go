@@ -118,9 +118,9 @@ func TestMarks(t *testing.T) {
 	if last := m.Latest(""); !last.At.IsZero() {
 		t.Errorf("there is a moment: %v", last)
 	}
-	m.Note(container.MarkWrite, 100)
-	m.Note(container.MarkPurge, 120)
-	m.Note(container.MarkPurge, 90)
+	m.Raise(container.MarkWrite, 100)
+	m.Raise(container.MarkPurge, 120)
+	m.Raise(container.MarkPurge, 90)
 	if last := m.Latest(" in d/c"); last.At.Unix() != 120 || last.What != "expired items were purged in d/c" {
 		t.Errorf("%d %s", last.At.Unix(), last.What)
 	}

@@ -71,7 +71,7 @@ func (st *State) Compile() error {
 	if err != nil {
 		return fmt.Errorf("%w: an indexing policy: %v", engine.ErrCorrupt, err)
 	}
-	st.Olders = nil
+	st.OlderIndexers = nil
 	for _, raw := range st.Rec.IndexedBy {
 		spec, _, err := definition.ParseContainerSpec(raw, false)
 		if err != nil {
@@ -81,9 +81,9 @@ func (st *State) Compile() error {
 		if err != nil {
 			return fmt.Errorf("%w: an older indexing policy: %v", engine.ErrCorrupt, err)
 		}
-		st.Olders = append(st.Olders, old)
+		st.OlderIndexers = append(st.OlderIndexers, old)
 	}
-	st.Terms = x.WithOlder(st.Olders...)
+	st.Terms = x.WithOlder(st.OlderIndexers...)
 	return st.compileLives()
 }
 
@@ -96,20 +96,20 @@ func (st *State) compileLives() (err error) {
 		}
 		return b
 	}
-	st.Lives = view.Lives{Basis: basis(st.Rec.Basis)}
+	st.LifeRules = view.LifeRules{Basis: basis(st.Rec.Basis)}
 	for i, e := range st.Rec.Eras {
 		after := st.Rec.Basis
 		if i+1 < len(st.Rec.Eras) {
 			after = st.Rec.Eras[i+1].Path
 		}
-		st.Lives.Eras = append(st.Lives.Eras, view.Era{Era: e.Era, After: basis(after)})
+		st.LifeRules.Eras = append(st.LifeRules.Eras, view.Era{Era: e.Era, After: basis(after)})
 	}
 	return err
 }
 
 // StillIndexedBy returns the older specs that must be kept besides the present one and the next.
 func (st *State) StillIndexedBy(next *State) (list []json.RawMessage) {
-	for i, old := range st.Olders[:len(st.Rec.IndexedBy)] {
+	for i, old := range st.OlderIndexers[:len(st.Rec.IndexedBy)] {
 		d := old.Definition()
 		if !d.Equal(IndexDefinition(&st.Spec, st.Rec.Recent)) &&
 			!d.Equal(IndexDefinition(&next.Spec, next.Rec.Recent)) {
@@ -175,5 +175,5 @@ func (st *State) LoadReindexed(r engine.Reader, s *Partition) error {
 
 // SplitPolicy returns what determines the entries in new ranges.
 func (st *State) SplitPolicy() split.Policy {
-	return split.Policy{Terms: st.Terms, Lives: st.Lives, Round: st.Rec.IndexRound}
+	return split.Policy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
 }

@@ -39,8 +39,8 @@ var markTexts = [markCount]string{
 // Marks are the latest stored moment of each kind, in seconds since 1970.
 type Marks [markCount]atomic.Int64
 
-// Note records that something is stored with second t.
-func (m *Marks) Note(k Mark, t int64) { Raise(&m[k], t) }
+// Raise records that something is stored with second t.
+func (m *Marks) Raise(k Mark, t int64) { Raise(&m[k], t) }
 
 // Latest returns the latest of the moments. where is appended to its description.
 func (m *Marks) Latest(where string) (last host.Moment) {

@@ -14,15 +14,15 @@ import (
 
 // State is one state of a container. It is immutable.
 type State struct {
-	Rec        record.Container
-	Spec       definition.ContainerSpec
-	Terms      *index.Indexer        // of Spec, combined with Olders
-	Olders     []*index.Indexer      // of Rec.IndexedBy
-	Lives      view.Lives            // of Rec.Basis and Rec.Eras
-	Ranges     []*Partition          // by EPK
-	Vectors    []definition.VectorAt // of Spec
-	Tombstones map[string]uint64     // partition key -> LSN up to which its items are deleted
-	Dropped    bool
+	Rec           record.Container
+	Spec          definition.ContainerSpec
+	Terms         *index.Indexer        // of Spec, combined with Olders
+	OlderIndexers []*index.Indexer      // of Rec.IndexedBy
+	LifeRules     view.LifeRules        // of Rec.Basis and Rec.Eras
+	Ranges        []*Partition          // by EPK
+	Vectors       []definition.VectorAt // of Spec
+	Tombstones    map[string]uint64     // partition key -> LSN up to which its items are deleted
+	Dropped       bool
 
 	Version   uint32 // as in the marks of the container's ranges: see version.go
 	Elsewhere bool   // another store is splitting a range
@@ -40,14 +40,14 @@ func (st *State) MadeAt(i int) uint64 {
 func (st *State) Policy() *ttl.Policy { return &st.Rec.Policy }
 
 // Life returns the life of an item, by which the policy decides its expiry.
-func (st *State) Life(item *view.Item) ttl.Life { return st.Lives.Of(&item.Head, item.Body) }
+func (st *State) Life(item *view.Item) ttl.Life { return st.LifeRules.Of(&item.Head, item.Body) }
 
 // Expired reports whether an item has expired at second now.
 func (st *State) Expired(h *layout.Header, body []byte, now int64) bool {
-	if st.Lives.Settled() { // the usual case: Life is up to date in the header
+	if st.LifeRules.Settled() { // the usual case: Life is up to date in the header
 		return st.Policy().Expired(h.Life, now)
 	}
-	return st.Policy().Expired(st.Lives.Of(h, body), now)
+	return st.Policy().Expired(st.LifeRules.Of(h, body), now)
 }
 
 // Tombstoned reports whether an item was deleted with its whole partition key. pk is called only if a

@@ -37,8 +37,8 @@ type Mover struct {
 // Policy is the policy by which entries in the halves are made.
 type Policy struct {
 	Terms *index.Indexer
-	Lives view.Lives // the lives of the items in the halves
-	Round uint32     // of the container's record: entries made in another round belong to another policy
+	Lives view.LifeRules // the lives of the items in the halves
+	Round uint32         // of the container's record: entries made in another round belong to another policy
 }
 
 // Half is one of the two new ranges.

@@ -20,16 +20,16 @@ type Archive struct {
 	ToState *container.State
 }
 
-// Arrival is an expired item in the form in which the archive stores it.
-type Arrival struct {
+// ArchivedItem is an expired item in the form in which the archive stores it.
+type ArchivedItem struct {
 	Prepared
 	Range *container.Partition // of the archive
 }
 
-// Arrive converts a ghost to the document that the archive stores, and chooses an id that is free in second
+// Convert converts a ghost to the document that the archive stores, and chooses an id that is free in second
 // now of the archive's clock.
-func (b *Archive) Arrive(r engine.Reader, ghost *Stored, now int64) (*Arrival, error) {
-	a := &Arrival{Prepared: Prepared{Kind: value.OperationCreate}}
+func (b *Archive) Convert(r engine.Reader, ghost *Stored, now int64) (*ArchivedItem, error) {
+	a := &ArchivedItem{Prepared: Prepared{Kind: value.OperationCreate}}
 	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.Item))
 	from := value.Archived{Item: &ghost.Item, Identity: &b.From.Identity, Container: b.Name, ExpiredAt: at}
 	for n := 0; ; n++ {
@@ -53,7 +53,7 @@ func (b *Archive) Arrive(r engine.Reader, ghost *Stored, now int64) (*Arrival, e
 }
 
 // isFree reports whether the id of an arrival is free in the archive. An id held by a ghost counts as free.
-func (b *Archive) isFree(r engine.Reader, a *Arrival, now int64) (bool, error) {
+func (b *Archive) isFree(r engine.Reader, a *ArchivedItem, now int64) (bool, error) {
 	v, err := r.Get(a.Point)
 	if errors.Is(err, engine.ErrNotFound) {
 		return true, nil

@@ -30,7 +30,7 @@ func ItemNotFound() error {
 // Create stores a new item. A ghost that holds its id or one of its unique keys is purged in the same
 // transaction.
 func (t *Tx) Create(point []byte, item *Stored) error {
-	if err := t.vacate(point); err != nil {
+	if err := t.ensureFree(point); err != nil {
 		return err
 	}
 	item.Head.Life.LeaseUntil = 0
@@ -41,9 +41,9 @@ func (t *Tx) Create(point []byte, item *Stored) error {
 	return t.put(nil, item)
 }
 
-// vacate makes sure that no item has an id. It fails with CodeConflict if a live item has it, and purges a
-// ghost.
-func (t *Tx) vacate(point []byte) error {
+// ensureFree makes sure that no item has an id. It fails with CodeConflict if a live item has it, and purges
+// a ghost.
+func (t *Tx) ensureFree(point []byte) error {
 	holder, ghost, err := t.Find(point)
 	if err != nil || holder == nil {
 		return err
@@ -110,7 +110,7 @@ func (t *Tx) date(p *Prepared) (err error) {
 	if o := p.options.Import; o != nil {
 		p.Item.dated = true
 		l := p.Item.Head.Life
-		l.Base, l.Based = t.State.Lives.Basis.Of(p.Item.Body)
+		l.Base, l.Based = t.State.LifeRules.Basis.Of(p.Item.Body)
 		p.Item.Head.Life.TS, err = o.WrittenAt(t.State.Policy(), l, t.Now)
 	}
 	return err

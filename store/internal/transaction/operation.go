@@ -230,7 +230,7 @@ func (t *Tx) erase(p *Prepared) value.OperationResult {
 func (t *Tx) rename(p *Prepared, old *Stored) error {
 	p.Item.Head.Renamed = p.renamed != nil
 	if p.renamed != nil {
-		if err := t.vacate(p.renamed); err != nil {
+		if err := t.ensureFree(p.renamed); err != nil {
 			return err
 		}
 	}

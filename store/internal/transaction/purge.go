@@ -53,10 +53,10 @@ func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Par
 // purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
 const purgeBytes = 4 << 20
 
-// Judge reads the candidates, as many as fit into a transaction, and returns the expired ones. It appends
-// to alive those that are alive and whose entry still belongs to them. The rids of a batch mostly rise, so
-// one iterator that moves forward is faster than single gets.
-func (t *Tx) Judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*Stored,
+// SelectExpired reads the candidates, as many as fit into a transaction, and returns the expired ones. It
+// appends to alive those that are alive and whose entry still belongs to them. The rids of a batch mostly
+// rise, so one iterator that moves forward is faster than single gets.
+func (t *Tx) SelectExpired(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*Stored,
 	err error) {
 	it := t.Scan(layout.ScopeFamily(t.Range.Scope, layout.FamilyItem), false)
 	defer func() {

@@ -74,11 +74,11 @@ func remakeOne(st *container.State, s *container.Partition, key, value []byte) (
 		}
 		return list
 	}
-	if len(st.Olders) == 0 {
+	if len(st.OlderIndexers) == 0 {
 		return d, nil // only its place in the index of expiry may be wrong
 	}
 	d.after = entries(st.Terms)
-	for _, old := range st.Olders {
+	for _, old := range st.OlderIndexers {
 		d.before = append(d.before, entries(old))
 	}
 	return d, nil
@@ -94,7 +94,7 @@ func (t *Tx) Reindex(d Reindexed, sets bool) error {
 	if sets {
 		t.rebase(item)
 	}
-	if len(t.State.Olders) == 0 {
+	if len(t.State.OlderIndexers) == 0 {
 		return nil
 	}
 	after := slices.Clone(d.after)

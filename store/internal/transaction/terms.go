@@ -41,10 +41,10 @@ func (t *Tx) termsOf(item *Stored) ([]index.Entry, error) {
 // policy, and by the older ones that documents may still be indexed by.
 func (t *Tx) termsToDelete(item *Stored) ([]index.Entry, error) {
 	all, err := t.termsBy(nil, t.State.Terms, item)
-	if len(t.State.Olders) == 0 || err != nil {
+	if len(t.State.OlderIndexers) == 0 || err != nil {
 		return all, err
 	}
-	for _, old := range t.State.Olders {
+	for _, old := range t.State.OlderIndexers {
 		if all, err = t.termsBy(all, old, item); err != nil {
 			return nil, err
 		}

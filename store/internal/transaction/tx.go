@@ -30,25 +30,25 @@ type Tx struct {
 	Purged int             // ghosts removed
 	// terms is the number of index entries written and removed, without those of ghosts. It determines the
 	// charge
-	terms    int
-	keeps    bool                  // the container keeps all versions
-	shapes   []container.ShapeName // shapes whose record was found or created
-	listed   []container.ShapeName // shapes known in this transaction to have a record
-	full     bool                  // there is no room for records of more shapes
-	wiped    bool                  // all index entries of the range have been deleted
-	wipe     uint32                // the last wipe before the transaction: see container.ShapeBook
-	feed     []feedWrite           // Finish writes it, when the last sequence is known
-	history  []versionWrite        // the same
-	changed  []view.Entry          // reused by put and del
-	mem      layout.Arena          // memory for keys
-	Written  []*Prepared           // operations whose items Apply has written
-	Blocked  *Blocker              // the ghost that must be moved before the transaction can be done
-	one      [1]*Prepared          // memory for Written in the usual case
-	expiries []expiryWrite         // written by Finish
-	noted    *split.WrittenRIDs    // receives touched for a split; nil if the range is not being split
-	touched  []uint64              // items that were written or removed
-	dues     dues
-	judging  time.Duration // spent on conditions of patches
+	terms      int
+	keeps      bool                  // the container keeps all versions
+	shapes     []container.ShapeName // shapes whose record was found or created
+	listed     []container.ShapeName // shapes known in this transaction to have a record
+	full       bool                  // there is no room for records of more shapes
+	termsWiped bool                  // all index entries of the range have been deleted
+	wipe       uint32                // the last wipe before the transaction: see container.ShapeBook
+	feed       []feedWrite           // Finish writes it, when the last sequence is known
+	history    []versionWrite        // the same
+	changed    []view.Entry          // reused by put and del
+	mem        layout.Arena          // memory for keys
+	Written    []*Prepared           // operations whose items Apply has written
+	Blocked    *Blocker              // the ghost that must be moved before the transaction can be done
+	one        [1]*Prepared          // memory for Written in the usual case
+	expiries   []expiryWrite         // written by Finish
+	noted      *split.WrittenRIDs    // receives touched for a split; nil if the range is not being split
+	touched    []uint64              // items that were written or removed
+	dues       earliestKeys
+	judging    time.Duration // spent on conditions of patches
 }
 
 // Stored is an item in its stored form.
@@ -66,7 +66,7 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, noted: s.Noted.Load()}
 	t.mem.Reset()
 	t.Written = t.one[:0]
-	t.dues = dues{view.Never, view.Never}
+	t.dues = earliestKeys{view.Never, view.Never}
 }
 
 // take returns the sequence of the next write. The first call also takes the transaction's LSN.
@@ -82,7 +82,7 @@ func (t *Tx) take() layout.Sequence {
 // Learn updates the range's state in memory with the results of the transaction. It is called after the
 // commit, inside the gate. rescan reports whether the reaper's pass starts again.
 func (t *Tx) Learn() (rescan bool) {
-	if t.wiped {
+	if t.termsWiped {
 		t.Range.Shapes.Forget()
 	}
 	t.Range.Shapes.Learn(t.shapes, t.full, t.wipe)
@@ -147,7 +147,7 @@ func (t *Tx) put(old, item *Stored) error {
 		item.Head.Life.TS = t.Now
 	}
 	item.Head.Life.Generation = t.State.Policy().Generation
-	item.Head.Life.Base, item.Head.Life.Based = t.State.Lives.Basis.Of(item.Body)
+	item.Head.Life.Base, item.Head.Life.Based = t.State.LifeRules.Basis.Of(item.Body)
 	t.Container.Host.Note(container.MarkWrite, t.Now)
 	item.RID = layout.ItemRID(t.Range.Number, item.Head.Sequence)
 	if old != nil {
@@ -192,7 +192,7 @@ func (t *Tx) putTerms(old, item *Stored) error {
 	}
 	t.charge(before)
 	t.charge(after)
-	t.diffTerms(before, after, len(t.State.Olders) == 0)
+	t.diffTerms(before, after, len(t.State.OlderIndexers) == 0)
 	return nil
 }
 

@@ -20,7 +20,7 @@ func (t *Tx) setShape(name, record []byte) {
 func (t *Tx) WipeTerms() {
 	t.DeleteRange(layout.ScopeFamily(t.Range.Scope, layout.FamilyTerms))
 	t.DeleteRange(layout.ScopeFamily(t.Range.Scope, layout.FamilyComposite))
-	t.wiped, t.listed = true, t.listed[:0]
+	t.termsWiped, t.listed = true, t.listed[:0]
 }
 
 // SetReindexed stores the rid up to which documents have been reindexed.
@@ -76,9 +76,9 @@ func (t *Tx) noteDeadline(item *Stored) {
 	}
 }
 
-// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never if
-// there are none.
-type dues struct{ written, deadline int64 }
+// earliestKeys are the earliest keys that a transaction has written in the reaper's families, in seconds;
+// never if there are none.
+type earliestKeys struct{ written, deadline int64 }
 
 // rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have left
 // behind. It is called when the commit is visible: see container.Partition.HasPassed.

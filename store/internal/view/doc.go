@@ -4,7 +4,7 @@
 //	state.go  State: the definition, the policy, the moment, the ranges and the tombstones of one state
 //	item.go   Item, decoded from its stored value, and all keys that exist because of it
 //	terms.go  the index entries of an item as stored in the engine
-//	lives.go  Lives: the times to live of items, also of items written under an earlier policy
+//	life_rules.go  Lives: the times to live of items, also of items written under an earlier policy
 //
 // The store fills a State from memory and returns it with a snapshot of the engine that was taken under
 // that state. The two together describe the container completely at that moment, and cannot change it:

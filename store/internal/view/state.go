@@ -22,7 +22,7 @@ type State struct {
 	Keys           Keys
 	Spec           *definition.ContainerSpec
 	Policy         *ttl.Policy
-	Lives          Lives            // computes the life of an item for Policy
+	Lives          LifeRules        // computes the life of an item for Policy
 	Now            int64            // seconds since 1970
 	Terms          *index.Indexer   // of Spec; it relies only on what Olders index too
 	Olders         []*index.Indexer // policies by which documents may still be indexed

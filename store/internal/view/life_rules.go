@@ -1,0 +1,82 @@
+package view
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A Basis is the point from which the times to live of a container's items count: a property of the
+// document that holds seconds since 1970. If the document has no number there, it is the _ts. The zero
+// Basis is the _ts.
+type Basis struct {
+	path jsondoc.Path
+	set  bool
+}
+
+// NewBasis returns the Basis of a container's ttlPropertyPath; "" is the _ts.
+func NewBasis(path string) (Basis, error) {
+	if path == "" {
+		return Basis{}, nil
+	}
+	p, err := jsondoc.ParsePath(path)
+	return Basis{p, err == nil}, err
+}
+
+// MaxBase is the latest second that a Basis returns, the last of the year 9999; -MaxBase is the earliest.
+// No clock reaches these seconds, so clamping does not change when an item expires.
+const MaxBase = 253_402_300_799
+
+// Value returns the document's value of the property; jsondoc.Undefined if the Basis is the _ts.
+func (b *Basis) Value(body []byte) jsondoc.Value {
+	if !b.set {
+		return jsondoc.Value{}
+	}
+	return jsondoc.Get(body, b.path)
+}
+
+// IsSet reports whether the Basis is a property, not the _ts.
+func (b *Basis) IsSet() bool { return b.set }
+
+// Of returns the second from which the time to live of a document counts, or false if it counts from the
+// _ts. A fraction of a second is dropped.
+func (b *Basis) Of(body []byte) (second int64, ok bool) {
+	v := b.Value(body)
+	if v.Kind() != jsondoc.Number {
+		return 0, false
+	}
+	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
+}
+
+// An Era is a ttl.Era with the Basis that was set at its end.
+type Era struct {
+	ttl.Era
+	After Basis
+}
+
+// LifeRules computes the lives of a container's items as seen by its policy. It is immutable.
+type LifeRules struct {
+	Basis Basis // of items that are written now
+	Eras  []Era // eras of which items may exist, oldest first; empty: all items are of the present era
+}
+
+// Of returns the life of an item: the one in its header, or for an item of an earlier era the life that
+// follows from the later eras.
+func (v *LifeRules) Of(h *layout.Header, body []byte) ttl.Life {
+	if len(v.Eras) == 0 {
+		return h.Life
+	}
+	l := h.Life
+	for i := range v.Eras {
+		if e := &v.Eras[i]; e.Holds(l) {
+			second, based := e.After.Of(body)
+			l = e.Next(l, second, based)
+		}
+	}
+	return l
+}
+
+// Settled reports whether the expiry index matches the lives that Of returns.
+func (v *LifeRules) Settled() bool { return len(v.Eras) == 0 }
