@@ -25,9 +25,9 @@ func BenchmarkRecordedPointRead(b *testing.B) {
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
 	request := fmt.Appendf(nil, "GET %s/1 HTTP/1.1\r\nHost: localhost:8081\r\nAccept: application/json\r\n"+
-		"User-Agent: azsdk-net-cosmos/3.1\r\nAuthorization: %s\r\nX-Ms-Date: %s\r\nX-Ms-Version: " +
+		"User-Agent: azsdk-net-cosmos/3.1\r\nAuthorization: %s\r\nX-Ms-Date: %s\r\nX-Ms-Version: "+
 		"2020-11-05\r\n"+
-		"X-Ms-Documentdb-Partitionkey: [\"a\"]\r\nX-Ms-Session-Token: 0:-1#1\r\nCache-Control: " +
+		"X-Ms-Documentdb-Partitionkey: [\"a\"]\r\nX-Ms-Session-Token: 0:-1#1\r\nCache-Control: "+
 		"no-cache\r\n\r\n",
 		docs, AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)), date)
 	same := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)

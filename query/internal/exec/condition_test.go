@@ -45,7 +45,7 @@ func TestCondition(t *testing.T) {
 
 // TestConditionStops: the rows of a condition's subquery end with their context.
 func TestConditionStops(t *testing.T) {
-	c, err := exec.PrepareCondition("FROM c WHERE (SELECT VALUE COUNT(1) FROM a IN c.l JOIN b IN c.l JOIN " +
+	c, err := exec.PrepareCondition("FROM c WHERE (SELECT VALUE COUNT(1) FROM a IN c.l JOIN b IN c.l JOIN "+
 		"d IN c.l "+
 		"JOIN e IN c.l) < 0", bind.Info{})
 	if err != nil {
