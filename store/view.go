@@ -41,12 +41,14 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 			if same = c.gate.Unchanged(at); !same {
 				return nil
 			}
+			moment := now // there may be no ranges
 			for _, p := range positions {
 				if err := st.Current(p.Mark); err != nil {
 					return err
 				}
+				moment = c.momentOf(now, p)
 			}
-			return fn(st, c.momentOf(now, positions[0]), r, positions)
+			return fn(st, moment, r, positions)
 		})
 		again := false
 		if same {
