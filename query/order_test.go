@@ -209,7 +209,11 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],
 			[{"path":"/b"},{"path":"/a","order":"descending"}],[{"path":"/b"},{"path":"/s"}],[{"path":"/s","order":"descending"},{"path":"/a"}]]}`,
 	}
-	for seed := first; seed < first+differences; seed++ {
+	seeds := []uint64{939968284715} // that have failed
+	for i := range uint64(differences) {
+		seeds = append(seeds, first+i)
+	}
+	for _, seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		bodies := randomDocuments(r, 5+r.IntN(60))
 		dead := map[uint64]bool{}

@@ -314,7 +314,7 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 		t.key, t.one, t.rest, t.passed = append(t.key[:0], key...), nil, 0, false
 		in, sure := t.sieve.take(key)
 		v, exact := plan.ExactTerm(key)
-		if t.over = exact && t.g.EndsPage(v, t.x.tune.Groups, t.first); t.over {
+		if t.over = in && exact && t.g.EndsPage(v, t.x.tune.Groups, t.first); t.over {
 			return nil
 		}
 		if t.passed = !in; in && sure && exact {
