@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -104,13 +105,20 @@ var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedA
 	`(?:=|%3d))` +
 	`[^;&"\s<\\]+`)
 
-// maskBody returns a body with its secrets masked.
+// cutMargin is how much more than MaxBody of a body is searched for secrets, since masking makes it shorter.
+const cutMargin = 4 << 10
+
+// maskBody returns a body with its secrets masked, or the part of it that can be kept.
 func maskBody(body []byte) []byte {
 	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, in which the patterns match nothing
 		return nil
 	}
 	if bytes.IndexByte(body, '"') < 0 && bytes.IndexByte(body, '<') < 0 && bytes.IndexByte(body, '=') < 0 {
 		return body
+	}
+	if len(body) > MaxBody+cutMargin {
+		// Only MaxBody bytes are kept. The end added here closes a secret through which the cut goes.
+		body = append(slices.Clip(body[:MaxBody+cutMargin]), `"</`...)
 	}
 	body = secretMembers.ReplaceAll(body, []byte("${1}${3}"+masked+"${2}${4}"))
 	return secretPairs.ReplaceAll(body, []byte("${1}"+masked))

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -214,6 +215,12 @@ func TestSecrets(t *testing.T) {
 			e.Kind, e.RequestBody, e.ResponseBody = kind, []byte(body), []byte(body)
 			if body[0] < 0x80 { // the cut is inside of the secret
 				e.ResponseBody = []byte(strings.Repeat(" ", MaxBody-20) + body)
+			}
+			l.Add(e)
+			// Here it is inside of a secret that is longer than what is searched.
+			e.RequestBody = bytes.ReplaceAll([]byte(body), []byte(secret), bytes.Repeat([]byte(secret), 3000))
+			if e.ResponseBody = e.RequestBody; body[0] < 0x80 {
+				e.ResponseBody = append(bytes.Repeat([]byte(" "), MaxBody-20), e.RequestBody...)
 			}
 			l.Add(e)
 		}
