@@ -401,6 +401,7 @@ var rooms = map[string]room{
 			"github.com/cockroachdb/pebble/v2",
 			"github.com/labstack/echo/v4",
 			"github.com/creack/pty",
+			"github.com/jackc/pgx/v5",
 		},
 	},
 }
