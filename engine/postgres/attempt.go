@@ -122,7 +122,7 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 }
 
 // lockCeilings sends a batch that ends with the query that locks the ceilings and the query for keys. first
-// reads the answers to the statements before them. take returns the ceilings that do not exist.
+// reads the answers to the statements before them. It returns the ceilings that do not exist.
 func (a *attempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
@@ -277,7 +277,7 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	if len(made) > 0 {
 		batch.Queue("DELETE FROM mayfly_newscope WHERE k = ANY($1::bytea[])", made)
 	}
-	if a.e.Shared() && !a.e.silent.Load() {
+	if !a.e.silent.Load() {
 		var scopes [][]byte
 		for _, s := range a.scopes {
 			scopes = append(scopes, s.key)
