@@ -70,8 +70,11 @@ func testDeleteRange(t *testing.T, s *subject) {
 	all := engine.Range{}
 	left := func() (out []string) {
 		if err := s.View(ctx, func(r engine.Reader) error {
-			out = scan(t, r, all,
-				false)
+			out = scan(t, r, all, false)
+			empty := scan(t, r, engine.Range{Start: []byte{}}, false) // no lower bound either
+			if diff := cmp.Diff(out, empty); diff != "" {
+				t.Errorf("from the empty key (-want +got):\n%s", diff)
+			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -79,6 +79,9 @@ func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte)
 func (r *reads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
 	reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
+	if len(rng.Start) == 0 {
+		rng.Start = nil // Pebble does not accept an empty bound in every build
+	}
 	if it.it, it.err = open(&pebble.IterOptions{LowerBound: rng.Start, UpperBound: rng.End}); it.err != nil {
 		it.it, it.err = nil, readError(it.err)
 		return it
