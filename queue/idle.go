@@ -149,6 +149,16 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 	return now // look again at the remaining entities
 }
 
+// DeleteIdle deletes the entities that have been idle for too long, which otherwise happens soon after their
+// time in the background. Operations do not find them in any case.
+func (q *Queues) DeleteIdle(ctx context.Context) error {
+	m, err := q.dataset()
+	if err != nil {
+		return err
+	}
+	return wrap(m.idler.delete(ctx))
+}
+
 func (i *idler) delete(ctx context.Context) error {
 	return again(func() error {
 		if err := i.m.in.Catalog().Lock(ctx); err != nil {

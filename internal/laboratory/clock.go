@@ -78,14 +78,17 @@ func (s *Settling) Find(_ *Laboratory, ec echo.Context) (err error) {
 	return nil
 }
 
-// settle waits until expired items are purged, if the request asks for that. It does not wait for items that
-// a paused, delayed or starved reaper holds back, nor for webhooks.
+// settle waits until expired items are purged and entities that were idle for too long are deleted, if the
+// request asks for that. It does not wait for items that a paused, delayed or starved reaper holds back, nor
+// for webhooks.
 func (l *Laboratory) settle(ctx context.Context, s Settling) error {
 	if !s.Settle {
 		return nil
 	}
-	_, err := l.db.SweepNow(ctx)
-	return err
+	if _, err := l.db.SweepNow(ctx); err != nil || l.opt.Queues == nil {
+		return err
+	}
+	return ofQueues(l.opt.Queues.DeleteIdle(ctx))
 }
 
 type setClockRequest struct {
