@@ -1,18 +1,8 @@
 package store
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
-	"slices"
-
-	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/host"
-	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/upgrade"
 )
 
 var _ host.Upgrader = tenant{}
@@ -20,8 +10,8 @@ var _ host.Upgrader = tenant{}
 // Upgrades implements host.Upgrader.
 func (tenant) Upgrades() []host.Upgrade {
 	return []host.Upgrade{
-		{From: 1, What: "sequences of writes get a position", Run: placeSequences},
-		{From: 2, What: "vector indexes get codes of their vectors", Run: codeVectors},
+		{From: 1, What: "sequences of writes get a position", Run: upgrade.PlaceSequences},
+		{From: 2, What: "vector indexes get codes of their vectors", Run: upgrade.CodeVectors},
 	}
 }
 
@@ -30,50 +20,3 @@ type Format = host.Format
 
 // Format returns the format of the data.
 func (db *DB) Format() Format { return db.host.Format() }
-
-// codeVectors upgrades from format 2, whose vector indexes hold no codes. It marks the documents of the
-// affected containers as possibly indexed without vectors, as after a change of the indexing policy. The
-// reindexer then makes all entries. Until it has finished, no query uses the vector index.
-func codeVectors(ctx context.Context, e engine.Engine) error {
-	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
-		dropProgress(t)
-		changed := map[string]record.Container{}
-		err := host.ScanRecords(t, layout.KindContainer, func(key []byte, rec record.Container) error {
-			without, err := withoutVectors(rec.Spec)
-			if err != nil || without == nil {
-				return err
-			}
-			same := func(old json.RawMessage) bool { return bytes.Equal(old, without) }
-			if !slices.ContainsFunc(rec.IndexedBy, same) { // else an earlier run has done it
-				rec.IndexedBy = append(rec.IndexedBy, without)
-				rec.IndexRound++
-				changed[string(key)] = rec
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		for key, rec := range changed {
-			if err := host.SetRecord(t, []byte(key), rec); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return err
-}
-
-// withoutVectors returns a stored spec without its vector indexes, or nil if none of them has codes.
-func withoutVectors(raw json.RawMessage) (json.RawMessage, error) {
-	spec, _, err := definition.ParseContainerSpec(raw, false)
-	if err != nil {
-		return nil, fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
-	}
-	coded := func(v index.VectorPath) bool { return v.Type != "flat" }
-	if !slices.ContainsFunc(spec.Indexing.Vector, coded) {
-		return nil, nil
-	}
-	spec.Indexing.Vector = nil
-	return spec.AppendJSON(nil), nil
-}

@@ -86,6 +86,11 @@ var rooms = map[string]room{
 		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
 			"store/internal/layout", "store/definition", "store/fault", "internal/jsondoc", "engine"},
 	},
+	"store/internal/upgrade": {
+		own: []string{"store/internal/record", "store/internal/layout", "store/definition", "internal/host",
+			"index", "engine"},
+		tests: []string{"engine/pebble"},
+	},
 	"store/internal/split": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "internal/host",
 			"index", "engine"},

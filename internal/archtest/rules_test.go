@@ -70,7 +70,7 @@ func views(_ *house, p *pkg) (bad []violation) {
 }
 
 // writers are the files whose transactions write keys.
-var writers = regexp.MustCompile(`^((store|queue|store/internal/(split|resource|transaction))/(tx|catalog)[^/]*|internal/host/catalog[^/]*|store/internal/record/[^/]*)\.go$`)
+var writers = regexp.MustCompile(`^((store|queue|store/internal/(split|resource|transaction|upgrade))/(tx|catalog)[^/]*|internal/host/catalog[^/]*|store/internal/record/[^/]*)\.go$`)
 
 // keys reports transactions that write keys where they must not: in the tenants only tx*.go write keys of
 // data and catalog*.go catalog records, as in the host; the engines keep their own, and so does what tests

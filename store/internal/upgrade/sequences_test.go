@@ -1,4 +1,4 @@
-package store
+package upgrade
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func TestPlaceSequences(t *testing.T) {
 	runs := 0
 	for cut := 1; ; cut++ {
 		runs++
-		err := placeSequences(t.Context(), &cutEngine{e, 1 + cut%7})
+		err := PlaceSequences(t.Context(), &cutEngine{e, 1 + cut%7})
 		if err == nil {
 			break
 		}
@@ -78,7 +78,7 @@ func TestPlaceSequences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := placeSequences(t.Context(), e); err != nil { // a crash before the format is stored
+	if err := PlaceSequences(t.Context(), e); err != nil { // a crash before the format is stored
 		t.Fatal(err)
 	}
 	if t.Logf("%d runs", runs); runs < 5 {
@@ -141,7 +141,22 @@ func TestPlaceSequencesRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := placeSequences(t.Context(), &cutEngine{e, 1}); !errors.Is(err, engine.ErrOlderFormat) {
+	if err := PlaceSequences(t.Context(), &cutEngine{e, 1}); !errors.Is(err, engine.ErrOlderFormat) {
 		t.Error(err)
+	}
+}
+
+// TestPlacePositions: the positions that a webhook has confirmed keep their LSNs and get a position behind
+// each.
+func TestPlacePositions(t *testing.T) {
+	for from, want := range map[string]string{"0": "0", "12": "3072", "0:1,7:258": "0:256,7:66048"} {
+		if got, err := placePositions(from); err != nil || got != want {
+			t.Errorf("%s: %s, %v", from, got, err)
+		}
+	}
+	for _, bad := range []string{"", "x", "1:", "1:2,", "1099511627776"} {
+		if got, err := placePositions(bad); !errors.Is(err, engine.ErrCorrupt) {
+			t.Errorf("%q: %q, %v", bad, got, err)
+		}
 	}
 }

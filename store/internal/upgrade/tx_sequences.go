@@ -1,4 +1,4 @@
-package store
+package upgrade
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// In format 1 a sequence is an LSN: each write of a transaction has its own. placeSequences turns each into
+// In format 1 a sequence is an LSN: each write of a transaction has its own. PlaceSequences turns each into
 // the first sequence of that LSN. Clients keep their session tokens and continuations, which are LSNs, and
 // the order of writes stays. Rids stay, since their old sequences are below all new ones. Etags change.
 //
@@ -25,7 +25,7 @@ import (
 // has come in the same commit. It walks a family backwards: the new key of an entry lies behind its old one,
 // where the walk does not come any more.
 
-// progress is the position of placeSequences: everything before it, in the order of compare, has been changed.
+// progress is the position of PlaceSequences: everything before it, in the order of compare, has been changed.
 type progress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
@@ -35,7 +35,7 @@ type progress struct {
 
 func progressKey() []byte { return layout.CatalogKey(layout.KindUpgrade, 0, "sequences") }
 
-// dropProgress removes the progress. The step from format 2 does it, since a crash after placeSequences may
+// dropProgress removes the progress. The step from format 2 does it, since a crash after PlaceSequences may
 // make it run once more.
 func dropProgress(t engine.Txn) { t.Delete(progressKey()) }
 
@@ -62,9 +62,9 @@ const (
 	upgradeBytes = 1 << 20
 )
 
-// placeSequences upgrades from format 1. It fails with engine.ErrOlderFormat, before it changes anything, if
+// PlaceSequences upgrades from format 1. It fails with engine.ErrOlderFormat, before it changes anything, if
 // documents of a deleted partition key are still stored: by their rids they could not be told from later ones.
-func placeSequences(ctx context.Context, e engine.Engine) error {
+func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
 	var at progress
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(r engine.Txn) error {
