@@ -27,7 +27,6 @@ type Option func(*options)
 type options struct {
 	store  store.Options
 	logger *slog.Logger // nil: nothing is logged
-	engine func(context.Context, *options) (engine.Engine, error)
 }
 
 // WithClock sets the clock for _ts, expiry and the reaper. Default: the system's.
