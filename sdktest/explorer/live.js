@@ -7,34 +7,37 @@ export const live = ({ page, send, at, see, axe, shot }) => {
 	const rows = () => page.locator('.grid-body [role=row]')
 	const fresh = n => page.locator('main .fresh', { hasText: new RegExp(`^${n} new$`) })
 	const write = (id, more = {}) =>
-		send('/dbs/live/colls/c/docs', { id, pk: 'a', ...more }, 'POST', {
+		send('/dbs/followed/colls/c/docs', { id, pk: 'a', ...more }, 'POST', {
 			headers: { 'x-ms-documentdb-partitionkey': '["a"]', 'x-ms-documentdb-is-upsert': 'True' },
 		})
 	const drop = id =>
-		send(`/dbs/live/colls/c/docs/${id}`, undefined, 'DELETE', {
+		send(`/dbs/followed/colls/c/docs/${id}`, undefined, 'DELETE', {
 			headers: { 'x-ms-documentdb-partitionkey': '["a"]' },
 		})
 	const grid = () => page.locator('.grid')
 	const top = () => grid().evaluate(el => el.scrollTop)
-	const first = () =>
-		page.evaluate(() => {
-			const head = document.querySelector('.grid-head').getBoundingClientRect().bottom
-			return [...document.querySelectorAll('.grid-body [role=row]')].find(
-				r => r.getBoundingClientRect().bottom > head,
-			).textContent
-		})
+	// first waits until rows are drawn at the place that has been scrolled to.
+	const first = async () =>
+		(
+			await page.waitForFunction(() => {
+				const head = document.querySelector('.grid-head').getBoundingClientRect().bottom
+				return [...document.querySelectorAll('.grid-body [role=row]')].find(
+					r => r.getBoundingClientRect().bottom > head,
+				)?.textContent
+			})
+		).jsonValue()
 	return {
 		async 'databases, containers and queues that a program creates are in the tree'() {
 			await at('')
 			await see('Overview', 'h1')
-			await send('/dbs', { id: 'live' })
-			await send('/dbs/live/colls', { id: 'c', partitionKey })
+			await send('/dbs', { id: 'followed' })
+			await send('/dbs/followed/colls', { id: 'c', partitionKey })
 			await send('/_mayfly/entities', { path: 'live-queue' })
 			await page.locator('nav.tree a', { hasText: /^c$/ }).first().waitFor({ timeout: 3000 })
 			await page.locator('nav.tree', { hasText: 'live-queue' }).waitFor({ timeout: 3000 })
 		},
 		async 'documents that a program writes, changes and deletes are seen'() {
-			await at('#/db/live/c')
+			await at('#/db/followed/c')
 			await see('No document', '.grid-empty')
 			await write('one', { n: 1 })
 			await rows().filter({ hasText: 'one' }).waitFor({ timeout: 3000 })
@@ -48,7 +51,7 @@ export const live = ({ page, send, at, see, axe, shot }) => {
 		},
 		async 'where the reader has scrolled rows stay, and what is new is counted'() {
 			for (let i = 0; i < 3; i++)
-				await send('/_mayfly/dbs/live/colls/c/import', {
+				await send('/_mayfly/dbs/followed/colls/c/import', {
 					documents: Array.from({ length: 60 }, (_, n) => ({
 						id: `doc-${String(i * 60 + n).padStart(3, '0')}`,
 						pk: 'a',
@@ -73,15 +76,15 @@ export const live = ({ page, send, at, see, axe, shot }) => {
 		},
 		async 'of more documents than are loaded the newest ones are shown'() {
 			for (let i = 0; i < 10; i++)
-				await send('/_mayfly/dbs/live/colls/c/import', {
+				await send('/_mayfly/dbs/followed/colls/c/import', {
 					documents: Array.from({ length: 100 }, (_, n) => ({
 						id: `more-${i * 100 + n}`,
 						pk: 'a',
 						_ts: 1_600_000_000,
 					})),
 				})
-			await at('#/db/live')
-			await at('#/db/live/c')
+			await at('#/db/followed')
+			await at('#/db/followed/c')
 			await see('550 of 1,183 rows loaded', '.foot')
 			await write('newest')
 			await see('of 1,184 rows loaded', '.foot')
@@ -92,7 +95,7 @@ export const live = ({ page, send, at, see, axe, shot }) => {
 			await rows().filter({ hasText: 'newer' }).waitFor({ timeout: 3000 })
 		},
 		async 'an open document follows, unless somebody has typed'() {
-			await at('#/db/live/c/documents/two/%22a%22')
+			await at('#/db/followed/c/documents/two/%22a%22')
 			await page.locator('.cm-content', { hasText: '"two"' }).waitFor()
 			await write('two', { state: 'written beside' })
 			await page.locator('.cm-content', { hasText: 'written beside' }).waitFor({ timeout: 3000 })
@@ -116,7 +119,7 @@ export const live = ({ page, send, at, see, axe, shot }) => {
 			await page.locator('nav.tree a', { hasText: 'live-queue' }).filter({ hasText: '1' }).waitFor({ timeout: 3000 })
 		},
 		async 'nothing is asked for while nothing changes'() {
-			await at('#/db/live/c')
+			await at('#/db/followed/c')
 			await rows().first().waitFor()
 			await page.waitForTimeout(1500)
 			const asked = []
