@@ -100,6 +100,9 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	if err != nil {
 		return nil, err
 	}
+	if err := c.ds.in.Renew(ctx); err != nil {
+		return nil, err
+	}
 	defer s.Noted.Store(nil)
 	m, err := c.beginSplit(ctx, s, bound, wanted)
 	if err != nil {

@@ -83,6 +83,16 @@ func (in *Instance) join(ctx context.Context) error {
 	return m.forget(ctx)
 }
 
+// Renew makes sure that this server counts as running for the whole time of a lease from now on, before it
+// begins work that others undo when the server has gone. A server that was stopped does not count as running
+// until its next renewal.
+func (in *Instance) Renew(ctx context.Context) error {
+	if in.membership == nil {
+		return nil
+	}
+	return in.membership.renew(ctx)
+}
+
 // now returns the database's time, in microseconds since 1970.
 func (m *membership) now() int64 {
 	if t, ok := m.in.eng.(engine.Teller); ok {
