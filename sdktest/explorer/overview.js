@@ -177,6 +177,7 @@ export const overview = ({ page, kb, see, told, send, at, drawn, axe, shot }) =>
 			await at('#/db/safe/box/feed')
 			await page.waitForFunction(() => document.querySelectorAll('.live tbody tr').length === 40)
 			await page.locator('.live .scroll').evaluate(s => (s.scrollTop = 300))
+			await page.evaluate(() => new Promise(then => requestAnimationFrame(() => setTimeout(then, 100))))
 			await send('/_mayfly/dbs/safe/colls/box/import', { documents: [{ id: 'late', pk: 'a' }] })
 			await button('1 new').click()
 			await see('late', '.live')

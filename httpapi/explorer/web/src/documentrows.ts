@@ -62,6 +62,11 @@ export function useDocuments(p: {
 		inSight = useRef([0, 0]),
 		[fresh, setFresh] = useState(0),
 		told = useRef<number>() // how many there were when the reader saw them last
+	const place = useRef<string | null>('') // where the next page begins; a callback may know an older one
+	const go = (next: string | null) => {
+		place.current = next
+		setMore(next)
+	}
 	const now = useRef<any[]>(rows)
 	now.current = rows
 	const whole = !more && stuck === null
@@ -88,7 +93,7 @@ export function useDocuments(p: {
 	}
 	// load reads a page more, or all anew: as many rows then as reach to what is in sight.
 	const load = async (from: string | null, anew: boolean, keep = 0, quiet = false) => {
-		if (running.current && !anew) return
+		if (!anew && (running.current || from !== place.current)) return
 		const mine = anew ? ++asked.current : asked.current
 		running.current = true
 		let next: string | null = null
@@ -103,7 +108,7 @@ export function useDocuments(p: {
 			if (mine !== asked.current) return
 			if (!anew) setRows(r => r.concat(got))
 			else if (!quiet || differ(got, now.current)) setRows(got)
-			setMore((next = page.continuation))
+			go((next = page.continuation))
 			setWrong([])
 			setStuck(null)
 			if (!anew && !page.continuation) know(now.current.length + got.length, true)
@@ -114,7 +119,8 @@ export function useDocuments(p: {
 			setWrong(moved(problemsIn(e, text), filter.before))
 			setStuck(from) // and more is not asked for until somebody says so
 			if (anew) setRows([])
-			setMore(null)
+			go(null)
+			place.current = from
 		} finally {
 			if (mine === asked.current) {
 				running.current = false
@@ -159,7 +165,7 @@ export function useDocuments(p: {
 	const all = async (signal: AbortSignal) => {
 		const mine = ++asked.current // what scrolling asks for is not read twice
 		running.current = true
-		let from = more ?? stuck,
+		let from = place.current,
 			got: any[] = [],
 			drawn = performance.now()
 		const draw = () => {
@@ -167,7 +173,7 @@ export function useDocuments(p: {
 			got = []
 			drawn = performance.now()
 			setRows(r => r.concat(some)) // which copies all of them: not for each page
-			setMore(from)
+			go(from)
 			setStuck(null)
 		}
 		try {
