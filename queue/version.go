@@ -147,7 +147,7 @@ func (m *dataset) refresh(ctx context.Context) error {
 	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
 }
 
-// reread implements host.OpenTenant.Reload.
+// reread implements host.OpenTenant.Reread.
 func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err

@@ -27,7 +27,7 @@ func newWatcher(m *dataset) *watcher {
 	return w
 }
 
-// fire looks and returns the millisecond of the next look.
+// ring looks and returns the millisecond of the next look.
 func (w *watcher) ring(ctx context.Context, now int64) (next int64) {
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		w.m.logger().Warn("changes by other servers were not read", "error", err)

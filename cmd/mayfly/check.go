@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
@@ -47,10 +48,10 @@ func checkCommand() *cobra.Command {
 		c := checking{name: database, log: log, out: cmd.OutOrStdout(), json: asJSON}
 		if database != "" {
 			var err error
-			if c.name, err = place(database).name(); err != nil {
+			if c.name, err = (postgres.Options{URL: database}).Name(); err != nil {
 				return err
 			}
-			c.open = func() (engine.Engine, error) { return place(database).open(ctx, false, log) }
+			c.open = func() (engine.Engine, error) { return openDatabase(ctx, database, log) }
 			return c.run(ctx)
 		}
 		c.name = args[0]

@@ -51,6 +51,10 @@ func TestMigrateFolder(t *testing.T) {
 		!strings.Contains(out, "differ") {
 		t.Errorf("of two that differ: exit code %d, %s", code, out)
 	}
+	code, _, errs := mayfly(t, "check", "--engine", c)
+	if code == 0 || !strings.Contains(errs, "postgres://") {
+		t.Errorf("a folder for a database: exit code %d, %s", code, errs)
+	}
 	if code, _, errs := mayfly(t, "migrate", "--from", b, "--reopen"); code != 0 {
 		t.Errorf("exit code %d, %s", code, errs)
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
@@ -20,8 +19,11 @@ import (
 type place string
 
 // remote reports whether the place is a database.
-func (p place) remote() bool {
-	return strings.HasPrefix(string(p), "postgres://") || strings.HasPrefix(string(p), "postgresql://")
+func (p place) remote() bool { return postgres.IsURL(string(p)) }
+
+// openDatabase opens the engine of a database. It fails with postgres.ErrURL if url is not its address.
+func openDatabase(ctx context.Context, url string, log *slog.Logger) (engine.Engine, error) {
+	return postgres.Open(ctx, postgres.Options{URL: url, Logger: log})
 }
 
 // name describes the place in messages, without a password.
@@ -37,7 +39,7 @@ func (p place) name() (string, error) {
 // is set.
 func (p place) open(ctx context.Context, create bool, log *slog.Logger) (engine.Engine, error) {
 	if p.remote() {
-		return postgres.Open(ctx, postgres.Options{URL: string(p), Logger: log})
+		return openDatabase(ctx, string(p), log)
 	}
 	dir := string(p)
 	switch info, err := os.Stat(dir); {

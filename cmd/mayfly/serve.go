@@ -17,7 +17,6 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/probe"
@@ -162,7 +161,7 @@ func (s *serve) options() product.Options {
 
 // openPostgres opens the engine for --engine.
 func (s *serve) openPostgres(ctx context.Context) (engine.Engine, error) {
-	return postgres.Open(ctx, postgres.Options{URL: s.flags.engine, Logger: s.log})
+	return openDatabase(ctx, s.flags.engine, s.log)
 }
 
 func (s *serve) engineOptions() pebble.Options {

@@ -59,10 +59,15 @@ func (o *Options) defaults() error {
 	return nil
 }
 
+// IsURL reports whether a text has the form of Options.URL. It may still be invalid.
+func IsURL(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
 // config returns the configuration of one of the two pools.
 func (o *Options) config(size int) (*pgxpool.Config, error) {
 	url := o.URL
-	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+	if !IsURL(url) {
 		return nil, fmt.Errorf("%w: it must begin with postgres://", ErrURL)
 	}
 	if !strings.Contains(url, "target_session_attrs=") {

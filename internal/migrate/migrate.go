@@ -54,9 +54,8 @@ type Progress struct {
 	At      []byte // every key of the source below At has been read
 }
 
-// Percent estimates how much of the source a pass has read, -1 if the engine cannot estimate it.
-func (o Options) Percent(p Progress) int { return percent(o.Source, p.At) }
-
+// percent estimates how much of the source a pass that has come to at has read, -1 if the engine cannot
+// estimate it.
 func percent(source engine.Engine, at []byte) int {
 	sized, ok := source.(interface {
 		DiskUsage(engine.Range) (uint64, error)
