@@ -30,7 +30,7 @@ func TestTripsOfLocks(t *testing.T) {
 	}
 	m, err := w.q.dataset()
 	w.must(err)
-	m.watcher.stop()
+	m.watcher.Stop()
 	plain, bySession := w.receiver(address("q"), ReceiverOptions{}), w.receiver(address("s"), session("1"))
 	var d []Delivery
 	for _, c := range []struct {

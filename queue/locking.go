@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -42,7 +43,7 @@ type lockTable interface {
 	advance(ctx context.Context) (more bool, err error)
 	// inspect returns the locks of sessions and of messages in the state that r shows. The lock of a message
 	// has Until, which is that of its session if the session covers it.
-	inspect(r engine.Reader, sessions []string, messages []int64) (lockState, error)
+	inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error)
 }
 
 // received is the result of a receive.
@@ -57,10 +58,4 @@ type numbered struct {
 	state  layout.State // of the messages
 	mode   Mode
 	holder *Receiver // gets the locks; nil: no receiver
-}
-
-// lockState is the locks of some messages and sessions. What has no lock is missing.
-type lockState struct {
-	sessions map[string]layout.Lock
-	messages map[int64]int64 // the millisecond at which the lock of a message ends
 }

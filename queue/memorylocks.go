@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -44,7 +45,7 @@ func (s memoryLocks) claimAll(numbers []int64, how *numbered) (list []*claim, er
 			for _, c := range list {
 				s.unclaim(c)
 			}
-			return nil, s.messageNotFound(seq)
+			return nil, s.MessageNotFound(seq)
 		}
 		c.deferred = how.state == layout.Deferred
 		list = append(list, c)
@@ -99,7 +100,7 @@ func (s memoryLocks) beginSettle(token message.UUID) (*claim, error) {
 	defer s.mu.Unlock()
 	c := s.held(token, now)
 	if c == nil {
-		return nil, s.lockLost()
+		return nil, s.LockLost()
 	}
 	c.busy = true
 	return c, nil
@@ -152,7 +153,7 @@ func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time
 	defer s.mu.Unlock()
 	for _, token := range tokens {
 		if s.held(token, now) == nil {
-			return until, s.lockLost()
+			return until, s.LockLost()
 		}
 	}
 	for _, token := range tokens {
@@ -188,7 +189,7 @@ func (s memoryLocks) renewSession(_ context.Context, r *Receiver) (until int64, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.lock.lost || r.lock.until <= now {
-		return 0, s.sessionLost()
+		return 0, s.SessionLost()
 	}
 	s.rearm(&r.lock.deadline, at)
 	return at, nil
@@ -223,19 +224,19 @@ func (s memoryLocks) advance(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (lockState, error) {
-	found := lockState{sessions: make(map[string]layout.Lock), messages: make(map[int64]int64)}
+func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (view.Locks, error) {
+	found := view.Locks{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range sessions {
 		if l := s.sessions[id]; l != nil && !l.lost {
-			found.sessions[id] = layout.Lock{Until: l.until, Holder: l.holder.o.Name}
+			found.Sessions[id] = layout.Lock{Until: l.until, Holder: l.holder.o.Name}
 		}
 	}
 	for _, seq := range messages {
 		if c := s.claims[seq]; c != nil && c.locked && c.lapses() > now {
-			found.messages[seq] = c.lapses()
+			found.Messages[seq] = c.lapses()
 		}
 	}
 	return found, nil
@@ -253,14 +254,14 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 // missing, expired or of another session.
 func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numbered, now int64) error {
 	if len(missing) > 0 {
-		return s.messageNotFound(missing[len(missing)-1].seq)
+		return s.MessageNotFound(missing[len(missing)-1].seq)
 	}
-	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == entity.Main
+	refuses := s.e.m.opts.RefuseExpiredDeferred && s.Sub == entity.Main
 	def := millis(s.e.properties.Load().DefaultTTL)
 	for i := range list {
 		h := &list[i].Header
-		if refuses && h.Deadline(def) <= now || s.bySession() && h.Session != how.holder.lock.id {
-			return s.messageNotFound(list[i].seq)
+		if refuses && h.Deadline(def) <= now || s.BySession && h.Session != how.holder.lock.id {
+			return s.MessageNotFound(list[i].seq)
 		}
 	}
 	return nil

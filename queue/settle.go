@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/content"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -42,17 +43,17 @@ func (s *messageStore) settleable(st *Settlement) error {
 		return err
 	}
 	if st.Outcome > DeadLetter {
-		return s.argument("There is no such outcome.")
+		return s.Argument("There is no such outcome.")
 	}
-	if st.Outcome == DeadLetter && s.sub != entity.Main {
-		return s.notAllowed("A message of a dead-letter queue cannot be dead-lettered.")
+	if st.Outcome == DeadLetter && s.Sub != entity.Main {
+		return s.NotAllowed("A message of a dead-letter queue cannot be dead-lettered.")
 	}
 	for _, text := range []*string{st.Reason, st.Description} {
 		if text != nil && utf8.RuneCountInString(*text) > maxReason {
-			return s.argument("The reason and the description of a dead letter have at most 4096 characters.")
+			return s.Argument("The reason and the description of a dead letter have at most 4096 characters.")
 		}
 	}
-	return s.checkProperties(st.Modify)
+	return content.CheckProperties(&s.Store, st.Modify)
 }
 
 // settle settles a message whose lock the caller holds.
@@ -61,12 +62,12 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 	if err != nil {
 		return messageRemoved, err
 	}
-	h, ok, err := s.header(w, seq)
+	h, ok, err := s.Header(w, seq)
 	if err != nil {
 		return messageRemoved, err
 	}
 	if !ok {
-		return messageRemoved, s.lockLost()
+		return messageRemoved, s.LockLost()
 	}
 	switch st.Outcome {
 	case Complete:
@@ -84,7 +85,8 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 		if err := w.modify(p, seq, &h, st.Modify); err != nil {
 			return messageRemoved, err
 		}
-		return messageRemoved, w.deadLetter(p, seq, &h, reason{st.Reason, st.Description})
+		why := content.Reason{Reason: st.Reason, Description: st.Description}
+		return messageRemoved, w.deadLetter(p, seq, &h, why)
 	}
 }
 
@@ -98,8 +100,8 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	if err := s.readable(); err != nil {
 		return nil, err
 	}
-	if s.bySession() {
-		return nil, s.notAllowed("The lock of a message in a session cannot be renewed: renew the session's.")
+	if s.BySession {
+		return nil, s.NotAllowed("The lock of a message in a session cannot be renewed: renew the session's.")
 	}
 	now := s.now()
 	s.lastReceived.Store(now)
@@ -128,7 +130,7 @@ func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUI
 		return 0, "", err
 	}
 	if m == nil {
-		return 0, "", s.lockLost()
+		return 0, "", s.LockLost()
 	}
 	return seq, m.Text(message.MessageID), nil
 }
@@ -142,11 +144,11 @@ func (s *messageStore) locked(ctx context.Context, token message.UUID) (seq int6
 		return 0, nil, err
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
+		body, err := r.Get(s.Keys.Key(layout.FamilyBody, seq))
 		if err != nil {
 			return err
 		}
-		m, err = parseStored(bytes.Clone(body))
+		m, err = content.Parse(bytes.Clone(body))
 		return err
 	})
 	if errors.Is(err, engine.ErrNotFound) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -23,7 +24,7 @@ var errDue = errors.New("queue: changes of the store are due")
 // the lock of the scope.
 func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storePart) error,
 	keys ...[]byte) error {
-	keys = append(keys, s.keys.Family(layout.FamilyCounters))
+	keys = append(keys, s.Keys.Family(layout.FamilyCounters))
 	for {
 		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 			p, err := w.partOf(s.messageStore)
@@ -57,7 +58,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 				return err
 			}
 		}
-		seqs, err := firstReady(w, r.readyPrefix(), look)
+		seqs, err := view.FirstReady(w, r.readyPrefix(), look)
 		if err != nil || len(seqs) == 0 {
 			got, live = received{}, nil
 			reader.releaseMemory()
@@ -138,7 +139,7 @@ func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver)
 		} else {
 			l := layout.Lock{Token: d.Token, Until: until}
 			d.Broker.LockedUntil = until
-			if p.bySession() { // the session's lock covers the message, whose own lock does not end
+			if p.BySession { // the session's lock covers the message, whose own lock does not end
 				l.Covered, l.Session = true, r.lock.id
 				d.Broker.LockedUntil = message.LastMoment
 			}
@@ -169,7 +170,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 	reader := claimReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
 		max: len(numbers)}
 	err = s.run(ctx, func(w *messageTx, p *storePart) error {
-		if s.bySession() {
+		if s.BySession {
 			if err := w.holdsSession(s.messageStore, how.holder.lock); err != nil {
 				return err
 			}
@@ -188,7 +189,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 			var free bool
 			free, err = w.isFree(s.messageStore, numbers[i])
 			if err == nil && (!free || seen[numbers[i]]) {
-				err = s.messageNotFound(numbers[i])
+				err = s.MessageNotFound(numbers[i])
 			}
 			seen[numbers[i]] = true
 		}
@@ -236,7 +237,7 @@ func (s storedLocks) forgetHeld(token message.UUID) {
 func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	for _, token := range tokens {
 		seq := seqOfToken(token)
-		keys = append(keys, s.keys.Key(layout.FamilyLock, seq), s.keys.Key(layout.FamilyMessage, seq))
+		keys = append(keys, s.Keys.Key(layout.FamilyLock, seq), s.Keys.Key(layout.FamilyMessage, seq))
 	}
 	return keys
 }
@@ -256,6 +257,10 @@ func (s storedLocks) settle(ctx context.Context, token message.UUID, st *Settlem
 		s.forgetHeld(token)
 	}
 	return err
+}
+
+func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error) {
+	return s.StoredLocks(r, sessions, messages)
 }
 
 func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
@@ -278,55 +283,14 @@ func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until ti
 
 func (s storedLocks) find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		state, err := s.inspect(r, nil, []int64{seqOfToken(token)})
+		state, err := s.StoredLocks(r, nil, []int64{seqOfToken(token)})
 		if err != nil {
 			return err
 		}
-		l, there, err := s.lockOf(r, seqOfToken(token))
+		l, there, err := s.LockOf(r, seqOfToken(token))
 		seq = seqOfToken(token)
-		ok = there && l.Token == token && l.Busy <= s.now() && state.messages[seq] > s.now()
+		ok = there && l.Token == token && l.Busy <= s.now() && state.Messages[seq] > s.now()
 		return err
 	})
 	return seq, ok, wrap(err)
-}
-
-func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (lockState, error) {
-	found := lockState{sessions: make(map[string]layout.Lock), messages: make(map[int64]int64)}
-	var keys [][]byte
-	for _, seq := range messages {
-		keys = append(keys, s.keys.Key(layout.FamilyLock, seq))
-	}
-	covered := make(map[int64]string)
-	err := eachLock(r, keys, func(i int, l layout.Lock) {
-		if found.messages[messages[i]] = l.Until; l.Covered {
-			covered[messages[i]] = l.Session
-			sessions = append(sessions[:len(sessions):len(sessions)], l.Session)
-		}
-	})
-	if err != nil {
-		return found, err
-	}
-	keys = nil
-	for _, id := range sessions {
-		keys = append(keys, s.keys.TextKey(layout.FamilySessionLock, id))
-	}
-	err = eachLock(r, keys, func(i int, l layout.Lock) { found.sessions[sessions[i]] = l })
-	for seq, id := range covered {
-		found.messages[seq] = found.sessions[id].Until
-	}
-	return found, err
-}
-
-// eachLock calls fn with the locks that are stored under keys.
-func eachLock(r engine.Reader, keys [][]byte, fn func(i int, l layout.Lock)) error {
-	return engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
-		if v == nil {
-			return true, nil
-		}
-		l, err := layout.DecodeLock(v)
-		if err == nil {
-			fn(i, l)
-		}
-		return true, err
-	})
 }
