@@ -35,7 +35,7 @@ type dataset struct {
 	numbers map[uint32]*entityState
 }
 
-// entityState is the state in memory of one entity. Fields that are not atomic do not change.
+// entityState is the state in memory of one entity. Fields that are not atomic do not change, except kept.
 type entityState struct {
 	number  uint32
 	kind    entity.Kind
@@ -45,6 +45,7 @@ type entityState struct {
 	created int64
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
+	kept    scopeState // of a queue or topic; a transaction over the scope guards it
 
 	properties        atomic.Pointer[entity.Properties]
 	rules             atomic.Pointer[record.Rules] // of a subscription

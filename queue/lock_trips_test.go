@@ -48,6 +48,11 @@ func TestTripsOfLocks(t *testing.T) {
 		}},
 		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
 		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
+		{"complete several", "1 begin, 1 commit", func() {
+			if errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d[2:12]), make([]Settlement, 10)); errs != nil {
+				t.Error(errs)
+			}
+		}},
 		{"receive in a session", "3 get, 2 scan, 1 begin, 1 commit", func() {
 			d, err = bySession.TryReceive(w.ctx, 100)
 			w.must(err)

@@ -21,9 +21,11 @@ type messageLocks interface {
 	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error)
 	// receiveNumbers gives out messages by their numbers, all or none: CodeMessageNotFound.
 	receiveNumbers(ctx context.Context, numbers []int64, how numbered) ([]Delivery, error)
-	// settle settles the message of a lock, or adds that to a transaction. Errors: CodeMessageLockLost,
+	// settle settles the messages of locks, and sets the error of each: CodeMessageLockLost,
 	// CodeSessionLockLost.
-	settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
+	settle(ctx context.Context, list []settling)
+	// enlist adds the settlement of a lock's message to a transaction. Errors: see settle.
+	enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
 	// renew renews locks, all or none, and returns the time at which they end. Errors: CodeMessageLockLost.
 	renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error)
 	// find returns the number of the message of a lock; ok is false if the lock is lost.

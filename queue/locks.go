@@ -4,6 +4,7 @@ import (
 	"container/heap"
 
 	"github.com/mayflydb/mayfly/queue/internal/cursor"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -12,13 +13,14 @@ import (
 type claim struct {
 	seq      int64
 	token    message.UUID
-	locked   bool         // it was handed out and has a token
-	busy     bool         // its owner has a transaction in progress on it
-	deferred bool         // it was received by its number
-	stale    bool         // the entity was changed: the lock is lost when the transaction ends
-	session  *sessionLock // the session lock that covers it; nil if deadline applies
-	group    string       // the message's session, if it is read already
-	holder   *Receiver    // the receiver whose end ends the claim; nil: none
+	locked   bool          // it was handed out and has a token
+	busy     bool          // its owner has a transaction in progress on it
+	deferred bool          // it was received by its number
+	stale    bool          // the entity was changed: the lock is lost when the transaction ends
+	session  *sessionLock  // the session lock that covers it; nil if deadline applies
+	group    string        // the message's session, if it is read already
+	header   layout.Header // of a locked message
+	holder   *Receiver     // the receiver whose end ends the claim; nil: none
 	deadline
 }
 

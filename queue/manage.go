@@ -298,6 +298,7 @@ func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.Cha
 		} else {
 			version = m.changeVersion(t, e.scope)
 		}
+		e.dropKept()
 		for _, d := range list {
 			dropRecords(t, d)
 			dropStores(t, d.number)

@@ -72,32 +72,55 @@ func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numb
 	return nil, err
 }
 
-func (s memoryLocks) settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
-	c, err := s.beginSettle(token)
+func (s memoryLocks) settle(ctx context.Context, list []settling) {
+	var held []settling
+	now := s.now()
+	s.mu.Lock()
+	for i := range list {
+		st := &list[i]
+		if st.claim, st.err = s.beginSettle(st.token, now); st.err == nil {
+			held = append(held, *st)
+		}
+	}
+	s.mu.Unlock()
+	run := func(_ []settling, fn func(w *messageTx) error) error {
+		return s.e.m.update(ctx, [][]byte{s.e.scope}, fn)
+	}
+	settleTogether(held, run, func(w *messageTx, st *settling) (err error) {
+		st.outcome, err = w.settleClaim(s.messageStore, st.claim, &st.Settlement)
+		return err
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range held {
+		s.endSettle(held[i].claim, held[i].outcome, held[i].err)
+	}
+	for i := range list {
+		if list[i].err == nil {
+			list[i].err, held = held[0].err, held[1:]
+		}
+	}
+}
+
+func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
+	now := s.now()
+	s.mu.Lock()
+	c, err := s.beginSettle(token, now)
+	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	if tx != nil {
-		if err := tx.add(1, 0, &settleStep{s: s, claim: c, settlement: *st}); err != nil {
-			s.endSettle(c, messageReady, err)
-			return err
-		}
-		return nil
-	}
-	var what lockOutcome
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
-		what, err = w.settle(s.messageStore, c.seq, st)
+	step := &settleStep{s: s, claim: c, settlement: *st}
+	if err := tx.add(1, 0, step); err != nil {
+		step.end(err)
 		return err
-	})
-	s.endSettle(c, what, err)
-	return err
+	}
+	return nil
 }
 
-// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile.
-func (s memoryLocks) beginSettle(token message.UUID) (*claim, error) {
-	now := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile. The caller holds
+// the mutex.
+func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) {
 	c := s.held(token, now)
 	if c == nil {
 		return nil, s.LockLost()
@@ -106,10 +129,8 @@ func (s memoryLocks) beginSettle(token message.UUID) (*claim, error) {
 	return c, nil
 }
 
-// endSettle ends the lock. If the settlement has failed, the holder keeps the lock.
+// endSettle ends the lock. If the settlement has failed, the holder keeps the lock. The caller holds the mutex.
 func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
@@ -135,7 +156,7 @@ type settleStep struct {
 func (s *settleStep) entities() []*entityState { return []*entityState{s.s.e} }
 
 func (s *settleStep) apply(w *messageTx) (err error) {
-	s.outcome, err = w.settle(s.s.messageStore, s.claim.seq, &s.settlement)
+	s.outcome, err = w.settleClaim(s.s.messageStore, s.claim, &s.settlement)
 	return err
 }
 
@@ -143,7 +164,19 @@ func (s *settleStep) end(err error) {
 	if err != nil {
 		s.outcome = messageReady
 	}
+	s.s.mu.Lock()
+	defer s.s.mu.Unlock()
 	s.s.endSettle(s.claim, s.outcome, err)
+}
+
+// settleClaim settles the message of a claim. Its header is the one that was read when the message was given
+// out: nobody else changes a message that is claimed.
+func (w *messageTx) settleClaim(s *messageStore, c *claim, st *Settlement) (lockOutcome, error) {
+	p, err := w.partOf(s)
+	if err != nil {
+		return messageRemoved, err
+	}
+	return w.settleHeader(p, c.seq, c.header, st)
 }
 
 func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {

@@ -39,6 +39,8 @@ type messageStore struct {
 	ticking   bool   // an operation holds turn
 	timer     timer  // used by the timers
 
+	kept keptCounters // guarded by transactions over the scope
+
 	turn         host.Mutex   // held while lapsed locks end and due messages are activated
 	forwarding   host.Mutex   // held while messages are forwarded, so that they stay in order
 	latest       atomic.Int64 // the latest time stored, in ms

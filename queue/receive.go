@@ -354,6 +354,7 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	}
 	for i := range list {
 		c := list[i].claim
+		c.header = list[i].Header
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
 		if c.session != nil { // the session's lock covers the message, whose own lock does not end

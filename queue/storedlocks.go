@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -242,21 +243,39 @@ func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	return keys
 }
 
-func (s storedLocks) settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
-	if tx != nil {
-		return s.enlist(ctx, token, st, tx)
+func (s storedLocks) settle(ctx context.Context, list []settling) {
+	run := func(part []settling, fn func(w *messageTx) error) error {
+		tokens := make([]message.UUID, len(part))
+		for i := range part {
+			tokens[i] = part[i].token
+		}
+		return s.run(ctx, func(w *messageTx, _ *storePart) error { return fn(w) }, s.ahead(tokens...)...)
 	}
-	err := s.run(ctx, func(w *messageTx, p *storePart) error {
-		seq, l, err := w.heldLock(p, token)
+	settleTogether(list, run, func(w *messageTx, st *settling) error {
+		p, err := w.partOf(s.messageStore)
 		if err != nil {
 			return err
 		}
-		return w.settleStored(p, seq, &l, st)
-	}, s.ahead(token)...)
-	if err == nil {
-		s.forgetHeld(token)
+		seq, l, err := w.heldLock(p, st.token)
+		if st.err = err; isLockLost(err) { // nothing is written for this one
+			return nil
+		}
+		if err == nil {
+			err = w.settleStored(p, seq, &l, &st.Settlement)
+		}
+		return err
+	})
+	for i := range list {
+		if list[i].err == nil {
+			s.forgetHeld(list[i].token)
+		}
 	}
-	return err
+}
+
+// isLockLost reports whether an error says that the lock of a message or of its session is lost.
+func isLockLost(err error) bool {
+	code := entity.CodeOf(err)
+	return err != nil && (code == entity.CodeMessageLockLost || code == entity.CodeSessionLockLost)
 }
 
 func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error) {

@@ -15,10 +15,11 @@ import (
 // files named tx*.go write keys.
 type messageTx struct {
 	engine.Txn
-	m     *dataset
-	now   int64
-	moved int64 // bytes of messages written so far
-	parts []*storePart
+	m      *dataset
+	now    int64
+	moved  int64 // bytes of messages written so far
+	parts  []*storePart
+	scopes []scopeUse // if the engine is not shared
 }
 
 // storePart is the part of a transaction that concerns one message store.
@@ -27,9 +28,10 @@ type storePart struct {
 	layout.Counters
 	dirty  bool    // a key of the store was written
 	events []event // applied to the store once the transaction is durable
-	// unlinked are messages whose lock was ended: they have no index entries.
+	// unlinked are messages whose lock was ended: they have no index entries. nil: none.
 	unlinked map[int64]bool
-	firsts   map[string]int64 // the first active message of sessions, where it is known; 0: none
+	// firsts are the first active messages of sessions, where they are known; 0: none. nil: none is known.
+	firsts map[string]int64
 }
 
 // event is a change that is applied to the state in memory of a store once the transaction is durable.
@@ -110,7 +112,7 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 			return p, nil
 		}
 	}
-	c, err := s.ReadCounters(w)
+	c, err := w.counters(s)
 	if err != nil {
 		return nil, err
 	}
@@ -118,23 +120,42 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
-	p := &storePart{messageStore: s, Counters: c, unlinked: make(map[int64]bool), firsts: make(map[string]int64)}
+	p := &storePart{messageStore: s, Counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
+}
+
+// setFirst records the first active message of a session, 0 for none.
+func (p *storePart) setFirst(session string, seq int64) {
+	if p.firsts == nil {
+		p.firsts = make(map[string]int64)
+	}
+	p.firsts[session] = seq
+}
+
+// setUnlinked records that a message has no index entries.
+func (p *storePart) setUnlinked(seq int64) {
+	if p.unlinked == nil {
+		p.unlinked = make(map[int64]bool)
+	}
+	p.unlinked[seq] = true
 }
 
 // finish writes the counters of all changed stores. It assigns one LSN in each of their scopes.
 func (w *messageTx) finish() {
 	var last []byte
 	for _, p := range w.parts {
-		if p.dirty {
-			if scope := p.e.scope; !bytes.Equal(scope, last) {
-				w.NextLSN(scope)
-				last = scope
-			}
-			p.Counters.Latest = max(p.Counters.Latest, w.now)
-			w.Set(p.Keys.Family(layout.FamilyCounters), p.Counters.Encode())
+		if !p.dirty {
+			continue
 		}
+		if scope := p.e.scope; w.m.shared && !bytes.Equal(scope, last) {
+			w.NextLSN(scope)
+			last = scope
+		}
+		p.Counters.Latest = max(p.Counters.Latest, w.now)
+		w.Set(p.Keys.Family(layout.FamilyCounters), p.Counters.Encode())
+		w.keepCounters(p)
+		w.keepScopes()
 	}
 }
 
@@ -222,9 +243,9 @@ func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
 				return err
 			}
 		}
-		if p.firsts[h.Session] = first; first == 0 || seq < first {
+		if p.setFirst(h.Session, first); first == 0 || seq < first {
 			w.Set(p.Keys.Key(layout.FamilyHead, seq), []byte(h.Session))
-			p.firsts[h.Session] = seq
+			p.setFirst(h.Session, seq)
 		}
 		if seq < first {
 			w.Delete(p.Keys.Key(layout.FamilyHead, first))
@@ -282,14 +303,14 @@ func (w *messageTx) unlinkAll(p *storePart, list []stored) error {
 			w.Delete(p.Keys.Key(layout.FamilyHead, list[i].seq))
 			ids[h.Session] = true
 		}
-		p.unlinked[list[i].seq] = true
+		p.setUnlinked(list[i].seq)
 	}
 	for id := range ids {
 		first, err := view.FirstOf(w, p.ReadyPrefix(id), 0)
 		if err != nil {
 			return err
 		}
-		if p.firsts[id] = first; first > 0 {
+		if p.setFirst(id, first); first > 0 {
 			w.Set(p.Keys.Key(layout.FamilyHead, first), []byte(id))
 		}
 	}

@@ -34,7 +34,7 @@ func (w *messageTx) dropLock(p *storePart, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Delete(p.Keys.Key(layout.FamilyLock, seq))
 	w.Delete(p.LockIndex(seq, l))
-	p.unlinked[seq] = true
+	p.setUnlinked(seq)
 }
 
 // unlock ends the lock of a message without counting a delivery. If a transaction is going to settle the
