@@ -302,6 +302,11 @@ func (tr *tripCounter) answers() (all []string) {
 		`SELECT c.id FROM c WHERE c.city = "c3" AND c.deep.b = "x"`,
 		`SELECT c.id FROM c WHERE c.n > 20 AND c.n < 250`,
 		`SELECT c.id FROM c WHERE c.city = "c1" OR c.city = "c2"`,
+		`SELECT c.id FROM c ORDER BY c.n`,
+		`SELECT c.id FROM c WHERE c.deep.b = "x" ORDER BY c.n DESC`,
+		`SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 11 LIMIT 90`,
+		`SELECT c.id FROM c ORDER BY c.text`,
+		`SELECT c.id FROM c ORDER BY c.none DESC`,
 	} {
 		for _, scope := range []store.Scope{{}, {Partition: tripKey(3)}} {
 			for token, more := "", true; more; more = token != "" {
