@@ -82,6 +82,26 @@ func (it *watchedIterator) SeekGE(key []byte) bool {
 // Expect implements engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
+// farSkip is the number of keys that the scan of a remote engine skips between two checks.
+const farSkip = 1 << 16
+
+// Skip implements engine.Skipper.
+func (it *watchedIterator) Skip(most int) (n int) {
+	between := watchEvery
+	if _, far := it.Iterator.(engine.Skipper); far {
+		between = farSkip
+	}
+	for n < most && it.watch.err == nil {
+		part := min(between, most-n)
+		skipped := engine.Skip(it.Iterator, part)
+		if n += skipped; skipped < part {
+			return n
+		}
+		it.watch.Check()
+	}
+	return n
+}
+
 // Close implements engine.Iterator.
 func (it *watchedIterator) Close() error {
 	err := it.Iterator.Close()
