@@ -258,7 +258,7 @@ func TestPauseOfServers(t *testing.T) {
 	}
 	want := func(m *member, paused bool) {
 		t.Helper()
-		if _, err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
+		if err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if m.Instance().ReaperPaused() != paused {
