@@ -29,6 +29,8 @@ const (
 	leaseRenew = 3 * time.Second
 	// leaseSafety is how long before the end of its lease a server stops working under it.
 	leaseSafety = time.Second
+	// leaveTime is how long a server that ends tries to give its leases back.
+	leaveTime = 2 * time.Second
 	// leaseKept is how long the record of a server that has ended without removing it is kept.
 	leaseKept = time.Hour
 

@@ -89,7 +89,7 @@ func TestNoStandby(t *testing.T) {
 		eventually(t, time.Minute, "a writer hears that an outcome is unknown", func() bool {
 			return l.documents.unknown.Load() > before
 		})
-		d.exec(t, "SET synchronous_commit = local; ALTER SYSTEM RESET synchronous_standby_names")
+		d.exec(t, "ALTER SYSTEM RESET synchronous_standby_names")
 		d.exec(t, "SELECT pg_reload_conf()")
 		l.progress(settled)
 		l.gapLimit(round, 45*time.Second)
@@ -124,5 +124,32 @@ func TestDefinitionsAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+// A server ends in time when it is told to, also while the database hangs or is gone.
+func TestStopWithoutDatabase(t *testing.T) {
+	rounds(t)
+	const limit = 15 * time.Second
+	for name, lose := range map[string]func(d *database){
+		"no standby": func(d *database) {
+			d.exec(t, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+			d.exec(t, "SELECT pg_reload_conf()")
+		},
+		"frozen": func(d *database) { must(t, signalAll(d.run.cmd.Process.Pid, syscall.SIGSTOP)) },
+		"gone":   func(d *database) { d.crash(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDatabase(t, newFolder(t))
+			l := newLoad(t, 1, d.url(), d.url())
+			l.progress(settled)
+			lose(d)
+			began := time.Now()
+			err := l.servers[0].Stop()
+			t.Logf("the server has ended after %v: %v", time.Since(began).Round(time.Millisecond), err)
+			if l.servers[0].Running() || time.Since(began) > limit {
+				t.Errorf("the server has not ended within %v:\n%s", limit, l.servers[0].Output())
+			}
+		})
 	}
 }
