@@ -193,10 +193,13 @@ func (ds *dataset) leader(work string) func(context.Context, func(context.Contex
 // Server is a running server of those that share the data.
 type Server = host.Server
 
-// Servers returns the running servers that share the data, the oldest first; none if the engine cannot be
-// shared.
+// ServerInfo is what a server tells about itself.
+type ServerInfo = host.ServerInfo
+
+// Servers returns the running servers that share the data with their leases, the oldest first; this one if
+// the engine cannot be shared.
 func (db *DB) Servers(ctx context.Context) ([]Server, error) {
-	list, err := db.live().in.Servers(ctx)
+	list, err := db.live().in.ListServers(ctx)
 	return list, classify.ToFault(err)
 }
 
