@@ -203,6 +203,15 @@ func (db *DB) Servers(ctx context.Context) ([]Server, error) {
 	return list, classify.ToFault(err)
 }
 
+// Shared reports whether other servers may have the data open at the same time.
+func (db *DB) Shared() bool { return db.live().in.Shared() }
+
+// ChangeAuthority calls fn with the certificate authority that the servers share, as PEM text, nil if there is
+// none, and stores what fn returns unless that is nil. fn may run more than once; the last run counts.
+func (db *DB) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byte, error)) error {
+	return classify.ToFault(db.live().in.ChangeAuthority(ctx, fn))
+}
+
 // await returns a channel that the next change closes, also one by another server.
 func (c *Container) await(n *host.Notifier) <-chan struct{} {
 	change := n.Changed()

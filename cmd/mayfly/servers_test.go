@@ -107,6 +107,11 @@ func TestServersOfOneDatabase(t *testing.T) {
 		}
 	}
 
+	if _, ours := a.do(t, http.MethodGet, "/_mayfly/cert.pem", ""); !strings.Contains(ours, "CERTIFICATE") {
+		t.Errorf("the certificate is %q", ours)
+	} else if _, theirs := b.do(t, http.MethodGet, "/_mayfly/cert.pem", ""); theirs != ours {
+		t.Error("the servers have several certificates to trust")
+	}
 	listed := on(a, "servers")
 	for _, want := range []string{a.host, b.host, "reaper", "indexing", "splitting"} {
 		if !strings.Contains(listed, want) {

@@ -64,6 +64,12 @@ func (l *load) progress(more int64) {
 // gaps returns the longest time without an acknowledgement of either kind since the last call.
 func (l *load) gaps() time.Duration { return max(l.documents.acks.gap(), l.messages.acks.gap()) }
 
+// restart begins to measure gaps now.
+func (l *load) restart() {
+	l.documents.acks.restart()
+	l.messages.acks.restart()
+}
+
 func (l *load) failOnFaults() {
 	l.t.Helper()
 	for _, f := range append(l.documents.faults.all(), l.messages.faults.all()...) {
@@ -115,6 +121,13 @@ func (a *acks) add() {
 		a.longest = max(a.longest, now.Sub(a.last))
 	}
 	a.n, a.last = a.n+1, now
+}
+
+// restart begins to measure a gap now.
+func (a *acks) restart() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last, a.longest = time.Now(), 0
 }
 
 func (a *acks) count() int64 {
