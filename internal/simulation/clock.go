@@ -15,7 +15,7 @@ type machine struct {
 	offset time.Duration
 	rate   float64 // seconds of this clock in a second of the base
 	engine *database.Engine
-	// deaf is a duration whose timers never fire; 0: none.
+	// deaf is the duration up to which timers never fire; 0: all fire.
 	deaf time.Duration
 }
 
@@ -28,7 +28,7 @@ func (m *machine) Now() time.Time {
 // After implements ttl.Clock.
 func (m *machine) After(d time.Duration) (<-chan time.Time, func()) {
 	fires := make(chan time.Time, 1)
-	if m.deaf > 0 && d == m.deaf {
+	if d <= m.deaf {
 		return fires, func() {}
 	}
 	stopped := make(chan struct{})

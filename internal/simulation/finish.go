@@ -18,7 +18,7 @@ import (
 const (
 	recoverTime = 90 * time.Second // after the last disturbance
 	drainTime   = 3 * lockDuration
-	wakeTime    = 5 * time.Second // a waiting receiver gets a message
+	wakeTime    = 2 * time.Second // a waiting receiver gets a message
 	sessionWait = 3 * time.Second // a receiver of any session waits for one
 )
 
@@ -128,7 +128,8 @@ func (m *messages) probe(ctx context.Context) {
 		got := make(chan int, 1)
 		wait, cancel := context.WithTimeout(ctx, time.Minute)
 		go func() {
-			list, _ := r.Receive(wait, 1)
+			list, err := r.Receive(wait, 1)
+			m.w.trace("the probe of %s: %d, %v", s.name, len(list), err)
 			got <- len(list)
 		}()
 		m.w.sleep(2 * time.Second)
@@ -139,7 +140,9 @@ func (m *messages) probe(ctx context.Context) {
 		m.w.sleep(wakeTime)
 		select {
 		case n := <-got:
-			got <- n
+			if got <- n; n != 1 {
+				m.w.violate("a receiver at %s got %d messages", s.name, n)
+			}
 		default:
 			m.w.violate("a receiver at %s waits for what %s has sent", s.name, other.name)
 		}

@@ -28,7 +28,7 @@ type messages struct {
 	of map[string]*letter
 	// sessions are the messages by session, in the order in which they were sent.
 	sessions map[string][]*letter
-	holders  map[string]*sessionHolder // by session
+	holders  map[string][]*sessionHolder // by session
 }
 
 // letter is the history of a message.
@@ -43,26 +43,33 @@ type letter struct {
 	// attempted: somebody has begun to complete it or to dead-letter it. done: that was acknowledged.
 	attempted bool
 	done      time.Time // zero: not yet
-	hold      *hold     // the last one that a client knows of
+	holds     []*hold   // all that clients know of
 }
 
-// hold is a lock of a message that a client has.
+// hold is a lock of a message that a client has. Times are in milliseconds since 1970.
 type hold struct {
-	token message.UUID
-	until int64 // milliseconds since 1970
-	ended bool  // the client has begun to end it
-	by    *sessionHolder
+	token       message.UUID
+	from, until int64
+	ended       int64 // when the client began to end it; 0: not yet
+	by          *sessionHolder
+}
+
+// overlaps reports whether two locks were valid at the same time for certain.
+func (h *hold) overlaps(other *hold) bool { return h.from < other.end() && other.from < h.end() }
+
+func (h *hold) end() int64 {
+	if h.ended > 0 {
+		return min(h.ended, h.until)
+	}
+	return h.until
 }
 
 // sessionHolder is a receiver that has locked a session.
-type sessionHolder struct {
-	until time.Time
-	ended bool
-}
+type sessionHolder struct{ hold }
 
 func (m *messages) init(w *World) {
 	m.w, m.of = w, make(map[string]*letter)
-	m.sessions, m.holders = make(map[string][]*letter), make(map[string]*sessionHolder)
+	m.sessions, m.holders = make(map[string][]*letter), make(map[string][]*sessionHolder)
 }
 
 // create creates the queues.
@@ -179,10 +186,9 @@ func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder
 		return nil, nil
 	}
 	b := &d.Broker
-	h := &hold{token: d.Token, until: b.LockedUntil, by: by}
-	locked := b.LockedUntil - lockDuration.Milliseconds()
+	h := &hold{token: d.Token, from: b.LockedUntil - lockDuration.Milliseconds(), until: b.LockedUntil, by: by}
 	if by != nil {
-		h.until, locked = by.until.UnixMilli(), start.UnixMilli()
+		h.from, h.until = start.UnixMilli(), by.until
 	}
 	m.w.trace("%s was received as %d, locked until %d", l.id, b.SequenceNumber, h.until)
 	switch {
@@ -192,12 +198,16 @@ func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder
 		m.w.violate("%s is there twice, as %d and %d", l.id, l.number, b.SequenceNumber)
 	case !l.done.IsZero() && l.done.Before(start):
 		m.w.violate("%s was received after it was completed", l.id)
-	case by == nil && l.hold != nil && !l.hold.ended && locked < l.hold.until:
-		m.w.violate("%s has two holders: one until %d, one from %d", l.id, l.hold.until, locked)
 	case !l.due.IsZero() && m.w.now().Before(l.due):
 		m.w.violate("%s was received %v early", l.id, l.due.Sub(m.w.now()))
 	}
-	l.number, l.hold = b.SequenceNumber, h
+	for _, other := range l.holds {
+		if by == nil && h.overlaps(other) {
+			m.w.violate("%s has two holders: from %d to %d and from %d to %d", l.id, other.from, other.end(), h.from,
+				h.until)
+		}
+	}
+	l.number, l.holds = b.SequenceNumber, append(l.holds, h)
 	return l, h
 }
 
@@ -224,8 +234,8 @@ func (m *messages) handle(ctx context.Context, c *client, name string, l *letter
 // settle ends a hold.
 func (m *messages) settle(c *client, name string, l *letter, h *hold, how queue.Outcome) {
 	m.mu.Lock()
-	again := l.attempted
-	h.ended = true
+	again, start := l.attempted, m.w.now().UnixMilli()
+	h.ended = start
 	if how != queue.Abandon {
 		l.attempted = true
 		l.dead = l.dead || how == queue.DeadLetter
@@ -242,8 +252,10 @@ func (m *messages) settle(c *client, name string, l *letter, h *hold, how queue.
 	now := m.w.now()
 	switch {
 	case err == nil && how != queue.Abandon:
-		if l.hold != h && l.hold != nil && !l.hold.ended {
-			m.w.violate("%s was settled by a lock that has ended", l.id)
+		for _, other := range l.holds {
+			if other.from > h.from && other.from < start && other.ended == 0 {
+				m.w.violate("%s was settled by a lock that another one had replaced", l.id)
+			}
 		}
 		l.done = now
 	case err == nil:

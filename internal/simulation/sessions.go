@@ -47,13 +47,13 @@ func (m *messages) receiveSession(ctx context.Context, c *client, s *server) err
 	h := m.lockSession(id, until)
 	defer func() {
 		m.mu.Lock()
-		h.ended = true
+		h.ended = m.w.now().UnixMilli()
 		m.mu.Unlock()
 	}()
 	for range 1 + c.rng.IntN(3) {
 		start := m.w.now()
 		list, err := r.TryReceive(ctx, 2)
-		if err != nil || s.gone.Load() || m.w.now().After(h.until) {
+		if err != nil || s.gone.Load() || m.w.now().UnixMilli() > h.until {
 			return err
 		}
 		held := make(map[*letter]bool)
@@ -81,13 +81,16 @@ func (m *messages) receiveSession(ctx context.Context, c *client, s *server) err
 func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := &sessionHolder{until: until}
-	locked := until.Add(-lockDuration)
-	if last := m.holders[id]; last != nil && !last.ended && locked.Before(last.until) {
-		m.w.violate("session %s has two holders: one until %v, one from %v", id, last.until, locked)
+	ms := until.UnixMilli()
+	h := &sessionHolder{hold{from: ms - lockDuration.Milliseconds(), until: ms}}
+	for _, other := range m.holders[id] {
+		if h.overlaps(&other.hold) {
+			m.w.violate("session %s has two holders: from %d to %d and from %d to %d", id, other.from, other.end(), h.from,
+				h.until)
+		}
 	}
-	m.holders[id] = h
-	m.w.trace("session %s was locked until %v", id, until)
+	m.holders[id] = append(m.holders[id], h)
+	m.w.trace("session %s was locked until %d", id, ms)
 	return h
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/simulation"
 	"github.com/mayflydb/mayfly/internal/simulation/database"
 )
@@ -28,20 +29,41 @@ func network() database.Network {
 }
 
 func config(seed uint64) simulation.Config {
-	return simulation.Config{Seed: seed, Duration: 2 * time.Minute, Servers: 4, Ranges: 2, Writers: 6, Readers: 4,
+	return simulation.Config{Seed: seed, Duration: time.Minute, Servers: 4, Ranges: 2, Writers: 6, Readers: 4,
 		Messages: 4, Sessions: 3, Network: network(), Chaos: 6 * time.Second}
 }
 
-func TestSimulation(t *testing.T) {
-	for seed := range uint64(3) {
-		r := run(t, config(seed))
-		if err := r.Err(); err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-		}
-		t.Logf("seed %d: %d operations, %d servers, %+v, hash %x", seed, r.Operations, r.Servers, r.Database, r.Hash)
-		if t.Failed() && testing.Verbose() {
-			t.Logf("%s", strings.Join(r.Trace, "\n"))
-			return
-		}
+// varied draws a configuration from a seed: small and large clusters, with few and with many disturbances.
+func varied(seed uint64) simulation.Config {
+	c := config(seed)
+	pick := func(n uint64, list ...int) int { return list[seed/n%uint64(len(list))] }
+	c.Duration = 2 * time.Minute
+	c.Servers = pick(1, 2, 3, 4, 8)
+	c.Ranges = pick(4, 1, 2, 5)
+	c.Chaos = time.Duration(pick(12, 2, 4, 10)) * time.Second
+	lost := []float64{0.0005, 0.005, 0.02}[pick(36, 0, 1, 2)]
+	c.Network.LostRequest, c.Network.LostAnswer, c.Network.LateCommit = lost, lost, lost
+	c.Network.MaxDelay = time.Duration(pick(108, 1, 5, 40)) * time.Millisecond
+	return c
+}
+
+// check runs a simulation, which must violate nothing.
+func check(t *testing.T, c simulation.Config) {
+	t.Helper()
+	r := run(t, c)
+	t.Logf("seed %d: %d operations, %d servers, %+v", c.Seed, r.Operations, r.Servers, r.Database)
+	if len(r.Violations) > 0 {
+		t.Errorf("seed %d:\n%s", c.Seed, strings.Join(r.Violations, "\n"))
+		t.Logf("%+v\n%s", c, strings.Join(r.Trace, "\n"))
 	}
+}
+
+// TestSimulation runs the seeds that have failed before, and a new one.
+func TestSimulation(t *testing.T) {
+	for _, seed := range simulation.KeptSeeds() {
+		check(t, varied(seed))
+	}
+	c := config(metatest.FirstSeed())
+	c.Duration = 30 * time.Second
+	check(t, c)
 }

@@ -31,7 +31,7 @@ type Config struct {
 	Load     database.Load
 	Defects  database.Defects
 	Chaos    time.Duration // the mean time between two disturbances; 0: none
-	DeafTo   time.Duration // timers of servers with this duration never fire; 0: all fire
+	DeafTo   time.Duration // timers of servers up to this duration never fire; 0: all fire
 }
 
 // Report is the result of a simulation.

@@ -52,7 +52,7 @@ func New(o Options) *Database {
 	}
 	d := &Database{o: o, clock: o.Clock, rows: newRows(), locks: make(map[string]*lock),
 		sessions: make(map[*session]bool), awaited: make(map[string]time.Time),
-		rng: rand.New(rand.NewPCG(o.Seed, 1))}
+		rng: rand.New(&dice{clock: o.Clock, seed: o.Seed})}
 	if o.Load.Cores > 0 {
 		d.cores = make(chan struct{}, o.Load.Cores)
 	}

@@ -51,11 +51,11 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	}
 	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeQueue),
 		inbox: newInbox(), dead: make(chan struct{})}
-	seed := d.o.Seed
+	seed := d.o.Seed + 1
 	for _, b := range []byte(name) {
-		seed = seed*31 + uint64(b)
+		seed = mix(seed + uint64(b))
 	}
-	e.rng = rand.New(rand.NewPCG(d.o.Seed, seed))
+	e.rng = rand.New(&dice{clock: d.clock, seed: seed})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.engines = append(d.engines, e)
