@@ -34,10 +34,11 @@
 // The head of a frame has at most 1 MiB, or 64 KiB until a request on the connection has been authorized.
 // Its body has at most Options.MaxBody bytes; a longer body is read to its end and answered with 413. The
 // handler reads the body from the connection (payload.go), so that a refused request occupies memory for its
-// head only, and for a body of at most 4 KiB that has arrived with it. No request is started while those in progress hold a mebibyte (backlog.go). A client has one
-// minute to complete a frame that it has begun, and ten seconds to accept each piece of an answer. A
-// connection that is idle for 35 minutes is closed; clients are told 30. A frame that cannot be parsed ends
-// its connection, because the start of the next frame cannot be found.
+// head only, and for a body of at most 4 KiB that has arrived with it. No request is started while those in
+// progress hold a mebibyte (backlog.go). A client has one minute to complete a frame that it has begun, and
+// ten seconds to accept each piece of an answer. A connection that is idle for 35 minutes is closed; clients
+// are told 30. A frame that cannot be parsed ends its connection, because the start of the next frame cannot
+// be found.
 //
 // # Shutdown
 //

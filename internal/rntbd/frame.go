@@ -27,7 +27,7 @@ type frame struct {
 	head                int      // size of the head in bytes
 	payload             *payload // nil: none
 	tooLong             bool     // the payload exceeds the limit
-	taken               int      // size in bytes of a payload that is in memory; 0: it must be read from the connection
+	taken               int      // bytes of a payload in memory; 0: it is read from the connection
 }
 
 // errPassed reports a body that is too long to be read and discarded.

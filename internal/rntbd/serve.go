@@ -32,8 +32,8 @@ type Options struct {
 	// Agent and Version are the name and the version of the server.
 	Agent, Version string
 	Logger         *slog.Logger // receives defects
-	// QuickReads reports that a read of an item takes microseconds and, wherever it waits, watches its context.
-	// The goroutine that reads the connection then serves such reads itself.
+	// QuickReads reports that a read of an item takes microseconds and, wherever it waits, watches its
+	// context. The goroutine that reads the connection then serves such reads itself.
 	QuickReads bool
 	// Refused is called for each frame that was refused without calling the Handler; nil: not called.
 	Refused func(Refusal)
