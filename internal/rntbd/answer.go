@@ -66,21 +66,37 @@ const inOnePiece = 16 << 10
 type answer struct {
 	c        *conn
 	f        *frame
-	h        http.Header
-	b        []byte // bytes not sent yet
-	rest     int64  // bytes of the body still to be written
-	begun    bool   // WriteHeader has been called
-	writing  bool   // the connection is held
-	later    bool   // a small answer is sent together with those that follow
-	headOnly bool   // the body is not sent
+	h        http.Header // nil: empty
+	head     Head        // headers that are not in h; nil: none
+	b        []byte      // bytes not sent yet
+	rest     int64       // bytes of the body still to be written
+	begun    bool        // WriteHeader has been called
+	writing  bool        // the connection is held
+	later    bool        // a small answer is sent together with those that follow
+	headOnly bool        // the body is not sent
 	err      error
 }
 
+// Head is the headers of an answer. Get returns a header's value, or "" if there is none.
+type Head interface{ Get(name string) string }
+
+// SetHead sets headers that are used instead of those in Header. Handlers that do not have them in a map
+// call it before WriteHeader.
+func (a *answer) SetHead(h Head) { a.head = h }
+
 // Header implements http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.h }
+func (a *answer) Header() http.Header {
+	if a.h == nil {
+		a.h = make(http.Header, 24)
+	}
+	return a.h
+}
 
 // get returns a header. Names are in lower case, as the gateway writes them.
 func (a *answer) get(name string) string {
+	if a.head != nil {
+		return a.head.Get(name)
+	}
 	if v := a.h[name]; len(v) > 0 {
 		return v[0]
 	}

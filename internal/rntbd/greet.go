@@ -54,8 +54,9 @@ func refusedContext(f *frame) []byte {
 // refuse answers a frame that does not translate to a request.
 func (a *answer) refuse(status int, message string) {
 	body := errorBody(message)
-	a.h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	a.h["x-ms-request-charge"] = []string{"0"}
+	h := a.Header()
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["x-ms-request-charge"] = []string{"0"}
 	a.WriteHeader(status)
 	_, _ = a.Write(body) // end reports the error
 }

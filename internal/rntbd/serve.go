@@ -267,7 +267,7 @@ func (c *conn) limit(d, slack time.Duration) {
 // serve serves one frame. ctx is the context of its request; later reports that a small answer may be sent
 // by the next flush.
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
-	a := &answer{c: c, f: f, h: make(http.Header, 24), later: later}
+	a := &answer{c: c, f: f, later: later}
 	if f.payload != nil {
 		defer f.payload.Close()
 	}
