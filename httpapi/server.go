@@ -33,7 +33,7 @@ type Server struct {
 	ops         *cosmos.Service
 	labHandler  http.Handler // Mayfly's own API
 	pages       *explorer.Site
-	since       []string // time of New, for x-ms-last-state-change-utc
+	since       string // time of New, for x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
@@ -90,7 +90,7 @@ func New(o Options) (*Server, error) {
 		ServeCrossPartition: o.ServeCrossPartition,
 		Throttle:            o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery, Direct: o.Direct,
 	})
-	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
+	s.since = o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")
 	s.base = base
 	s.draining, s.drain = context.WithCancel(base)
 	s.labHandler = s.newLabHandler()
@@ -216,13 +216,13 @@ func (s *Server) shut() bool {
 	}
 }
 
-// Headers of every answer. Their values are shared and must not be modified.
-var (
-	noStore        = []string{"no-store, no-cache"}
-	noCache        = []string{"no-cache"}
-	gatewayVersion = []string{"version=2.14.0"}
-	serviceVersion = []string{"version=1.31.0.0"}
-	schemaVersion  = []string{"1.19"}
+// Headers of every answer.
+const (
+	noStore        = "no-store, no-cache"
+	noCache        = "no-cache"
+	gatewayVersion = "version=2.14.0"
+	serviceVersion = "version=1.31.0.0"
+	schemaVersion  = "1.19"
 )
 
 // step is one step of the chain that every request passes. begin turns its error into an answer.
@@ -235,7 +235,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		defer s.gate.RUnlock()
 		conn := s.conns.begin(ec.Request())
 		defer s.conns.end(conn)
-		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(),
+		c := &call{srv: s, r: ec.Request(), w: ec.Response(), conn: conn, began: s.opt.Wall.Now(),
 			exchange: exchanges.Get().(*exchange)}
 		defer c.release()
 		if s.opt.Observe != nil {
@@ -258,11 +258,11 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		}
 		c.req.URI, c.req.BareText = c.r.RequestURI, c.in.contentType == bareQuery
 		c.setTarget(target{})
-		c.setValues("cache-control", noStore)
-		c.setValues("pragma", noCache)
-		c.setValues("x-ms-gatewayversion", gatewayVersion)
-		c.setValues("x-ms-serviceversion", serviceVersion)
-		c.setValues("x-ms-schemaversion", schemaVersion)
+		c.set("cache-control", noStore)
+		c.set("pragma", noCache)
+		c.set("x-ms-gatewayversion", gatewayVersion)
+		c.set("x-ms-serviceversion", serviceVersion)
+		c.set("x-ms-schemaversion", schemaVersion)
 		c.set("x-ms-activity-id", c.req.Activity)
 		if c.in.correlated != "" {
 			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
