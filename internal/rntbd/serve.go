@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -180,7 +181,9 @@ func (c *conn) write(b []byte) error {
 		if _, err := c.Conn.Write(b[:n]); err != nil {
 			return err
 		}
-		b = b[n:]
+		if b = b[n:]; len(b) > 0 {
+			runtime.Gosched() // short requests go first
+		}
 	}
 	return nil
 }
