@@ -123,3 +123,17 @@ func TestPlacesOfElements(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnsOfManyLevels: a column deeper than a document is refused before a document is made of it.
+func TestColumnsOfManyLevels(t *testing.T) {
+	for levels, wrong := range map[int]bool{maxColumnLevels: false, maxColumnLevels + 1: true} {
+		text := strings.Repeat("a.", levels-1) + "b\n1\n"
+		source, _, err := openDocuments(strings.NewReader(text), "f", "csv", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err = source.Next(); (err != nil) != wrong {
+			t.Errorf("%d levels: %v", levels, err)
+		}
+	}
+}
