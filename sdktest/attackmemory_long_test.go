@@ -4,7 +4,6 @@ package sdktest
 
 import (
 	"bufio"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -19,9 +18,6 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
-
-// strictKey is a key of Service Bus that no attacker has.
-const strictKey = "root:Manage+Send+Listen:nobody-knows-this"
 
 // burstBound is what a neighbour may have to wait beside hundreds of large reads that begin at once.
 const burstBound = 250 * time.Millisecond
@@ -183,14 +179,6 @@ func (a *target) descriptors() int {
 		return 0
 	}
 	return len(list)
-}
-
-// dialDirect connects to direct mode.
-func (a *target) dialDirect() net.Conn {
-	a.t.Helper()
-	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port), &tls.Config{InsecureSkipVerify: true})
-	must(a.t, err)
-	return c
 }
 
 // rawAMQP is a connection of AMQP with one session, whose client has shown no key and reads nothing on.
