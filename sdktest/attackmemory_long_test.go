@@ -121,7 +121,7 @@ func memoryAttacks() []memoryAttack {
 func TestAttackMemory(t *testing.T) {
 	for _, c := range memoryAttacks() {
 		t.Run(c.name, func(t *testing.T) {
-			port, err := freePort()
+			port, err := FreePort()
 			must(t, err)
 			bus := fmt.Sprintf("127.0.0.1:%d", port)
 			a := attacked(t, "--servicebus", "--servicebus-key", strictKey, "--servicebus-port", strconv.Itoa(port),
@@ -212,7 +212,7 @@ func (c *rawAMQP) attach(handle uint32, name string) error {
 
 // TestAttackByIdleBusConnections: idle connections without a key do not shut Service Bus out.
 func TestAttackByIdleBusConnections(t *testing.T) {
-	port, err := freePort()
+	port, err := FreePort()
 	must(t, err)
 	script := t.TempDir() + "/few"
 	must(t, os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 200\nexec '"+binary+"' \"$@\"\n"), 0o755))

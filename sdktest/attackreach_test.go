@@ -225,7 +225,7 @@ func TestAttackOnSecrets(t *testing.T) {
 	must(t, os.WriteFile(file, []byte(own), 0o600))
 	b := bus{}
 	var err error
-	b.plainAdmin, err = freePort()
+	b.plainAdmin, err = FreePort()
 	must(t, err)
 	b.Server = start(t, "--memory", "--key-file", file, "--log-level", "debug", "--servicebus", "--servicebus-key", strictKey,
 		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(b.plainAdmin), "--servicebus-tls-port", "off",
@@ -274,7 +274,7 @@ func TestAttackOnSecrets(t *testing.T) {
 
 // Frames of direct mode and of AMQP that lie, break off or are noise end their connection and nothing else.
 func TestAttackByFrames(t *testing.T) {
-	port, err := freePort()
+	port, err := FreePort()
 	must(t, err)
 	a := attacked(t, "--servicebus", "--servicebus-port", strconv.Itoa(port), "--servicebus-admin-port", "off",
 		"--servicebus-tls-port", "off", "--servicebus-admin-tls-port", "off")

@@ -115,7 +115,7 @@ func startBus(t *testing.T, args ...string) bus {
 	b := bus{}
 	for _, port := range []*int{&b.amqp, &b.admin, &b.tls, &b.plainAdmin} {
 		var err error
-		*port, err = freePort()
+		*port, err = FreePort()
 		must(t, err)
 	}
 	b.Server = start(t, append([]string{"--virtual-clock", "--servicebus",
