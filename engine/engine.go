@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -193,6 +194,40 @@ func Expect(it Iterator, keys int) Iterator {
 		e.Expect(keys)
 	}
 	return it
+}
+
+// Skipper is an optional interface of an Iterator that moves over many keys faster than by calls of Next.
+type Skipper interface {
+	// Skip calls Next up to n times, until it returns false, and returns how often it has returned true.
+	Skip(n int) int
+}
+
+// Skip moves an iterator over up to n keys and returns the number of keys. It is less than n only at the end
+// of the range.
+func Skip(it Iterator, n int) (skipped int) {
+	if s, ok := it.(Skipper); ok {
+		return s.Skip(n)
+	}
+	for skipped < n && it.Next() {
+		skipped++
+	}
+	return skipped
+}
+
+// Finder is an optional interface of an Iterator that finds one key faster than SeekGE does.
+type Finder interface {
+	// Find moves to key and reports whether it exists. If it does not, the iterator is at no key. After Find
+	// the iterator may be moved by Find and SeekGE only.
+	Find(key []byte) bool
+}
+
+// Find moves a forward iterator to key, which must be in its range, and reports whether it exists. After Find
+// the iterator may be moved by Find and SeekGE only.
+func Find(it Iterator, key []byte) bool {
+	if f, ok := it.(Finder); ok {
+		return f.Find(key)
+	}
+	return it.SeekGE(key) && bytes.Equal(it.Key(), key)
 }
 
 // Range is the half-open key interval [Start, End); a nil End means no upper bound.

@@ -27,8 +27,12 @@ type Stopwatch struct {
 const LookBudget = time.Second
 
 // step counts a step. It returns false if the scan must fail with err.
-func (w *Stopwatch) step() bool {
-	if w.n++; w.n%watchEvery == 0 && w.err == nil {
+func (w *Stopwatch) step() bool { return w.steps(1) }
+
+// steps counts n steps.
+func (w *Stopwatch) steps(n int) bool {
+	before := w.n
+	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
 		w.Check()
 	}
 	return w.err == nil
@@ -77,6 +81,26 @@ func (it *watchedIterator) Next() bool { return it.watch.step() && it.Iterator.N
 // SeekGE implements engine.Iterator.
 func (it *watchedIterator) SeekGE(key []byte) bool {
 	return it.watch.step() && it.Iterator.SeekGE(key)
+}
+
+// Skip implements engine.Skipper.
+func (it *watchedIterator) Skip(n int) (skipped int) {
+	for skipped < n {
+		step := min(n-skipped, watchEvery)
+		if !it.watch.steps(step) {
+			break
+		}
+		done := engine.Skip(it.Iterator, step)
+		if skipped += done; done < step {
+			break
+		}
+	}
+	return skipped
+}
+
+// Find implements engine.Finder.
+func (it *watchedIterator) Find(key []byte) bool {
+	return it.watch.step() && engine.Find(it.Iterator, key)
 }
 
 // Expect implements engine.Expecter.
