@@ -69,6 +69,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 	} else if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	epoch := e.epoch.Load()
 	err := withLimit(ctx, beginLimit, func(own context.Context) (err error) {
 		if a.c, err = e.writers.Acquire(own); err != nil {
 			return err
@@ -93,6 +94,8 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 		return nil, err
 	case classify(err) == collide:
 		return nil, fmt.Errorf("%w: %w", errCollision, err)
+	case classify(err) == lost:
+		e.lost(epoch)
 	}
 	return nil, toEngine(err)
 }
@@ -105,22 +108,20 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 		keys = append(keys, s.markKey)
 	}
 	keys = append(keys, ahead...)
-	stored := make([][]byte, len(keys))
-	for i, key := range keys {
-		stored[i] = storedKey(key)
-	}
+	sql, args := rowsOf(keys, engine.ManyBytes)
+	sql += withLockedTime
 	batch := &pgx.Batch{}
 	batch.Queue(beginUpdate)
 	batch.Queue(setStamp, a.stamp, a.n)
 	batch.Queue(lockScopes, ceilings)
-	batch.Queue(getLockedRows, stored)
+	batch.Queue(sql, args...)
 	unmade, err := a.lockCeilings(ctx, batch, keys, began)
 	for err == nil && len(unmade) > 0 {
 		batch = &pgx.Batch{}
 		batch.Queue(makeScopes, unmade)
 		batch.Queue(lockUnmade, unmade)
 		batch.Queue(lockScopes, ceilings)
-		batch.Queue(getLockedRows, stored)
+		batch.Queue(sql, args...)
 		unmade, err = a.lockCeilings(ctx, batch, keys, a.lockedUnmade)
 	}
 	return err
@@ -174,6 +175,7 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 	if err != nil {
 		return nil, err
 	}
+	keys = slices.Clone(keys[:covered(keys, rows, engine.ManyBytes)])
 	for _, s := range a.scopes {
 		s.next, s.base, s.bad = 1, 1, nil
 		var value []byte
