@@ -130,6 +130,13 @@ type Txn interface {
 	Control
 }
 
+// Fresher is an optional interface of the Txns of a remote engine.
+type Fresher interface {
+	// SetFresh is Set for a key that is most likely not stored. The commit is cheaper if it is not stored, and
+	// is tried once more if it is.
+	SetFresh(key, value []byte)
+}
+
 // Control is the part of a transaction that does not concern keys.
 type Control interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
