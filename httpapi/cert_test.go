@@ -27,6 +27,7 @@ func makeCert(t *testing.T, dir string, now time.Time, hosts ...string) ([]byte,
 }
 
 func TestCertificate(t *testing.T) {
+	t.Parallel()
 	text, leaf := makeCert(t, "", certNow, "db.example", "10.0.0.7", " Cosmos ")
 	// rustls takes no certificate that may sign for a server's own: CaUsedAsEndEntity.
 	if leaf.IsCA || leaf.NotAfter.Sub(leaf.NotBefore) >= 825*24*time.Hour {
@@ -55,6 +56,7 @@ func TestCertificate(t *testing.T) {
 }
 
 func TestCertificateIsKept(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tls")
 	original, _ := makeCert(t, dir, certNow, "db.example")
 	if again, _ := makeCert(t, dir, certNow.AddDate(2, 0, 0)); !bytes.Equal(again, original) {
@@ -100,6 +102,7 @@ func verifies(trusted []byte, leaf *x509.Certificate, host string) bool {
 
 // Whoever has the key of the certificate to trust can sign for the server's own names and addresses alone.
 func TestNameConstraints(t *testing.T) {
+	t.Parallel()
 	authority, _, err := authorityAt("", []string{"db.example", "*.dev.example", "10.0.0.7",
 		"2001:db8::1"}, nil, certNow)
 	if err != nil || !authority.Leaf.PermittedDNSDomainsCritical || !authority.Leaf.MaxPathLenZero {
@@ -120,6 +123,7 @@ func TestNameConstraints(t *testing.T) {
 
 // A certificate to trust without constraints, as former versions have made, is made again.
 func TestUnboundCertificateIsReplaced(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	unbound, key, err := makeAuthority(nil, certNow)
 	if err != nil {
@@ -161,6 +165,7 @@ func TestPrivateFiles(t *testing.T) {
 }
 
 func TestDamagedCertificateIsReplaced(t *testing.T) {
+	t.Parallel()
 	for _, damage := range []string{"cert.pem", "key.pem"} {
 		dir := t.TempDir()
 		before, _ := makeCert(t, dir, certNow)
@@ -178,6 +183,7 @@ func TestDamagedCertificateIsReplaced(t *testing.T) {
 }
 
 func TestCertificateFailures(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

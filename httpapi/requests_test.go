@@ -41,6 +41,7 @@ func memberNames(list []gjson.Result, members ...string) string {
 
 // What a client of HTTP sent, what came back and what it cost.
 func TestRequestsOverHTTP(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
@@ -126,6 +127,7 @@ func (w *world) sameHead(entry gjson.Result, a *answer) {
 // What asks for the server's health, the explorer's files and the log itself are not in the log, and what the
 // explorer sends is there for who asks for it.
 func TestRequestsLeftOut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
@@ -153,6 +155,7 @@ func TestRequestsLeftOut(t *testing.T) {
 
 // Tokens of permissions are masked in what is kept, and keys that a client has sent by mistake.
 func TestRequestsHoldNoSecrets(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	w.do("POST", "/dbs/d/users", `{"id":"u"}`).want(201)
@@ -179,6 +182,7 @@ func TestRequestsHoldNoSecrets(t *testing.T) {
 
 // The attempts of an operation are one group, with the fault that they met.
 func TestRequestsRetried(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
@@ -206,6 +210,7 @@ func TestRequestsRetried(t *testing.T) {
 }
 
 func TestRequestsFiltered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
@@ -240,6 +245,7 @@ func TestRequestsFiltered(t *testing.T) {
 // A request of direct mode is in the log as the request of HTTP that it stands for, one that has no such
 // request too.
 func TestRequestsInDirectMode(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t, recorded)
 	w.container()
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
@@ -271,6 +277,7 @@ func TestRequestsInDirectMode(t *testing.T) {
 
 // A connection that a fault drops has an entry without a status.
 func TestRequestsDropped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	base, _ := w.listen()
@@ -327,6 +334,7 @@ func nextRequest(t *testing.T, in *bufio.Reader) gjson.Result {
 
 // The stream has what comes, as it comes; a reader that does not read holds no writer.
 func TestRequestsStreamed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	base, _ := w.listen()

@@ -12,6 +12,7 @@ import (
 
 // TestPlace: what becomes free behind a receiver that is looking is not passed by.
 func TestPlace(t *testing.T) {
+	t.Parallel()
 	var p receiveCursor
 	p.advance(10, p.generation)
 	before := p.generation
@@ -36,6 +37,7 @@ func TestPlace(t *testing.T) {
 
 // TestClockBack: a clock goes back neither behind what is stored nor behind a death, purged or not.
 func TestClockBack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		set   func(*entity.Properties)
 		ttl   time.Duration

@@ -16,6 +16,7 @@ import (
 
 // What one store defines the other finds, when it looks.
 func TestCatalogOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	a, b := newServers(t, "", 1)
 	d, err := a.db.CreateDatabase(a.ctx, "new", definition.Throughput{Manual: 1000})
 	if err == nil {
@@ -84,6 +85,7 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 
 // A store whose clock is behind dates no write before one that is stored.
 func TestTimeOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	a, _ := newServers(t, `"defaultTtl":-1`, 1)
 	late := a.another(ttl.NewManual(a.clock.Now()))
 	defer func() {
@@ -127,6 +129,7 @@ func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func
 // While one store splits a range the other writes nothing to it, and a store that is opened meanwhile undoes
 // the split, which begins anew.
 func TestSplitOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	var m *interferingEngine
 	a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
 		m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}

@@ -16,6 +16,7 @@ import (
 // Two stores over one database: a wait ends by the other's write, without a look of its own, since its clock
 // stands still. What one has made is known to the other.
 func TestStoresOfOneDatabase(t *testing.T) {
+	t.Parallel()
 	url := os.Getenv("MAYFLY_POSTGRES")
 	if url == "" {
 		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")

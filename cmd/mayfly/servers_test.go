@@ -47,6 +47,7 @@ func newDatabase(t *testing.T) string {
 // TestServersOfOneDatabase runs two server processes on one database: what one writes the other reads,
 // messages go to one receiver, and after the end of one process the other continues.
 func TestServersOfOneDatabase(t *testing.T) {
+	t.Parallel()
 	database := newDatabase(t)
 	var servers [2]*booted
 	var starting sync.WaitGroup
