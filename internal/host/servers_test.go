@@ -213,8 +213,8 @@ func TestServers(t *testing.T) {
 		t.Fatalf("the owner of the lease is %s", id)
 	}
 	for _, s := range list {
-		if own := s.ID == a.Instance().ServerID(); own != (s.ServerInfo == info) || own != slices.Contains(s.Leases, "work") ||
-			s.Seen.Before(s.Since) {
+		own := s.ID == a.Instance().ServerID()
+		if own != (s.ServerInfo == info) || own != slices.Contains(s.Leases, "work") || s.Seen.Before(s.Since) {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -87,7 +87,8 @@ func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *doc
 		var has struct{ N int }
 		if err == nil {
 			if err := json.Unmarshal(r.Value, &has); err != nil || has.N != next {
-				w.load.documents.faults.add(fmt.Sprintf("%s is %d after an increment of %d: %v", d.id, has.N, d.n, err))
+				w.load.documents.faults.add(fmt.Sprintf("%s is %d after an increment of %d: %v", d.id, has.N,
+					d.n, err))
 			}
 		}
 	}
@@ -133,7 +134,8 @@ func (l *load) checkDocuments() {
 		for id, n := range has {
 			l.t.Errorf("%s: nobody wrote %s: %d", s.URL("http"), id, n)
 		}
-		l.t.Logf("%d writes acknowledged, %d unknown, %d of them done", acked, l.documents.unknown.Load(), happened)
+		l.t.Logf("%d writes acknowledged, %d unknown, %d of them done", acked, l.documents.unknown.Load(),
+			happened)
 	}
 }
 

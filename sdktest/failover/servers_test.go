@@ -118,7 +118,8 @@ func (s *server) bus(t *testing.T) *sb.Client {
 	t.Helper()
 	c, err := sb.NewClientFromConnectionString(fmt.Sprintf("Endpoint=sb://localhost:%d;"+
 		"SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE;"+
-		"UseDevelopmentEmulator=true;", s.amqp), &sb.ClientOptions{RetryOptions: sb.RetryOptions{MaxRetries: -1}})
+		"UseDevelopmentEmulator=true;", s.amqp),
+		&sb.ClientOptions{RetryOptions: sb.RetryOptions{MaxRetries: -1}})
 	must(t, err)
 	return c
 }
