@@ -23,6 +23,8 @@ const (
 	lockTime = 10 * time.Second
 	// outageStatus is how the server answers while the database is lost: nothing is written.
 	outageStatus = 503
+	// fullStatus is how the server answers if the database has no room: nothing is written.
+	fullStatus = 507
 	// unknownStatus is how the server answers if it cannot find out whether a write has succeeded.
 	unknownStatus = 408
 )
