@@ -110,11 +110,12 @@ func TestTimeOfSeveralStores(t *testing.T) {
 }
 
 // interferingEngine is an engine at which something happens before each transaction of a split, but for its
-// first.
+// first, or after each.
 type interferingEngine struct {
 	engine.Engine
 	engine.Getter
 	meddle func()
+	after  func()
 	calls  int
 }
 
@@ -125,7 +126,11 @@ func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func
 			m.meddle()
 		}
 	}
-	return m.Engine.Update(ctx, scopes, fn, ahead...)
+	at, err := m.Engine.Update(ctx, scopes, fn, ahead...)
+	if after := m.after; len(scopes[0]) > layout.ScopeLen && after != nil {
+		after()
+	}
+	return at, err
 }
 
 // While one store splits a range the other writes nothing to it, and a store that is opened meanwhile undoes
@@ -168,5 +173,44 @@ func TestSplitOfSeveralStores(t *testing.T) {
 	}
 	if m.meddle != nil {
 		t.Error("nobody has meddled")
+	}
+}
+
+// A store that is opened when a split has copied everything, but has not switched to the halves yet, undoes
+// the split, too; it may even split the range itself.
+func TestSplitUndoneBeforeItSwitches(t *testing.T) {
+	for _, splits := range []bool{false, true} {
+		for n, met := 1, true; met; n++ {
+			met = false
+			var m *interferingEngine
+			a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
+				m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}
+				return m
+			})
+			a.fill(300, 100)
+			m.after = func() {
+				if m.calls != n {
+					return
+				}
+				met = true
+				third := a.another(a.clock)
+				if splits {
+					third.split("0", "")
+				}
+				if err := third.db.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			_, err := a.c.Split(a.ctx, "0", "")
+			if gone := is(err, fault.CodeRangeGone); gone != (splits && met) || err != nil && !gone {
+				t.Errorf("undone after step %d, split by the other %t: %v", n, splits, err)
+			}
+			for _, x := range []*bench{a, b} {
+				x.expect("SELECT VALUE COUNT(1) FROM c", "300")
+				if got := x.rangeIDs(); len(got) != 2 {
+					t.Errorf("undone after step %d, split by the other %t: ranges %v", n, splits, got)
+				}
+			}
+		}
 	}
 }
