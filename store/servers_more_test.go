@@ -214,3 +214,57 @@ func TestSplitUndoneBeforeItSwitches(t *testing.T) {
 		}
 	}
 }
+
+// contestedEngine is an engine at which another store changes the catalog before the first transaction that
+// changes it.
+type contestedEngine struct {
+	engine.Engine
+	engine.Getter
+	first func()
+}
+
+func (m *contestedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	if first := m.first; len(scopes) > 1 && first != nil {
+		m.first = nil
+		first()
+	}
+	return m.Engine.Update(ctx, scopes, fn, ahead...)
+}
+
+// A store that undoes a split when it is opened does so, too, if another store changes the catalog meanwhile.
+func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
+	var m *interferingEngine
+	a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
+		m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}
+		return m
+	})
+	a.fill(300, 100)
+	opened := false
+	m.after = func() {
+		m.after = nil
+		door := a.shared.Door()
+		e := &contestedEngine{Engine: door, Getter: door.(engine.Getter), first: func() {
+			opened = true
+			if _, err := b.db.CreateDatabase(b.ctx, "meanwhile", definition.Throughput{}); err != nil {
+				t.Error(err)
+			}
+		}}
+		third, err := store.Open(a.ctx, e, store.Options{Clock: a.clock, ManualReaper: true})
+		if err != nil {
+			t.Errorf("it cannot be opened: %v", err)
+			return
+		}
+		if _, err := third.Database("meanwhile"); err != nil {
+			t.Error(err)
+		}
+		if err := third.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	a.split("0", "")
+	a.expect("SELECT VALUE COUNT(1) FROM c", "300")
+	if !opened {
+		t.Error("the catalog was not changed meanwhile")
+	}
+}
