@@ -60,7 +60,7 @@ func (s *server) container(ctx context.Context, name string) (*store.Container, 
 	if err == nil {
 		return c, nil
 	}
-	if _, err := s.db.CatchUp(ctx); err != nil {
+	if err := s.db.CatchUp(ctx); err != nil {
 		return nil, err
 	}
 	return find()
