@@ -247,7 +247,9 @@ func (m *splitRun) checkOngoing(r engine.Reader) error {
 }
 
 // isOngoing reports whether a record of the container contains the split.
-func (m *splitRun) isOngoing(rec *record.Container) bool { return rec.Split != nil && *rec.Split == *m.split }
+func (m *splitRun) isOngoing(rec *record.Container) bool {
+	return rec.Split != nil && *rec.Split == *m.split
+}
 
 // finishSplit copies the range and switches to the halves. It returns their ids.
 func (c *Container) finishSplit(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
