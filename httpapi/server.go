@@ -18,6 +18,7 @@ import (
 
 	"github.com/mayflydb/mayfly/httpapi/explorer"
 	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -258,7 +259,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
 			c.req.Activity = uuid.NewString()
 		}
-		c.req.URI, c.req.BareText = c.r.RequestURI, c.in.contentType == bareQuery
+		c.req.URI, c.req.BareText = requests.MaskURI(c.r.RequestURI), c.in.contentType == bareQuery
 		c.setTarget(target{})
 		c.set("cache-control", noStore)
 		c.set("pragma", noCache)
@@ -293,7 +294,7 @@ func (s *Server) logged(next step) step {
 			c.fail(err)
 		}
 		s.log.Debug("request", "activity", c.req.Activity,
-			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI,
+			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(requests.MaskURI(r.RequestURI),
 				cosmos.MaxExcerpt), "status", c.w.Status,
 			"bytes", c.w.Size, "took", s.opt.Wall.Now().Sub(start),
 			"agent", cosmos.Excerpt(r.UserAgent(), cosmos.MaxExcerpt), "remote", r.RemoteAddr)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -208,6 +209,8 @@ func (c *call) write(body []byte) {
 		if _, err := w.Write(body[:n]); err != nil {
 			return
 		}
-		body = body[n:]
+		if body = body[n:]; len(body) > 0 {
+			runtime.Gosched() // short requests go first
+		}
 	}
 }

@@ -2,6 +2,7 @@ package rntbd
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -122,7 +123,9 @@ func (o *outbox) write(b []byte) error {
 		if _, err := o.conn.Write(b[:n]); err != nil {
 			return err
 		}
-		b = b[n:]
+		if b = b[n:]; len(b) > 0 {
+			runtime.Gosched() // short requests go first
+		}
 	}
 	return nil
 }
