@@ -75,7 +75,8 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	}
 	if ours.counts {
 		cpu := d.speed("server CPU (user + system) a request", ratioAtMost(1.5))
-		*cpu.Ratio = d.ratio(func(ours, theirs float64) float64 { return ours / theirs })
+		cpu.Samples = d.ratios(func(ours, theirs float64) float64 { return ours / theirs })
+		*cpu.Ratio = median(cpu.Samples)
 		b.report.add(cpu)
 	} else {
 		b.report.note("server CPU a request: not measured on this system")
@@ -83,7 +84,8 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	against := median(rates[1])
 	ratio := median(rates[0]) / against
 	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
-		Unit: perSecond, Against: &against, Ratio: &ratio})
+		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: comparison{mayfly: rates[0], baseline: rates[1]}.ratios(
+			func(ours, theirs float64) float64 { return ours / theirs })})
 	return nil
 }
 
