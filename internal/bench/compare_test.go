@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -54,5 +55,20 @@ func TestChanges(t *testing.T) {
 	}
 	if d := dropped(list, 0.21); len(d) != 1 {
 		t.Errorf("%+v", d)
+	}
+}
+
+func TestDrawSection(t *testing.T) {
+	against, ratio := 200.0, 0.5
+	figures := []Figure{{Section: "s", Name: "a < b", Value: 100, Unit: perSecond, Against: &against, Ratio: &ratio},
+		{Section: "s", Name: "alone", Value: 1, Unit: seconds}}
+	got := drawSection(figures)
+	for _, want := range []string{"a &lt; b", ">100/s<", ">200/s<", "</svg>"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "alone") || drawSection(figures[1:]) != "" {
+		t.Errorf("a figure without a limit is drawn: %s", got)
 	}
 }

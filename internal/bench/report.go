@@ -37,8 +37,15 @@ type Cost struct {
 	CPU        float64 `json:"cpuSeconds,omitempty"`
 	Allocs     float64 `json:"allocations,omitempty"`
 	AllocBytes float64 `json:"allocatedBytes,omitempty"`
-	// Written is the bytes that the engine wrote to logs and tables for a byte of documents.
-	Written float64 `json:"writtenPerByte,omitempty"`
+	// Written is the bytes that the process caused to be written to the disk; 0 where the system does not tell.
+	Written float64 `json:"writtenBytes,omitempty"`
+}
+
+// with sets the quantiles by the times of single operations.
+func (c *Cost) with(l latencies) *Cost {
+	l = l.sorted()
+	c.P50, c.P99, c.P999 = l.quantile(0.5).Seconds(), l.quantile(0.99).Seconds(), l.quantile(0.999).Seconds()
+	return c
 }
 
 // text describes a cost in one line.
@@ -52,7 +59,7 @@ func (c *Cost) text() string {
 	}
 	parts = append(parts, fmt.Sprintf("%.1f allocations of %s", c.Allocs, byteCount.text(c.AllocBytes)))
 	if c.Written > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f bytes written for a byte", c.Written))
+		parts = append(parts, byteCount.text(c.Written)+" written")
 	}
 	return strings.Join(parts, "; ")
 }

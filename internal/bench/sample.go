@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"runtime/metrics"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +33,7 @@ type comparison struct {
 type usage struct {
 	cpu           time.Duration
 	allocs, bytes uint64
+	written       uint64 // bytes, to the disk
 }
 
 // used returns what this process has used since its start.
@@ -38,6 +42,11 @@ func used() (u usage) {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(samples)
 	u.allocs, u.bytes = samples[0].Value.Uint64(), samples[1].Value.Uint64()
+	text, _ := os.ReadFile("/proc/self/io") // Linux alone has it
+	if _, rest, found := strings.Cut(string(text), "\nwrite_bytes: "); found {
+		number, _, _ := strings.Cut(rest, "\n")
+		u.written, _ = strconv.ParseUint(number, 10, 64)
+	}
 	return u
 }
 
@@ -46,12 +55,14 @@ func (u *usage) add(from, to usage) {
 	u.cpu += to.cpu - from.cpu
 	u.allocs += to.allocs - from.allocs
 	u.bytes += to.bytes - from.bytes
+	u.written += to.written - from.written
 }
 
 // costs returns what an operation of Mayfly's side cost.
 func (d comparison) costs() *Cost {
 	n := float64(max(d.ops, 1))
-	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n, AllocBytes: float64(d.spent.bytes) / n}
+	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n, AllocBytes: float64(d.spent.bytes) / n,
+		Written: float64(d.spent.written) / n}
 }
 
 // compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
