@@ -126,7 +126,7 @@ func (b *Bench) validate() error {
 		}
 	}
 	if b.MaxDrop < 0 || b.MaxDrop > 0 && b.Compare == "" {
-		return &OptionError{"max-drop", fmt.Sprintf(" %g: must be above 0, together with --compare", b.MaxDrop)}
+		return &OptionError{"max-drop", fmt.Sprintf(" %g: must be above 0, with --compare", b.MaxDrop)}
 	}
 	if b.Compare != "" {
 		var err error

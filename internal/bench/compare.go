@@ -37,7 +37,7 @@ type DropError struct{ Changes []Change }
 // Error names the worst figure.
 func (e *DropError) Error() string {
 	w := e.Changes[0]
-	return fmt.Sprintf("%d figures are worse than before by more than --max-drop; the worst: %s, %s by %.0f %%",
+	return fmt.Sprintf("%d figures are worse by more than --max-drop; the worst: %s, %s by %.0f %%",
 		len(e.Changes), w.Section, w.Name, -100*w.Gain)
 }
 
@@ -79,17 +79,20 @@ func (f *Figure) samples() []float64 {
 func changes(before, after []Figure) (list []Change) {
 	for i := range after {
 		f := &after[i]
-		at := slices.IndexFunc(before, func(o Figure) bool { return o.Section == f.Section && o.Name == f.Name })
+		at := slices.IndexFunc(before,
+			func(o Figure) bool { return o.Section == f.Section && o.Name == f.Name })
 		if at < 0 {
 			continue
 		}
 		old, now := before[at].samples(), f.samples()
-		c := Change{Section: f.Section, Name: f.Name, Before: median(old), After: median(now), P: rankSum(old, now)}
+		c := Change{Section: f.Section, Name: f.Name, Before: median(old), After: median(now),
+			P: rankSum(old, now)}
 		c.Gain = c.After/c.Before - 1
 		if f.lowerIsBetter() {
 			c.Gain = c.Before/c.After - 1
 		}
-		c.Significant = min(len(old), len(now)) >= minSamples && c.P <= maxChance && math.Abs(c.Gain) >= minGain
+		c.Significant = min(len(old), len(now)) >= minSamples && c.P <= maxChance &&
+			math.Abs(c.Gain) >= minGain
 		list = append(list, c)
 	}
 	return list
@@ -148,7 +151,8 @@ func rankSum(a, b []float64) float64 {
 
 // addChanges prints what has changed.
 func (r *report) addChanges(file string, list []Change) {
-	r.printf("\ncompared with %s: medians of the ratios (of the values where there is no ratio); p by the rank-sum test\n", file)
+	r.printf("\ncompared with %s: medians of the ratios, or of the values if there is no ratio; "+
+		"p by the rank-sum test\n", file)
 	r.row("", "before", "now", "change", "p", "")
 	for _, c := range list {
 		mark := ""

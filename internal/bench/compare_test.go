@@ -34,10 +34,12 @@ func TestChanges(t *testing.T) {
 		}
 		return f
 	}
-	old := []Figure{about("same", 1, false), about("worse", 1, false), about("better", 1, false), about("costs more", 1, true),
+	old := []Figure{about("same", 1, false), about("worse", 1, false), about("better", 1, false),
+		about("costs more", 1, true),
 		about("gone", 1, false), {Section: "s", Name: "one sample", Value: 1, Unit: byteCount}}
 	now := []Figure{about("same", 1.001, false), about("worse", 0.8, false), about("better", 1.2, false),
-		about("costs more", 1.3, true), about("new", 1, false), {Section: "s", Name: "one sample", Value: 2, Unit: byteCount}}
+		about("costs more", 1.3, true), about("new", 1, false),
+		{Section: "s", Name: "one sample", Value: 2, Unit: byteCount}}
 	list := changes(old, now)
 	significant := map[string]bool{}
 	for _, c := range list {
@@ -60,7 +62,8 @@ func TestChanges(t *testing.T) {
 
 func TestDrawSection(t *testing.T) {
 	against, ratio := 200.0, 0.5
-	figures := []Figure{{Section: "s", Name: "a < b", Value: 100, Unit: perSecond, Against: &against, Ratio: &ratio},
+	figures := []Figure{
+		{Section: "s", Name: "a < b", Value: 100, Unit: perSecond, Against: &against, Ratio: &ratio},
 		{Section: "s", Name: "alone", Value: 1, Unit: seconds}}
 	got := drawSection(figures)
 	for _, want := range []string{"a &lt; b", ">100/s<", ">200/s<", "</svg>"} {

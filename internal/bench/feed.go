@@ -38,7 +38,8 @@ func (b *Bench) measureFeed(ctx context.Context) (err error) {
 		return err
 	}
 	defer closing(bare, &err)
-	b.report.begin("feed", fmt.Sprintf("change feed of %s documents, from its beginning, in pages of %d, %d readers; against as many scans that copy the documents",
+	b.report.begin("feed", fmt.Sprintf("change feed of %s documents, from its beginning, in pages of %d, "+
+		"%d readers; against as many scans that copy the documents",
 		thousands(int64(n)), feedPage, feedReaders), "raw scans")
 	ours, err := b.newFanOut(n, func(most int) (int, error) { return readFeed(ctx, c, most) })
 	if err != nil {
@@ -76,7 +77,7 @@ func (f *fanOut) slice(ctx context.Context) sliceFunc {
 		var ops atomic.Int64
 		began := f.b.clock.Now()
 		var err error
-		for rounds := 0; err == nil && (rounds == 0 || f.b.clock.Now().Sub(began) < f.b.sliceTime()); rounds++ {
+		for err == nil && (ops.Load() == 0 || f.b.clock.Now().Sub(began) < f.b.sliceTime()) {
 			err = workers(ctx, feedReaders, 0, feedReaders, func(int) error {
 				n, err := f.read(f.most)
 				ops.Add(int64(n))

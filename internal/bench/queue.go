@@ -53,7 +53,8 @@ func (s *queueSide) pingPong(ctx context.Context, text []byte) error {
 		return err
 	}
 	for _, d := range list {
-		if err := s.queues.Settle(ctx, a, d.Token, queue.Settlement{Outcome: queue.Complete}, nil); err != nil {
+		done := queue.Settlement{Outcome: queue.Complete}
+		if err := s.queues.Settle(ctx, a, d.Token, done, nil); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,8 @@ func (s *queueSide) pingPong(ctx context.Context, text []byte) error {
 // Pebble.
 func (b *Bench) measureQueue(ctx context.Context) error {
 	b.report.begin("queue", fmt.Sprintf(
-		"messages of %d bytes: send, receive with a lock, complete, each durable; against batches of the same keys", benchDocBytes),
+		"messages of %d bytes: send, receive with a lock, complete, each durable; "+
+			"against batches of the same keys", benchDocBytes),
 		"raw batches")
 	for _, clients := range []int{1, 16, 64} {
 		if err := b.measurePingPong(ctx, clients); err != nil {
@@ -97,47 +99,20 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 		return err
 	}
 	defer closing(bare, &err)
-	text := newDocument(0).json()
+	p := &pingPongs{b: b, clients: clients, size: 4 * clients, ours: &ours, bare: bare,
+		text: newDocument(0).json()}
 	rec.take()
 	const recorded = 64
 	for range recorded {
-		if err := twin.pingPong(ctx, text); err != nil {
+		if err := twin.pingPong(ctx, p.text); err != nil {
 			return err
 		}
 	}
-	txns := rec.take()
-	each := max(len(txns)/recorded, 1)
-	var took latencies
-	size := 4 * clients
+	p.txns = rec.take()
+	p.each = max(len(p.txns)/recorded, 1)
 	d, err := b.compare(ctx, fmt.Sprintf("messages: %d clients", clients),
-		func() (int, time.Duration, error) {
-			times := make(latencies, size)
-			began := b.clock.Now()
-			err := workers(ctx, clients, 0, size, func(i int) error {
-				from := b.clock.Now()
-				err := ours.pingPong(ctx, text)
-				times[i] = b.clock.Now().Sub(from)
-				return err
-			})
-			all := b.clock.Now().Sub(began)
-			took = append(took, times...)
-			return size, all, err
-		},
-		func() (int, time.Duration, error) {
-			began := b.clock.Now()
-			err := workers(ctx, clients, 0, size, func(i int) error {
-				for k := range each {
-					if err := replay(bare, txns[(i*each+k)%len(txns)], raw.Sync); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			all := b.clock.Now().Sub(began)
-			done := size
-			size = min(max(int(float64(size)*b.sliceTime().Seconds()/max(all.Seconds(), 1e-6)), 4*clients), 20_000)
-			return done, all, err
-		})
+		func() (int, time.Duration, error) { return p.runMayfly(ctx) },
+		func() (int, time.Duration, error) { return p.runBaseline(ctx) })
 	if err != nil {
 		return err
 	}
@@ -145,6 +120,53 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 	if clients == 1 {
 		name = "1 client"
 	}
-	b.report.add(d.rate(name, nil).with(d.costs().with(took)))
+	b.report.add(d.rate(name, nil).with(d.costs().with(p.took)))
 	return nil
+}
+
+// pingPongs is the state of one comparison of messages.
+type pingPongs struct {
+	b       *Bench
+	clients int
+	size    int // messages of a slice
+	ours    *queueSide
+	bare    *raw.DB
+	text    []byte
+	txns    [][]byte // of recorded messages, each of them as many
+	each    int
+	took    latencies
+}
+
+// runMayfly sends, receives and completes the messages of a slice.
+func (p *pingPongs) runMayfly(ctx context.Context) (int, time.Duration, error) {
+	times := make(latencies, p.size)
+	began := p.b.clock.Now()
+	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
+		from := p.b.clock.Now()
+		err := p.ours.pingPong(ctx, p.text)
+		times[i] = p.b.clock.Now().Sub(from)
+		return err
+	})
+	took := p.b.clock.Now().Sub(began)
+	p.took = append(p.took, times...)
+	return p.size, took, err
+}
+
+// runBaseline writes as many messages to bare Pebble. It sets the size of the next slice by the time that
+// this took.
+func (p *pingPongs) runBaseline(ctx context.Context) (int, time.Duration, error) {
+	began := p.b.clock.Now()
+	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
+		for k := range p.each {
+			if err := replay(p.bare, p.txns[(i*p.each+k)%len(p.txns)], raw.Sync); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	took := p.b.clock.Now().Sub(began)
+	done := p.size
+	fitting := float64(p.size) * p.b.sliceTime().Seconds() / max(took.Seconds(), 1e-6)
+	p.size = min(max(int(fitting), 4*p.clients), 20_000)
+	return done, took, err
 }

@@ -37,7 +37,7 @@ type Cost struct {
 	CPU        float64 `json:"cpuSeconds,omitempty"`
 	Allocs     float64 `json:"allocations,omitempty"`
 	AllocBytes float64 `json:"allocatedBytes,omitempty"`
-	// Written is the bytes that the process caused to be written to the disk; 0 where the system does not tell.
+	// Written is the bytes that the process caused to be written to the disk, on Linux.
 	Written float64 `json:"writtenBytes,omitempty"`
 }
 
@@ -52,7 +52,8 @@ func (c *Cost) with(l latencies) *Cost {
 func (c *Cost) text() string {
 	var parts []string
 	if c.P50 > 0 {
-		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", seconds.text(c.P50), seconds.text(c.P99), seconds.text(c.P999)))
+		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", seconds.text(c.P50), seconds.text(c.P99),
+			seconds.text(c.P999)))
 	}
 	if c.CPU > 0 {
 		parts = append(parts, seconds.text(c.CPU)+" of CPU")

@@ -61,8 +61,8 @@ func (u *usage) add(from, to usage) {
 // costs returns what an operation of Mayfly's side cost.
 func (d comparison) costs() *Cost {
 	n := float64(max(d.ops, 1))
-	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n, AllocBytes: float64(d.spent.bytes) / n,
-		Written: float64(d.spent.written) / n}
+	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
+		AllocBytes: float64(d.spent.bytes) / n, Written: float64(d.spent.written) / n}
 }
 
 // compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
@@ -154,6 +154,8 @@ func (d comparison) ratios(of func(ours, theirs float64) float64) []float64 {
 	}
 	return pairs
 }
+
+func quotient(ours, theirs float64) float64 { return ours / theirs }
 
 // ratio returns the median of the ratios of the pairs.
 func (d comparison) ratio(of func(ours, theirs float64) float64) float64 { return median(d.ratios(of)) }

@@ -55,7 +55,8 @@ func drawSection(figures []Figure) string {
 		}{{f.Value, "#2b6cb0"}, {*f.Against, "#a0aec0"}} {
 			width := max(bar.value/longest*(svgWidth-svgLeft-110), 1)
 			top := y + i*(svgBar+2)
-			fmt.Fprintf(&rows, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", svgLeft, top, width, svgBar, bar.color)
+			fmt.Fprintf(&rows, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", svgLeft, top,
+				width, svgBar, bar.color)
 			text(&rows, svgLeft+int(width)+6, top+svgBar-3, "start", f.Unit.text(bar.value))
 		}
 		y += svgRow
@@ -64,8 +65,8 @@ func drawSection(figures []Figure) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n",
-		svgWidth, y+6)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" `, svgWidth, y+6)
+	b.WriteString(`font-family="sans-serif" font-size="13">` + "\n")
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="#fff"/>`+"\n")
 	text(&b, 10, 22, "start", figures[0].Section+": Mayfly (blue) and its limit (grey)")
 	return b.String() + rows.String() + "</svg>\n"

@@ -109,7 +109,8 @@ func (b *Bench) measureYCSB(ctx context.Context) (err error) {
 		return err
 	}
 	b.report.begin("ycsb", fmt.Sprintf(
-		"YCSB's workloads on %s documents with a ttl, %d goroutines, durable writes; against the same Gets, batches and scans",
+		"YCSB's workloads on %s documents with a ttl, %d goroutines, durable writes; "+
+			"against the same Gets, batches and scans",
 		thousands(int64(n)), ycsbWorkers), "raw")
 	for _, w := range ycsbWorkloads {
 		if err := y.measure(ctx, w); err != nil {
@@ -223,7 +224,8 @@ func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
 	d, err := y.b.compare(ctx, w.name, func() (int, time.Duration, error) { return y.slice(ctx, w) },
 		func() (int, time.Duration, error) {
 			began := y.b.clock.Now()
-			err := workers(ctx, ycsbWorkers, 0, len(y.ops), func(i int) error { return y.runBaseline(&y.ops[i]) })
+			err := workers(ctx, ycsbWorkers, 0, len(y.ops),
+				func(i int) error { return y.runBaseline(&y.ops[i]) })
 			return len(y.ops), y.b.clock.Now().Sub(began), err
 		})
 	if err != nil {
@@ -259,13 +261,16 @@ func (y *ycsb) slice(ctx context.Context, w ycsbWorkload) (int, time.Duration, e
 func (y *ycsb) runMayfly(ctx context.Context, op *ycsbOp) (err error) {
 	switch op.kind {
 	case ycsbRead, ycsbModify:
-		if _, _, err = y.store.Read(ctx, op.key(), op.id, store.ReadOptions{}); err != nil || op.kind == ycsbRead {
+		_, _, err = y.store.Read(ctx, op.key(), op.id, store.ReadOptions{})
+		if err != nil || op.kind == ycsbRead {
 			return err
 		}
 	case ycsbScanning:
-		r := store.QueryRequest{Text: fmt.Sprintf("SELECT TOP %d * FROM c WHERE c.id >= @from ORDER BY c.id", ycsbScan),
-			Parameters: []store.Parameter{{Name: "@from", Value: jsondoc.StringValue(op.id)}}, ListOptions: store.ListOptions{MaxItems: -1}}
-		_, _, err = y.store.Query(ctx, r)
+		_, _, err = y.store.Query(ctx, store.QueryRequest{
+			Text:        fmt.Sprintf("SELECT TOP %d * FROM c WHERE c.id >= @from ORDER BY c.id", ycsbScan),
+			Parameters:  []store.Parameter{{Name: "@from", Value: jsondoc.StringValue(op.id)}},
+			ListOptions: store.ListOptions{MaxItems: -1},
+		})
 		return err
 	}
 	_, _, err = y.store.Upsert(ctx, op.key(), op.body, store.WriteOptions{})
