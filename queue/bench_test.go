@@ -26,6 +26,7 @@ func (w *world) fill(queue string, n int, set ...func(*message.Message)) {
 
 // TestMemory: what a queue keeps in memory does not depend on how many messages it has.
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	const many = metatest.QueueMessages
 	w := newWorld(t, Options{})
 	w.queue("q", lockFor(10*time.Second), func(p *entity.Properties) { p.MaxMessageKB = 1024 })

@@ -12,6 +12,7 @@ import (
 
 // TestClockBack: a clock goes back neither behind what is stored nor behind a death, purged or not.
 func TestClockBack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		set   func(*entity.Properties)
 		ttl   time.Duration

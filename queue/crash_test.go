@@ -17,6 +17,7 @@ import (
 // TestCrashWhileExpiring cuts the disk off while messages become dead letters, are activated and are
 // settled: each is in one place at any moment.
 func TestCrashWhileExpiring(t *testing.T) {
+	t.Parallel()
 	const messages = 200
 	w := newWorld(t, Options{})
 	w.queue("q", flagged, attempts(1))
@@ -105,6 +106,7 @@ func (w *world) expectNothingLost(fs *crashdisk.Disk, messages int) {
 
 // TestFailure: what the engine refuses leaves a message with who had it.
 func TestFailure(t *testing.T) {
+	t.Parallel()
 	volatile(t)
 	w := newWorld(t, Options{})
 	w.queue("q", lockFor(10*time.Second))

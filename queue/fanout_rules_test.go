@@ -69,6 +69,7 @@ const sub = "t/Subscriptions/s"
 
 // TestRules: cases 120 and 121, and each kind of filter. The rules are the same after a restart.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	for i, c := range []struct {
@@ -125,6 +126,7 @@ func TestRules(t *testing.T) {
 
 // TestRuleCopies: case 120. All rules without an action give one copy, each with one gives its own.
 func TestRuleCopies(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.rules(sub, entity.Rule{Name: "plain1"}, entity.Rule{Name: "plain2", Filter: sql(t, "n = 1")},
@@ -150,6 +152,7 @@ func TestRuleCopies(t *testing.T) {
 // TestRuleFails: what an action cannot be run on is a dead letter of the subscription where that wants it.
 // Other rules, and other subscriptions, do not mind.
 func TestRuleFails(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []bool{true, false} {
 		w := newWorld(t, Options{})
 		w.topic("t", entity.Forever, map[string]func(*entity.Properties){"other": nil,
@@ -176,6 +179,7 @@ func TestRuleFails(t *testing.T) {
 
 // TestRulesLater: rules concern what comes later, also what is scheduled already.
 func TestRulesLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.tidy = true
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})

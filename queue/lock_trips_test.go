@@ -12,6 +12,7 @@ import (
 
 // TestTripsOfLocks counts the round trips to a shared engine.
 func TestTripsOfLocks(t *testing.T) {
+	t.Parallel()
 	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 // TestHistories plays random histories on a queue and on its model. After each step a crash is played, too:
 // what is on disk then must be the model without its locks.
 func TestHistories(t *testing.T) {
+	t.Parallel()
 	const steps = 100
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+metatest.QueueHistories; seed++ {

@@ -9,6 +9,7 @@ import (
 
 // TestWaiting: who waits is woken, first come first served, by whatever brings a message.
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	a := entity.Address{Entity: "q"}
 	s := time.Second
 	for name, c := range map[string]struct {
@@ -85,6 +86,7 @@ func noReceivers(p *entity.Properties) { p.Status = entity.ReceiveDisabled }
 
 // TestEnded: receivers end with what they receive from.
 func TestEnded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(w *world)
 		want entity.Code
