@@ -45,7 +45,8 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 	return states
 }
 
-// settleAll settles messages together, except those that a transaction will settle. It sets the state of each.
+// settleAll settles messages together, except those that a transaction will settle. It sets the state of
+// each.
 func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states []frame.State) {
 	at := make([]int, 0, len(list)) // those that are settled together
 	tokens := make([]message.UUID, 0, len(list))
