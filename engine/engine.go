@@ -182,8 +182,8 @@ type Prefetcher interface {
 
 // Expecter is an optional interface of an Iterator of a remote engine.
 type Expecter interface {
-	// Expect says how many keys from here on are likely to be read. The iterator fetches that many at a time,
-	// and a SeekGE among the fetched keys needs no round trip.
+	// Expect says how many keys from here on are likely to be read. The iterator fetches that many in its
+	// next round trip. See Paging.
 	Expect(keys int)
 }
 
@@ -193,6 +193,24 @@ func Expect(it Iterator, keys int) Iterator {
 		e.Expect(keys)
 	}
 	return it
+}
+
+// Skipper is an optional interface of an Iterator of a remote engine.
+type Skipper interface {
+	// Skip moves behind up to most keys, as that many calls of Next do, and returns their number. Fewer than
+	// most keys are left, or there is an error, if it is less. Key and Value are not valid after Skip.
+	Skip(most int) int
+}
+
+// Skip moves an iterator behind up to most keys and returns their number: see Skipper.
+func Skip(it Iterator, most int) (n int) {
+	if s, ok := it.(Skipper); ok {
+		return s.Skip(most)
+	}
+	for n < most && it.Next() {
+		n++
+	}
+	return n
 }
 
 // Range is the half-open key interval [Start, End); a nil End means no upper bound.

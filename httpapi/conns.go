@@ -97,6 +97,9 @@ func (s *conns) begin(r *http.Request) *sniffConn {
 		c.answering.Store(r.ProtoMajor == 1)
 		c.busy.Add(1)
 		c.request.Store(r)
+		if r.ProtoMajor == 1 {
+			c.head = nil
+		}
 	}
 	return c
 }

@@ -76,8 +76,8 @@ func (s *Server) serveFrames(c *sniffConn) {
 		defer s.direct.work.Done()
 		err := rntbd.Serve(s.draining, &frameConn{c}, rntbd.Options{Handler: s.handler, Life: life,
 			MaxBody: cosmos.KindItem.MaxBody(), Most: maxFrames, Agent: "mayfly",
-			Version: strings.TrimPrefix(serviceVersion[0], "version="), Logger: s.log,
-			Refused: s.recordRefusal})
+			Version: strings.TrimPrefix(serviceVersion, "version="), Logger: s.log,
+			QuickReads: true, Refused: s.recordRefusal})
 		if err != nil {
 			s.log.Debug("a connection of direct mode was given up", "remote", c.RemoteAddr().String(),
 				"error", err)

@@ -10,6 +10,7 @@
 //	call.go       reading the body
 //	faults.go     injected faults
 //	write.go      the operation's answer -> headers and body
+//	head.go       headers -> text, tokens or net/http's map
 //	direct.go     direct mode: package rntbd turns frames into requests
 //	observe.go    observations of finished requests for metrics and traces
 //	profile.go    the profiles of Go's runtime

@@ -58,6 +58,9 @@ type sniffConn struct {
 	// has ended.
 	answering atomic.Bool
 	closed    atomic.Bool
+	// head is the part of an answer's head that Write inserts; nil: none. Used only by the goroutine that
+	// serves HTTP/1.1.
+	head *headBuffer
 	// request is a request in progress, for reports of requests that do not end.
 	request atomic.Pointer[http.Request]
 
@@ -129,6 +132,9 @@ func (c *sniffConn) Write(p []byte) (int, error) {
 			_, err := c.write(other)
 			return len(p), err
 		}
+	}
+	if c.head != nil {
+		return c.writeWithHead(p)
 	}
 	return c.write(p)
 }

@@ -193,11 +193,23 @@ func (ds *dataset) leader(work string) func(context.Context, func(context.Contex
 // Server is a running server of those that share the data.
 type Server = host.Server
 
-// Servers returns the running servers that share the data, the oldest first; none if the engine cannot be
-// shared.
+// ServerInfo is what a server tells about itself.
+type ServerInfo = host.ServerInfo
+
+// Servers returns the running servers that share the data with their leases, the oldest first; this one if
+// the engine cannot be shared.
 func (db *DB) Servers(ctx context.Context) ([]Server, error) {
-	list, err := db.live().in.Servers(ctx)
+	list, err := db.live().in.ListServers(ctx)
 	return list, classify.ToFault(err)
+}
+
+// Shared reports whether other servers may have the data open at the same time.
+func (db *DB) Shared() bool { return db.live().in.Shared() }
+
+// ChangeAuthority calls fn with the certificate authority that the servers share, as PEM text, nil if there is
+// none, and stores what fn returns unless that is nil. fn may run more than once; the last run counts.
+func (db *DB) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byte, error)) error {
+	return classify.ToFault(db.live().in.ChangeAuthority(ctx, fn))
 }
 
 // await returns a channel that the next change closes, also one by another server.

@@ -56,6 +56,8 @@ type Options struct {
 	// and deletes for seven days if their own policy has no retention, as an account with continuous backup
 	// does. SetContinuousBackup changes it.
 	ContinuousBackup bool
+	// Server describes this server to those who list servers.
+	Server ServerInfo
 	// ManualReaper runs no background loop: expired items are purged by SweepNow only. No answer depends on
 	// it.
 	ManualReaper bool

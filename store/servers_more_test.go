@@ -16,14 +16,8 @@ import (
 
 // What one store defines the other finds, when it looks.
 func TestCatalogOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	a, b := newServers(t, "", 1)
-	catchUp := func(want bool) {
-		t.Helper()
-		if changed, err := b.db.CatchUp(b.ctx); changed != want || err != nil {
-			t.Errorf("there was something: %t, %v", changed, err)
-		}
-	}
-	catchUp(false)
 	d, err := a.db.CreateDatabase(a.ctx, "new", definition.Throughput{Manual: 1000})
 	if err == nil {
 		_, err = d.CreateContainer(a.ctx, specOf(t, ""), definition.Throughput{})
@@ -43,8 +37,9 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 	if _, err := b.db.Database("new"); !is(err, fault.CodeNotFound) {
 		t.Errorf("before: %v", err)
 	}
-	catchUp(true)
-	catchUp(false)
+	if err := b.db.CatchUp(b.ctx); err != nil {
+		t.Fatal(err)
+	}
 	there, err := b.db.Database("new")
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +75,9 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 	if _, err := there.Container("c"); !is(err, fault.CodeNotFound) {
 		t.Errorf("what was dropped is still found: %v", err)
 	}
-	catchUp(true)
+	if err := b.db.CatchUp(b.ctx); err != nil {
+		t.Fatal(err)
+	}
 	if now, err := b.db.Database("new"); err != nil || now.RID() != d.RID() {
 		t.Errorf("the new one: %v", err)
 	}
@@ -88,6 +85,7 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 
 // A store whose clock is behind dates no write before one that is stored.
 func TestTimeOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	a, _ := newServers(t, `"defaultTtl":-1`, 1)
 	late := a.another(ttl.NewManual(a.clock.Now()))
 	defer func() {
@@ -131,6 +129,7 @@ func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func
 // While one store splits a range the other writes nothing to it, and a store that is opened meanwhile undoes
 // the split, which begins anew.
 func TestSplitOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	var m *interferingEngine
 	a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
 		m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}

@@ -66,7 +66,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	},
 		slices.Concat(
-			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(),
+			group("The server", serveCommand(), checkCommand(), healthCommand(), serversCommand(), doctorCommand(),
 				migrateCommand(), certCommand(), benchCommand(), manCommand(),
 				versionCommand()),
 			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), queriesCommand(), getCommand(), putCommand(),

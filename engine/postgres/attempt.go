@@ -194,8 +194,9 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 	return unlocked, nil
 }
 
-// abandon ends the transaction without effect.
-func (a *attempt) abandon() { abandon(a.c) }
+// abandon ends the transaction without effect, in the background. The server holds the scopes for the time of
+// a one-way trip, so a transaction that locks them next is not delayed.
+func (a *attempt) abandon() { a.e.ending.Go(func() { abandon(a.c) }) }
 
 // commit makes the writes durable. If nothing was written it just ends the transaction, since everything that
 // the functions can have read is durable.

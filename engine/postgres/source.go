@@ -25,8 +25,18 @@ const (
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )
 
-// maxKeysPerRead is how many keys one statement reads, since their values may be large.
-const maxKeysPerRead = 64
+// getSomeRows is getRows for many keys, whose values may be large: of the rows, in the order of the keys, it
+// reads only the first ones whose values have $2 bytes together.
+const getSomeRows = `SELECT k, v FROM (
+		SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
+		FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found
+	WHERE before < $2 UNION ALL
+	SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
+
+const (
+	fewKeys        = 64   // of which all values are read, whatever their size
+	maxKeysPerRead = 4096 // how many keys one statement reads
+)
 
 // querier is a connection on which a statement can be run.
 type querier interface {
@@ -66,27 +76,46 @@ func (s *source) findLocked(keys [][]byte) error {
 		asked[string(key)] = true
 		missing = append(missing, key)
 	}
-	bytes := 0
-	for len(missing) > 0 && bytes < engine.ManyBytes {
-		n := min(maxKeysPerRead, len(missing))
-		stored := make([][]byte, n)
-		for i, key := range missing[:n] {
-			stored[i] = storedKey(key)
-		}
-		rows, err := s.rowsLocked(getRows, stored)
+	for bytes := 0; len(missing) > 0 && bytes < engine.ManyBytes; {
+		read, n, err := s.readLocked(missing[:min(maxKeysPerRead, len(missing))], engine.ManyBytes-bytes)
 		if err != nil {
 			return err
 		}
-		for _, key := range missing[:n] {
-			s.known[string(key)] = nil
-		}
-		for _, r := range rows {
-			s.known[string(r.key)] = r.value
-			bytes += len(r.value)
-		}
-		missing = missing[n:]
+		bytes += n
+		missing = missing[read:]
 	}
 	return nil
+}
+
+// readLocked reads keys by one statement: the first ones whose values have room bytes together, at least one.
+// It returns how many keys are now in the cache, and the size of their values.
+func (s *source) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
+	stored := make([][]byte, len(keys))
+	for i, key := range keys {
+		stored[i] = storedKey(key)
+	}
+	sql, args := getRows, []any{stored}
+	if len(keys) > fewKeys {
+		sql, args = getSomeRows, []any{stored, room}
+	}
+	rows, err := s.rowsLocked(sql, args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	values := make(map[string][]byte, len(rows))
+	for _, r := range rows {
+		values[string(r.key)] = r.value
+		bytes += len(r.value)
+	}
+	whole := len(keys) <= fewKeys || bytes < room
+	for n := 0; read < len(keys) && (whole || n < len(rows)); read++ {
+		value, ok := values[string(keys[read])]
+		s.known[string(keys[read])] = value
+		if ok {
+			n++
+		}
+	}
+	return read, bytes, nil
 }
 
 // rows runs a statement whose rows consist of a key and a value.
@@ -96,37 +125,75 @@ func (s *source) rows(sql string, args ...any) ([]row, error) {
 	return s.rowsLocked(sql, args...)
 }
 
-func (s *source) rowsLocked(sql string, args ...any) ([]row, error) {
+func (s *source) rowsLocked(sql string, args ...any) (rows []row, err error) {
+	err = s.readyLocked()
+	if err != nil {
+		return nil, err
+	}
+	own, cancel := context.WithTimeout(context.Background(), readLimit)
+	defer cancel()
+	rows, now, err := s.e.collect(s.q.Query(own, sql, args...))
+	if err != nil {
+		return nil, s.failLocked(err)
+	}
+	s.now = max(s.now, now)
+	return rows, nil
+}
+
+// one runs a statement with one row of one column, and stores the column in to.
+func (s *source) one(to any, sql string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readyLocked(); err != nil {
+		return err
+	}
+	own, cancel := context.WithTimeout(context.Background(), readLimit)
+	defer cancel()
+	rows, err := s.q.Query(own, sql, args...)
+	if err == nil {
+		for rows.Next() && err == nil {
+			err = rows.Scan(to)
+		}
+		if rows.Close(); err == nil {
+			err = rows.Err()
+		}
+	}
+	if err != nil {
+		return s.failLocked(err)
+	}
+	return nil
+}
+
+// readyLocked prepares a statement: it acquires the connection for the first one.
+func (s *source) readyLocked() error {
 	if s.failed != nil {
-		return nil, s.failed
+		return s.failed
 	}
 	if s.closed {
-		return nil, engine.ErrClosed
+		return engine.ErrClosed
 	}
 	if err := s.ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if s.q == nil {
 		q, err := s.begin()
 		if err != nil {
 			s.failed = err
-			return nil, err
+			return err
 		}
 		s.q = q
 	}
 	s.e.trip()
-	own, cancel := context.WithTimeout(context.Background(), readLimit)
-	defer cancel()
-	rows, now, err := s.e.collect(s.q.Query(own, sql, args...))
-	if err != nil {
-		if !errors.Is(err, errRow) {
-			err = toEngine(err)
-		}
-		s.failed = err
-		return nil, err
+	return nil
+}
+
+// failLocked records the error of a statement, which ends the reads.
+func (s *source) failLocked(err error) error {
+	if !errors.Is(err, errRow) {
+		err = toEngine(err)
 	}
-	s.now = max(s.now, now)
-	return rows, nil
+	s.failed = err
+	return err
 }
 
 // get returns the value of a key, or nil if the key is absent.

@@ -170,7 +170,9 @@ func TestLease(t *testing.T) {
 // The servers that run are those that have renewed their records.
 func TestServers(t *testing.T) {
 	f := newFleet(t)
-	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
+	info := host.ServerInfo{Name: "m", Address: "https://m:8081/", Version: "1"}
+	a := f.server(host.Options{ManualReaper: true, Server: info})
+	b := f.server(host.Options{ManualReaper: true})
 	ids := func(of *member) (ids []string) {
 		list, err := of.Instance().Servers(t.Context())
 		if err != nil {
@@ -189,6 +191,34 @@ func TestServers(t *testing.T) {
 	if got := slices.Sorted(slices.Values(ids(a))); !slices.Equal(got, both) {
 		t.Errorf("%v run, not %v", got, both)
 	}
+	work := a.Instance().Lease("work")
+	var list []host.Server
+	owner := make(chan string, 1)
+	go func() {
+		for {
+			var err error
+			if list, err = b.Instance().ListServers(t.Context()); err != nil {
+				owner <- err.Error()
+				return
+			}
+			for _, s := range list {
+				if slices.Contains(s.Leases, "work") {
+					owner <- s.ID
+					return
+				}
+			}
+		}
+	}()
+	if id := f.until(owner, a, b); id != a.Instance().ServerID() {
+		t.Fatalf("the owner of the lease is %s", id)
+	}
+	for _, s := range list {
+		if own := s.ID == a.Instance().ServerID(); own != (s.ServerInfo == info) || own != slices.Contains(s.Leases, "work") ||
+			s.Seen.Before(s.Since) {
+			t.Errorf("%+v", s)
+		}
+	}
+	work.Release()
 	running := make(chan string, 1)
 	go func() {
 		for {
@@ -258,7 +288,7 @@ func TestPauseOfServers(t *testing.T) {
 	}
 	want := func(m *member, paused bool) {
 		t.Helper()
-		if _, err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
+		if err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if m.Instance().ReaperPaused() != paused {

@@ -175,7 +175,7 @@ func (s *Source) Prefetch(rids []uint64) {
 
 // Fetch implements query.Source.
 func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
-	if s.items == nil {
+	if s.items == nil && s.ahead() == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
 	return s.fetch(s.items, &s.fetched, rid, false)
@@ -183,6 +183,17 @@ func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 
 func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
+	if s.ahead() != nil { // Get knows what has been prefetched, also that it is absent
+		value, err := s.Reader.Get(s.key)
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		ok, err := s.Take(r, rid, value, listed)
+		return r, ok, err
+	}
 	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
 		return nil, false, nil
 	}
