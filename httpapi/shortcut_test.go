@@ -98,7 +98,8 @@ func TestShortcuts(t *testing.T) {
 	want := func(id string, status int, what string) {
 		t.Helper()
 		got, h, body := l.read()
-		if got != status || !strings.Contains(body, what) || h.Get("Content-Length") != strconv.Itoa(len(body)) ||
+		length := strconv.Itoa(len(body))
+		if got != status || !strings.Contains(body, what) || h.Get("Content-Length") != length ||
 			len(h["Date"]) != 1 || id != "" && h.Get("X-Ms-Activity-Id") != id {
 			t.Fatalf("%d %v %s", got, h, body)
 		}
@@ -169,9 +170,9 @@ func TestShortcutForms(t *testing.T) {
 		head("/dbs/d/colls/c/sprocs/1", "Host: a"):                                         false,
 		"GET " + path + " HTTP/1.0\r\nHost: a\r\n\r\n":                                     false,
 		"GET " + path + "\r\nHost: a\r\n\r\n":                                              false,
-		head(path, "Host: a") + head(path, "Host: a"):                                      false, // two requests
 		head(path, "Host: a", strings.Repeat("X", 4000)+": 1"):                             true,
 		head(path, append([]string{"Host: a"}, strings.Split(manyHeaders(60), "|")...)...): false,
+		strings.Repeat(head(path, "Host: a"), 2):                                           false,
 	} {
 		s := &shortcut{req: &http.Request{}, fields: http.Header{}}
 		if got := maybeShortcut([]byte(text)) && s.parse(text); got != taken {
