@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"testing"
 	"time"
-
 )
 
 // changes opens the stream of changes and returns the lines behind its first event.

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-
 )
 
 // keepAlive is one connection that stays open between its requests.

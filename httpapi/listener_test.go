@@ -14,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-
 	"github.com/mayflydb/mayfly/store"
 )
 

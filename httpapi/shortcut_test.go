@@ -98,7 +98,8 @@ func TestShortcuts(t *testing.T) {
 	want := func(id string, status int, what string) {
 		t.Helper()
 		got, h, body := l.read()
-		if got != status || !strings.Contains(body, what) || h.Get("Content-Length") != strconv.Itoa(len(body)) ||
+		length := strconv.Itoa(len(body))
+		if got != status || !strings.Contains(body, what) || h.Get("Content-Length") != length ||
 			len(h["Date"]) != 1 || id != "" && h.Get("X-Ms-Activity-Id") != id {
 			t.Fatalf("%d %v %s", got, h, body)
 		}
@@ -169,9 +170,9 @@ func TestShortcutForms(t *testing.T) {
 		head("/dbs/d/colls/c/sprocs/1", "Host: a"):                                         false,
 		"GET " + path + " HTTP/1.0\r\nHost: a\r\n\r\n":                                     false,
 		"GET " + path + "\r\nHost: a\r\n\r\n":                                              false,
-		head(path, "Host: a") + head(path, "Host: a"):                                      false, // two requests
 		head(path, "Host: a", strings.Repeat("X", 4000)+": 1"):                             true,
 		head(path, append([]string{"Host: a"}, strings.Split(manyHeaders(60), "|")...)...): false,
+		strings.Repeat(head(path, "Host: a"), 2):                                           false,
 	} {
 		s := &shortcut{req: &http.Request{}, fields: http.Header{}}
 		if got := maybeShortcut([]byte(text)) && s.parse(text); got != taken {
@@ -205,7 +206,7 @@ func TestShortcutShutdown(t *testing.T) {
 	l := dialPlain(t, base)
 	l.write(w.text("POST", docs, `{"id":"1","pk":"a"}`))
 	l.read()
-	for range 3 { // see TestShortcuts
+	for range 3 { // net/http may serve some of them
 		l.write(w.text("GET", docs+"/none", ""))
 		l.read()
 	}
@@ -245,12 +246,13 @@ func TestShortcutAborted(t *testing.T) {
 	l := dialPlain(t, w.serving(t))
 	l.write(w.text("POST", docs, `{"id":"1","pk":"a"}`))
 	l.read()
-	for range 3 { // see TestShortcuts
-		l.write(w.text("GET", docs+"/none", ""))
-		l.read()
-	}
-	l.write(w.text("GET", docs+"/1", ""))
-	if text, err := io.ReadAll(l.in); err != nil || len(text) > 0 {
-		t.Errorf("%q %v", text, err)
+	for n := 0; ; n++ { // net/http may serve some of them, with the handler that it was made with
+		l.write(w.text("GET", docs+"/1", ""))
+		if _, err := l.in.Peek(1); err == io.EOF {
+			return
+		}
+		if status, _, body := l.read(); status != 200 || n == 50 {
+			t.Fatal(status, body)
+		}
 	}
 }

@@ -97,8 +97,8 @@ func (b *Bench) makeHTTPData(ctx context.Context, n int, dir string) (requests [
 	return requests, nil
 }
 
-// signedRead returns the bytes of a signed request for a document. The signature is valid for a quarter of an
-// hour.
+// signedRead returns the bytes of a signed request for a document, with the headers that SDKs send. The
+// signature is valid for a quarter of an hour.
 func (b *Bench) signedRead(d document) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(httpapi.EmulatorKey)
 	if err != nil {
@@ -110,6 +110,8 @@ func (b *Bench) signedRead(d document) ([]byte, error) {
 	fmt.Fprintf(&r, "GET /%s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nx-ms-version: 2020-07-15\r\nx-ms-date: %s\r\n", link, date)
 	fmt.Fprintf(&r, "authorization: %s\r\n",
 		httpapi.AuthorizationHeader(httpapi.Sign(key, http.MethodGet, "docs", link, date)))
+	r.WriteString("User-Agent: azsdk-go-azcosmos/v1.4.0\r\ncache-control: no-cache\r\n" +
+		"x-ms-activity-id: 7d9a4a9e-2d3b-4b7f-9a52-0f6f8a8f0c11\r\nx-ms-session-token: 0:-1#1\r\n")
 	fmt.Fprintf(&r, "x-ms-documentdb-partitionkey: [\"%s\"]\r\n\r\n", d.pk)
 	return r.Bytes(), nil
 }
