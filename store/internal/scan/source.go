@@ -31,14 +31,15 @@ type Source struct {
 	Before  uint64        // an LSN that had been found to be durable before the snapshot was opened
 	Indexed bool          // all documents are indexed by the present policy
 
-	items   engine.Iterator // iterator of Fetch; nil before the first call
-	entries engine.Iterator // iterator of Value; nil before the first call
-	fetched Row
-	key     []byte // scratch
-	scratch []byte
-	version work.TallyVersion
-	tallied tallyState // of version
-	err     error      // of an iterator, if a method could not return it
+	items    engine.Iterator // iterator of Fetch; nil before the first call
+	entries  engine.Iterator // iterator of Value; nil before the first call
+	fetched  Row
+	fetching bool   // Fetch has been called
+	key      []byte // scratch
+	scratch  []byte
+	version  work.TallyVersion
+	tallied  tallyState // of version
+	err      error      // of an iterator, if a method could not return it
 }
 
 var (
@@ -181,17 +182,36 @@ func (s *Source) Prefetch(rids []uint64) {
 	}
 }
 
-// Fetch implements query.Source.
+// Fetch implements query.Source. A query often fetches a single document, and a get needs no iterator of the
+// source's own. Further documents are faster to find with one.
 func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
+	if s.items == nil && !s.fetching && s.ahead() == nil {
+		s.fetching = true
+		return s.get(rid)
+	}
 	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
+// get is Fetch by a single get.
+func (s *Source) get(rid uint64) (query.Document, bool, error) {
+	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
+	value, err := s.Reader.Get(s.key)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	ok, err := s.Take(&s.fetched, rid, value, false)
+	return &s.fetched, ok, err
+}
+
 func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
-	if !engine.Find(items, s.key) {
+	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
 		return nil, false, nil
 	}
 	ok, err := s.Take(r, rid, items.Value(), listed)

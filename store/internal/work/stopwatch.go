@@ -98,11 +98,6 @@ func (it *watchedIterator) Skip(n int) (skipped int) {
 	return skipped
 }
 
-// Find implements engine.Finder.
-func (it *watchedIterator) Find(key []byte) bool {
-	return it.watch.step() && engine.Find(it.Iterator, key)
-}
-
 // Expect implements engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
