@@ -129,6 +129,13 @@ type Txn interface {
 	Control
 }
 
+// Fresher is an optional interface of the Txns of a remote engine.
+type Fresher interface {
+	// SetFresh is Set for a key that is most likely not stored. The commit is cheaper if it is not stored, and
+	// is tried once more if it is.
+	SetFresh(key, value []byte)
+}
+
 // Control is the part of a transaction that does not concern keys.
 type Control interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
@@ -182,8 +189,8 @@ type Prefetcher interface {
 
 // Expecter is an optional interface of an Iterator of a remote engine.
 type Expecter interface {
-	// Expect says how many keys from here on are likely to be read. The iterator fetches that many at a time,
-	// and a SeekGE among the fetched keys needs no round trip.
+	// Expect says how many keys from here on are likely to be read. The iterator fetches that many in its
+	// next round trip. See Paging.
 	Expect(keys int)
 }
 
@@ -197,20 +204,20 @@ func Expect(it Iterator, keys int) Iterator {
 
 // Skipper is an optional interface of an Iterator that moves over many keys faster than by calls of Next.
 type Skipper interface {
-	// Skip calls Next up to n times, until it returns false, and returns how often it has returned true.
-	Skip(n int) int
+	// Skip moves behind up to most keys, as that many calls of Next do, and returns their number. Fewer than
+	// most keys are left, or there is an error, if it is less. Key and Value are not valid after Skip.
+	Skip(most int) int
 }
 
-// Skip moves an iterator over up to n keys and returns the number of keys. It is less than n only at the end
-// of the range.
-func Skip(it Iterator, n int) (skipped int) {
+// Skip moves an iterator behind up to most keys and returns their number: see Skipper.
+func Skip(it Iterator, most int) (n int) {
 	if s, ok := it.(Skipper); ok {
-		return s.Skip(n)
+		return s.Skip(most)
 	}
-	for skipped < n && it.Next() {
-		skipped++
+	for n < most && it.Next() {
+		n++
 	}
-	return skipped
+	return n
 }
 
 // Range is the half-open key interval [Start, End); a nil End means no upper bound.

@@ -8,6 +8,7 @@ import (
 )
 
 func TestItemLifecycle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.container("")
 	key := pk(`["a"]`)
@@ -74,6 +75,7 @@ func TestItemLifecycle(t *testing.T) {
 }
 
 func TestMinimalAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	h := append(pk(`["a"]`), "Prefer", "return=minimal")
@@ -92,6 +94,7 @@ func TestMinimalAnswers(t *testing.T) {
 }
 
 func TestPreconditions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	with := func(name, value string, more ...string) []string {
@@ -128,6 +131,7 @@ func TestPreconditions(t *testing.T) {
 }
 
 func TestItemIDs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)
@@ -149,6 +153,7 @@ func TestItemIDs(t *testing.T) {
 
 // TestBadItemIDs: ids that no item can have, and what is said of them.
 func TestBadItemIDs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for id, text := range map[string]string{
@@ -168,6 +173,7 @@ func TestBadItemIDs(t *testing.T) {
 // TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as
 // they are.
 func TestUnescapedIDs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := append(pk(`["a"]`), "Authorization", "Bearer "+EmulatorKey)
@@ -183,6 +189,7 @@ func TestUnescapedIDs(t *testing.T) {
 }
 
 func TestRIDAddressing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	c := w.container("")
 	var selves []string
@@ -211,6 +218,7 @@ func TestRIDAddressing(t *testing.T) {
 // TestPartitionKeyByRID: a rid names an item alone, and the partition key of the request must be its own all
 // the same. Each wrong one is answered as where the item is addressed by its id, and nothing happens.
 func TestPartitionKeyByRID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"version":2}}`).want(201)
@@ -260,6 +268,7 @@ func TestPartitionKeyByRID(t *testing.T) {
 }
 
 func TestPartitionKeyForms(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i, f := range []struct{ document, header string }{
@@ -288,6 +297,7 @@ func TestPartitionKeyForms(t *testing.T) {
 }
 
 func TestContainerKeyedByID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`)
 	w.do("POST", docs, `{"id":"1"}`).want(201)
@@ -297,6 +307,7 @@ func TestContainerKeyedByID(t *testing.T) {
 }
 
 func TestContainerWithoutKey(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c"}`).want(201).has("partitionKey.systemKey", "true")
@@ -307,6 +318,7 @@ func TestContainerWithoutKey(t *testing.T) {
 }
 
 func TestHierarchicalKeys(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	w.container(`"partitionKey":{"paths":["/a","/b","/c"],"kind":"MultiHash","version":2}`)
 	for i, key := range []string{`"x","y",1`, `"x","y",2`, `"x","z",1`, `"w","y",1`, `"x","y",1`, `"x",null,1`} {
@@ -333,6 +345,7 @@ func TestHierarchicalKeys(t *testing.T) {
 }
 
 func TestIntendedContainer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	old := w.container("").at("_rid").Str
 	h := append(pk(`["a"]`), "x-ms-cosmos-intended-collection-rid", old)
@@ -346,6 +359,7 @@ func TestIntendedContainer(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -366,6 +380,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestDeletePartition(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i := range 5 {
@@ -385,6 +400,7 @@ func TestDeletePartition(t *testing.T) {
 }
 
 func TestUniqueKeys(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/pk"],"version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	const taken = "Resource with specified id, name, or unique index already exists."

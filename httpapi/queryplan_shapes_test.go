@@ -21,6 +21,7 @@ func shapesWorld(t *testing.T, n int) *world {
 // TestGroupsInOrder: groups come in the order that ORDER BY says, from the server and, where they have no
 // aggregates, from a client that merges.
 func TestGroupsInOrder(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 5} {
 		w := shapesWorld(t, n)
 		for text, want := range map[string]string{
@@ -53,6 +54,7 @@ func TestGroupsInOrder(t *testing.T) {
 // TestSubqueriesAcrossRanges: subqueries in FROM that group or drop duplicates do so within each range. Here
 // no group and no duplicates lie in two.
 func TestSubqueriesAcrossRanges(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 5} {
 		w := shapesWorld(t, n)
 		for text, want := range map[string]string{
@@ -107,6 +109,7 @@ func (w *world) documents(text string) string {
 
 // TestLenientSyntax: what Cosmos DB refuses though it is plain what it means is taken with the option alone.
 func TestLenientSyntax(t *testing.T) {
+	t.Parallel()
 	for _, lenient := range []bool{false, true} {
 		w := newWorld(t, func(s *setup) { s.store.Lenient = lenient })
 		w.container("")
@@ -129,6 +132,7 @@ func TestLenientSyntax(t *testing.T) {
 
 // TestUnknownFunction: a user defined function that does not exist is missed when it is called.
 func TestUnknownFunction(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	const text = "SELECT VALUE udf.nope(c.id) FROM c"

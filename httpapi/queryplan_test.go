@@ -72,6 +72,7 @@ func decoded(rows []jsondoc.Value) []any {
 // TestPlansOfQueryCases: for all shared cases a client that goes by the plan makes the same result as the
 // server.
 func TestPlansOfQueryCases(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 8} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
 			cases, sets := readCases(t)
@@ -220,6 +221,7 @@ SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["
 // TestPlansOfPrefixes: the beginning of a hierarchical partition key is a part of a range, which a client
 // names by its bounds.
 func TestPlansOfPrefixes(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 8} {
 		w := newWorld(t, ranges(n))
 		w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
@@ -243,6 +245,7 @@ func TestPlansOfPrefixes(t *testing.T) {
 
 // TestComputedDefinitions: what a computed property must not be is refused with the container.
 func TestComputedDefinitions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for definition, text := range map[string]string{
@@ -269,6 +272,7 @@ func (w *world) askPlan(text, features string, headers ...string) *answer {
 }
 
 func TestQueryPlan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	w.container("")
 	a := w.askPlan("SELECT * FROM c ORDER BY c.x", allFeatures).want(200)
@@ -312,6 +316,7 @@ func TestQueryPlan(t *testing.T) {
 
 // TestPlanRanges: what the conditions say of the partition key becomes ranges of its hash.
 func TestPlanRanges(t *testing.T) {
+	t.Parallel()
 	const all = `["",FF)`
 	w := newWorld(t)
 	w.container("")
@@ -365,6 +370,7 @@ func TestPlanRanges(t *testing.T) {
 
 // TestPlanWithRefusal: a query that is refused since the client must merge is refused with its plan.
 func TestPlanWithRefusal(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 4} {
 		w := newWorld(t, ranges(n))
 		w.container(mixedSettings)
@@ -388,6 +394,7 @@ func TestPlanWithRefusal(t *testing.T) {
 }
 
 func TestOptimisticDirectExecution(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fill(5, 2)

@@ -51,6 +51,7 @@ func (a *answer) charge() float64 {
 }
 
 func TestProcedureAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for _, c := range []struct{ body, args, want string }{
@@ -78,6 +79,7 @@ func TestProcedureAnswers(t *testing.T) {
 }
 
 func TestProcedureRequests(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.script("sprocs", "p", `function () { console.log("one %s", 2); console.log({a: 1}, "x+y (z)'"); }`, "")
@@ -111,6 +113,7 @@ func TestProcedureRequests(t *testing.T) {
 
 // TestSystemProcedures are there without anybody having made them.
 func TestSystemProcedures(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	run := func(id, args string) *answer { return w.do("POST", coll+"/sprocs/__.sys."+id, args, pk(`["a"]`)...) }
@@ -131,6 +134,7 @@ func TestSystemProcedures(t *testing.T) {
 
 // TestScriptOptions: an option of the wrong kind fails the call.
 func TestScriptOptions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for _, bad := range []string{
@@ -151,6 +155,7 @@ func TestScriptOptions(t *testing.T) {
 }
 
 func TestProcedureErrors(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	create := `__.createDocument(__.getSelfLink(), {id: "x", pk: "a"}); `
@@ -189,6 +194,7 @@ func TestProcedureErrors(t *testing.T) {
 
 // TestBulkImport is how clients load documents: as many as are accepted, and again with the rest.
 func TestBulkImport(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.procedure(`function bulkImport(docs) {
@@ -226,6 +232,7 @@ func TestBulkImport(t *testing.T) {
 
 // TestBulkDelete is the other well-known procedure: query, delete, and query again.
 func TestBulkDelete(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i := range 25 {
@@ -257,6 +264,7 @@ func TestBulkDelete(t *testing.T) {
 }
 
 func TestCollectionMethods(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i, id := range []string{"1", "2", "3", "4"} {
@@ -304,6 +312,7 @@ func TestCollectionMethods(t *testing.T) {
 }
 
 func TestTriggers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.script("triggers", "stamp", `function stamp() {
@@ -365,6 +374,7 @@ func TestTriggers(t *testing.T) {
 }
 
 func TestFunctionsInQueries(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i, income := range []int{500, 50000, 200000} {

@@ -11,6 +11,7 @@ import (
 
 // TestPlansAreKept: a plan is kept for the values that a query was asked with, and one for their types.
 func TestPlansAreKept(t *testing.T) {
+	t.Parallel()
 	_, _, c := openCounting(t)
 	for i := range 5 {
 		putNumber(t, c, i, i)

@@ -70,6 +70,12 @@ func (wk *walker) covered() (done, ok bool) {
 	return true, wk.x.isAfterStart(&wk.entry)
 }
 
+// needs reports whether the document of an entry with an exact key will be read.
+func (wk *walker) needs(rid uint64) bool {
+	covered := wk.census && (wk.least != nil || wk.skips && wk.x.done.Offset > 0)
+	return !covered && wk.allowed.has(rid)
+}
+
 // leastDocument is the smallest document that has a given value at a path.
 type leastDocument struct {
 	rid  uint64

@@ -185,9 +185,9 @@ func (s *Source) Prefetch(rids []uint64) {
 // Fetch implements query.Source. A query often fetches a single document, and a get needs no iterator of the
 // source's own. Further documents are faster to find with one.
 func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
-	if s.items == nil && !s.fetching && s.ahead() == nil {
+	if !s.fetching || s.ahead() != nil {
 		s.fetching = true
-		return s.get(rid)
+		return s.get(&s.fetched, rid, false)
 	}
 	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
@@ -195,8 +195,8 @@ func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
-// get is Fetch by a single get.
-func (s *Source) get(rid uint64) (query.Document, bool, error) {
+// get reads a document by a single get. It knows what has been prefetched, also that it is absent.
+func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	value, err := s.Reader.Get(s.key)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -205,11 +205,14 @@ func (s *Source) get(rid uint64) (query.Document, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	ok, err := s.Take(&s.fetched, rid, value, false)
-	return &s.fetched, ok, err
+	ok, err := s.Take(r, rid, value, listed)
+	return r, ok, err
 }
 
 func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
+	if s.ahead() != nil {
+		return s.get(r, rid, listed)
+	}
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
 		return nil, false, nil
