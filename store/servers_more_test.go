@@ -267,3 +267,51 @@ func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
 		t.Error("the catalog was not changed meanwhile")
 	}
 }
+
+// viewedEngine is an engine at which something happens after a View.
+type viewedEngine struct {
+	engine.Engine
+	engine.Getter
+	after func()
+}
+
+func (m *viewedEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	err := m.Engine.View(ctx, fn)
+	if after := m.after; after != nil {
+		after()
+	}
+	return err
+}
+
+// Two stores split the same range: one is told that it has gone, whenever the other does it.
+func TestSplitsOfOneRangeByTwoStores(t *testing.T) {
+	for n, met := 1, true; met; n++ {
+		met = false
+		var m *viewedEngine
+		a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
+			m = &viewedEngine{Engine: e, Getter: e.(engine.Getter)}
+			return m
+		})
+		a.fill(100, 50)
+		views, refused := 0, false
+		m.after = func() {
+			if views++; views != n {
+				return
+			}
+			met = true
+			_, err := b.c.Split(b.ctx, "0", "")
+			if refused = is(err, fault.CodeUnavailable) || is(err, fault.CodeRangeGone); err != nil && !refused {
+				t.Errorf("after view %d: the other: %v", n, err)
+			}
+		}
+		_, err := a.c.Split(a.ctx, "0", "")
+		m.after = nil
+		if gone := is(err, fault.CodeRangeGone); gone != (met && !refused) || err != nil && !gone {
+			t.Errorf("after view %d, the other refused %t: %v", n, refused, err)
+		}
+		a.expect("SELECT VALUE COUNT(1) FROM c", "100")
+		if got := a.rangeIDs(); len(got) != 2 {
+			t.Errorf("after view %d: ranges %v", n, got)
+		}
+	}
+}

@@ -148,6 +148,9 @@ func (c *Container) beginSplit(ctx context.Context, s *container.Partition, boun
 		if st.Elsewhere {
 			return container.ErrSplitElsewhere
 		}
+		if !slices.Contains(st.Ranges, s) { // another server has split it since the split point was chosen
+			return scan.RangeGone(s.ID)
+		}
 		if st.Rec.Split != nil { // an earlier one that failed and could not be undone
 			if err := c.undoSplit(ctx, st); err != nil {
 				return err

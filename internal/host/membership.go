@@ -256,8 +256,13 @@ func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) 
 	return list, err
 }
 
-// Running reports whether the server with an id is running. It may have stopped since its last renewal.
+// Running reports whether another server with an id, or this one, shares the data now. It may have stopped
+// since its last renewal. If there cannot be others, no id is that of a running server: what a server has left
+// unfinished was left before this one was started.
 func (in *Instance) Running(ctx context.Context, id string) (bool, error) {
+	if in.membership == nil {
+		return false, nil
+	}
 	list, err := in.Servers(ctx)
 	return slices.ContainsFunc(list, func(s Server) bool { return s.ID == id }), err
 }

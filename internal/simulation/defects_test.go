@@ -23,7 +23,9 @@ func TestDefects(t *testing.T) {
 		},
 		"servers take the time from their machines": func(c *simulation.Config) { c.Defects.OwnTime = true },
 		"marks are not told":                        func(c *simulation.Config) { c.Defects.NoMarks = true },
-		"commits are visible in two parts":          func(c *simulation.Config) { c.Defects.TornCommits = true },
+		"commits are visible in two parts": func(c *simulation.Config) {
+			c.Defects.TornCommits = true
+		},
 		"locks of messages are not read": func(c *simulation.Config) {
 			c.Defects.Hidden = func(key []byte) bool { // families k and u of the messages of an entity
 				return len(key) > 6 && key[0] >= 0x40 && key[0] <= 0x7F && (key[5] == 'k' || key[5] == 'u')
@@ -42,7 +44,7 @@ func TestDefects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(seeds) {
 				c := config(seed)
-				c.Duration = time.Minute
+				c.Duration, c.FailFast = time.Minute, true
 				spoil(&c)
 				if r := run(t, c); len(r.Violations) > 0 {
 					t.Logf("seed %d, %d operations: %s", seed, r.Operations, r.Violations[0])

@@ -62,7 +62,8 @@ type version struct {
 	seen     bool      // a reader has seen it
 	start    time.Time // when the write began
 	settled  time.Time // when it was known that it was stored
-	gone     time.Time // when the document was found to be absent: it never shows this version again; zero: never
+	// gone is when the document was found to be absent: it never shows this version again. Zero: never.
+	gone time.Time
 }
 
 func (d *documents) init(w *World) {
@@ -82,7 +83,8 @@ func (d *documents) create(ctx context.Context, s *server) error {
 				`{"id":%q,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}%s}`, name, more), true)
 		}
 		if err == nil {
-			_, err = db.CreateContainerWith(ctx, spec, store.ContainerOptions{Ranges: max(d.w.config.Ranges, 1)})
+			o := store.ContainerOptions{Ranges: max(d.w.config.Ranges, 1)}
+			_, err = db.CreateContainerWith(ctx, spec, o)
 		}
 	}
 	return err
@@ -227,7 +229,8 @@ func (d *documents) put(c *client, doc *document, how string) {
 	text, _ := json.Marshal(body) // a plain struct
 	var item store.Item
 	var at store.Receipt
-	err, lost := c.call(fmt.Sprintf("%s %v %s", how, doc.docKey, text), func(ctx context.Context, s *server) error {
+	what := fmt.Sprintf("%s %v %s", how, doc.docKey, text)
+	err, lost := c.call(what, func(ctx context.Context, s *server) error {
 		con, err := s.container(ctx, doc.container)
 		if err != nil {
 			return err

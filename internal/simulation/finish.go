@@ -82,8 +82,8 @@ func (d *documents) checkAll(c *client) {
 	}
 }
 
-// checkFeed reads the whole change feed of a container: it must contain the last version of each document that
-// is there, once.
+// checkFeed reads the whole change feed of a container: it must contain the last version of each document
+// that is there, once.
 func (d *documents) checkFeed(container string) {
 	ctx := context.Background()
 	s := d.w.servers.all()[0]
@@ -120,7 +120,8 @@ func (m *messages) probe(ctx context.Context) {
 	list := m.w.servers.all()
 	for i, s := range list[:min(len(list), 4)] {
 		other := list[(i+1)%len(list)]
-		r, err := s.queues.OpenReceiver(ctx, address(probeQueue), queue.ReceiverOptions{Mode: queue.ReceiveAndDelete})
+		o := queue.ReceiverOptions{Mode: queue.ReceiveAndDelete}
+		r, err := s.queues.OpenReceiver(ctx, address(probeQueue), o)
 		if err != nil {
 			m.w.violate("%s cannot receive: %v", s.name, err)
 			continue
@@ -177,7 +178,8 @@ func (m *messages) drain(ctx context.Context) {
 }
 
 // drainFrom receives and completes what is available.
-func (m *messages) drainFrom(ctx context.Context, s *server, a entity.Address, session *queue.SessionRequest) {
+func (m *messages) drainFrom(ctx context.Context, s *server, a entity.Address,
+	session *queue.SessionRequest) {
 	for {
 		short, cancel := context.WithTimeout(ctx, sessionWait)
 		r, err := s.queues.OpenReceiver(short, a, queue.ReceiverOptions{Session: session, KeepLocks: true})
@@ -200,7 +202,8 @@ func (m *messages) drainFrom(ctx context.Context, s *server, a entity.Address, s
 	}
 }
 
-func (m *messages) drained(ctx context.Context, s *server, a entity.Address, d *queue.Delivery, start time.Time) {
+func (m *messages) drained(ctx context.Context, s *server, a entity.Address, d *queue.Delivery,
+	start time.Time) {
 	body, _ := d.Message.Data()
 	m.mu.Lock()
 	l := m.of[string(body)]

@@ -32,8 +32,8 @@ type LoadReport struct {
 	Rows      float64       // written by a create
 	Median    time.Duration // of a create
 	P99       time.Duration
-	// Expected is the throughput by the model: ranges · group / (round trip + commit + group · processor time
-	// of a create), and at most cores / processor time of a create.
+	// Expected is the throughput by the formula: ranges · group / (round trip + commit + group · processor
+	// time of a create), and at most cores / processor time of a create.
 	Expected float64
 	Failed   int
 }
@@ -131,7 +131,8 @@ func (m *measurement) run(ctx context.Context, w *World) LoadReport {
 func (m *measurement) create(ctx context.Context, w *World, con *store.Container, client int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		pk := fmt.Sprintf("p%d", (client*7919+n*104729)%100003)
-		body := fmt.Appendf(nil, `{"id":"%d-%d","pk":%q,"a":1,"b":"two","c":[3,4],"d":{"e":5,"f":6},"g":true,"h":7.5}`,
+		body := fmt.Appendf(nil,
+			`{"id":"%d-%d","pk":%q,"a":1,"b":"two","c":[3,4],"d":{"e":5,"f":6},"g":true,"h":7.5}`,
 			client, n, pk)
 		began := w.now()
 		_, _, err := con.Create(context.Background(), partitionKey(pk), body, store.WriteOptions{})

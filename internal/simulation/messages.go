@@ -134,7 +134,8 @@ func (m *messages) send(ctx context.Context, c *client) {
 		c.made++
 		l := &letter{id: fmt.Sprintf("%s-%d", c.name, c.made)}
 		if c.rng.IntN(4) == 0 {
-			l.due = m.w.now().Add(time.Duration(c.rng.Int64N(int64(20 * time.Second)))).Truncate(time.Millisecond)
+			wait := time.Duration(c.rng.Int64N(int64(20 * time.Second)))
+			l.due = m.w.now().Add(wait).Truncate(time.Millisecond)
 		}
 		m.post(c, plainQueue, l)
 	}
@@ -186,7 +187,8 @@ func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder
 		return nil, nil
 	}
 	b := &d.Broker
-	h := &hold{token: d.Token, from: b.LockedUntil - lockDuration.Milliseconds(), until: b.LockedUntil, by: by}
+	h := &hold{token: d.Token, until: b.LockedUntil, by: by}
+	h.from = h.until - lockDuration.Milliseconds()
 	if by != nil {
 		h.from, h.until = start.UnixMilli(), by.until
 	}
@@ -203,8 +205,8 @@ func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder
 	}
 	for _, other := range l.holds {
 		if by == nil && h.overlaps(other) {
-			m.w.violate("%s has two holders: from %d to %d and from %d to %d", l.id, other.from, other.end(), h.from,
-				h.until)
+			m.w.violate("%s has two holders: from %d to %d and from %d to %d", l.id, other.from, other.end(),
+				h.from, h.until)
 		}
 	}
 	l.number, l.holds = b.SequenceNumber, append(l.holds, h)
@@ -241,7 +243,8 @@ func (m *messages) settle(c *client, name string, l *letter, h *hold, how queue.
 		l.dead = l.dead || how == queue.DeadLetter
 	}
 	m.mu.Unlock()
-	err, lost := c.call(fmt.Sprintf("settle %s by %d", l.id, how), func(ctx context.Context, s *server) error {
+	what := fmt.Sprintf("settle %s by %d", l.id, how)
+	err, lost := c.call(what, func(ctx context.Context, s *server) error {
 		return s.queues.Settle(ctx, address(name), h.token, queue.Settlement{Outcome: how}, nil)
 	})
 	if lost {

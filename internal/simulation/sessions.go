@@ -85,8 +85,8 @@ func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
 	h := &sessionHolder{hold{from: ms - lockDuration.Milliseconds(), until: ms}}
 	for _, other := range m.holders[id] {
 		if h.overlaps(&other.hold) {
-			m.w.violate("session %s has two holders: from %d to %d and from %d to %d", id, other.from, other.end(), h.from,
-				h.until)
+			m.w.violate("session %s has two holders: from %d to %d and from %d to %d", id, other.from,
+				other.end(), h.from, h.until)
 		}
 	}
 	m.holders[id] = append(m.holders[id], h)

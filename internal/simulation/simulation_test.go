@@ -24,8 +24,8 @@ func run(t *testing.T, c simulation.Config) (r simulation.Report) {
 
 // network is a connection of a data centre that loses something now and then.
 func network() database.Network {
-	return database.Network{MinDelay: 200 * time.Microsecond, MaxDelay: 3 * time.Millisecond, LostRequest: 0.002,
-		LostAnswer: 0.002, LateCommit: 0.002, LostReport: 0.1}
+	return database.Network{MinDelay: 200 * time.Microsecond, MaxDelay: 3 * time.Millisecond,
+		LostRequest: 0.002, LostAnswer: 0.002, LateCommit: 0.002, LostReport: 0.1}
 }
 
 func config(seed uint64) simulation.Config {

@@ -31,6 +31,7 @@ type Config struct {
 	Load     database.Load
 	Defects  database.Defects
 	Chaos    time.Duration // the mean time between two disturbances; 0: none
+	FailFast bool          // end at the first violation, without the checks at the end
 	DeafTo   time.Duration // timers of servers up to this duration never fire; 0: all fire
 }
 
@@ -67,7 +68,7 @@ type World struct {
 	operations int
 	violations []string
 	lines      []string
-	closing    bool
+	stop       context.CancelFunc // ends the work
 }
 
 // Run runs a simulation. It must be called in a bubble of testing/synctest, whose time is the simulated time.
@@ -97,6 +98,9 @@ func (w *World) run() {
 		w.violate("the simulation could not begin: %v", err)
 	} else {
 		work, stop := context.WithTimeout(ctx, w.config.Duration)
+		w.mu.Lock()
+		w.stop = stop
+		w.mu.Unlock()
 		var clients sync.WaitGroup
 		w.startClients(work, &clients)
 		w.disturb(work, rng)
@@ -104,7 +108,9 @@ func (w *World) run() {
 		stop()
 		clients.Wait()
 		w.servers.jobs.Wait()
-		w.finish(ctx, rng)
+		if !w.config.FailFast || len(w.violations) == 0 {
+			w.finish(ctx, rng)
+		}
 	}
 	for _, s := range w.servers.all() {
 		w.end(s, false)
@@ -135,7 +141,8 @@ func (w *World) startClients(ctx context.Context, wg *sync.WaitGroup) {
 	start := func(clients int, act func(context.Context, *client)) {
 		for range clients {
 			n++
-			c := &client{w: w, name: fmt.Sprintf("client-%d", n), rng: rand.New(rand.NewPCG(w.config.Seed, n))}
+			c := &client{w: w, name: fmt.Sprintf("client-%d", n)}
+			c.rng = rand.New(rand.NewPCG(w.config.Seed, n))
 			wg.Go(func() { act(ctx, c) })
 		}
 	}
@@ -212,6 +219,9 @@ func (w *World) violate(format string, args ...any) {
 		w.violations = append(w.violations, line)
 	}
 	w.lines = append(w.lines, "VIOLATION "+line)
+	if w.config.FailFast && w.stop != nil {
+		w.stop()
+	}
 }
 
 // committed checks a commit of the database: no LSN is issued twice.

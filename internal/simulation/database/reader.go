@@ -24,8 +24,8 @@ type source interface {
 	context() context.Context
 	// hides reports whether a defect hides a key.
 	hides(key []byte) bool
-	// marks reports whether marks are reported.
-	marks() bool
+	// marked reports whether the mark of a scope is reported.
+	marked(scope []byte) bool
 }
 
 // reader implements engine.Reader.
@@ -95,7 +95,7 @@ func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 		if err != nil {
 			return nil, err
 		}
-		if at.Now = r.from.now(); !r.from.marks() {
+		if at.Now = r.from.now(); !r.from.marked(s) {
 			at.Mark = 0
 		}
 		list[i] = at
@@ -320,4 +320,5 @@ func (s *viewSource) rows() *rows {
 func (s *viewSource) now() int64               { return s.at }
 func (s *viewSource) context() context.Context { return s.ctx }
 func (s *viewSource) hides([]byte) bool        { return false }
-func (s *viewSource) marks() bool              { return !s.e.d.o.Defects.NoMarks }
+
+func (s *viewSource) marked(scope []byte) bool { return s.e.d.marked(scope) }

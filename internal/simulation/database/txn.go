@@ -181,7 +181,8 @@ func (t *txn) fetch(keys ...[]byte) error {
 func (t *txn) fetchPage() error         { return t.a.statement() }
 func (t *txn) rows() *rows              { return t.a.state }
 func (t *txn) context() context.Context { return t.ctx }
-func (t *txn) marks() bool              { return !t.a.e.d.o.Defects.NoMarks }
+
+func (t *txn) marked(scope []byte) bool { return t.a.e.d.marked(scope) }
 
 func (t *txn) now() int64 {
 	if t.a.e.d.o.Defects.OwnTime {
@@ -318,7 +319,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 
 // Mark implements engine.Control.
 func (t *txn) Mark(key []byte) uint64 {
-	if t.scope(key) == nil || !t.marks() {
+	if t.scope(key) == nil || !t.marked(key) {
 		return 0
 	}
 	mark, err := engine.Mark(t, key)
@@ -346,7 +347,7 @@ func (a *attempt) positions(scopes [][]byte) []engine.Position {
 		if list[i].Now = a.at; a.e.d.o.Defects.OwnTime {
 			list[i].Now = a.e.tell(0)
 		}
-		if a.e.d.o.Defects.NoMarks {
+		if !a.e.d.marked(key) {
 			list[i].Mark = 0
 		}
 	}
