@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -219,22 +218,6 @@ func Skip(it Iterator, most int) (n int) {
 		n++
 	}
 	return n
-}
-
-// Finder is an optional interface of an Iterator that finds one key faster than SeekGE does.
-type Finder interface {
-	// Find moves to key and reports whether it exists. If it does not, the iterator is at no key. After Find
-	// the iterator may be moved by Find and SeekGE only.
-	Find(key []byte) bool
-}
-
-// Find moves a forward iterator to key, which must be in its range, and reports whether it exists. After Find
-// the iterator may be moved by Find and SeekGE only.
-func Find(it Iterator, key []byte) bool {
-	if f, ok := it.(Finder); ok {
-		return f.Find(key)
-	}
-	return it.SeekGE(key) && bytes.Equal(it.Key(), key)
 }
 
 // Range is the half-open key interval [Start, End); a nil End means no upper bound.

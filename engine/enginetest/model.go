@@ -46,7 +46,6 @@ func testModel(t *testing.T, s *subject) {
 				compareScan(rt, r, model, "a/", "b", false)
 				compareScan(rt, r, model, "a/", "b", true)
 				compareSkip(rt, r, model, "a/", "b", false)
-				compareFind(rt, r, model, "a/1", "a/2")
 				return nil
 			}); err != nil {
 				rt.Fatalf("View: %v", err)
@@ -79,7 +78,6 @@ func modelStep(rt *rapid.T, tx engine.Txn, m map[string]string, key *rapid.Gener
 		compareSkip(rt, tx, m, a, b, reverse)
 	case 6:
 		compareSeek(rt, tx, m, a, b)
-		compareFind(rt, tx, m, a, b)
 	case 7:
 		compareMany(rt, tx, m, rapid.SliceOfN(key, 0, 8).Draw(rt, "keys"))
 	}
@@ -147,27 +145,6 @@ func compareSkip(rt *rapid.T, r engine.Reader, m map[string]string, start, end s
 			rt.Fatalf("key %d of %q is %q", at, want, got)
 		}
 		at++
-	}
-	if err := it.Close(); err != nil {
-		rt.Fatalf("Close: %v", err)
-	}
-}
-
-// compareFind finds keys in the whole range, between seeks.
-func compareFind(rt *rapid.T, r engine.Reader, m map[string]string, a, b string) {
-	it := r.Scan(span("a/", "b"), false)
-	for _, target := range []string{a, b, b, a} {
-		want, exists := m[target]
-		if found := engine.Find(it, []byte(target)); found != exists {
-			rt.Fatalf("Find %q returned %v", target, found)
-		}
-		if exists && (string(it.Key()) != target || string(it.Value()) != want) {
-			rt.Fatalf("Find %q is at %q=%q", target, it.Key(), it.Value())
-		}
-		if all := between(m, target, "b"); it.SeekGE([]byte(target)) != (len(all) > 0) ||
-			len(all) > 0 && string(it.Key())+"="+string(it.Value()) != all[0] {
-			rt.Fatalf("SeekGE %q after Find is at %q", target, it.Key())
-		}
 	}
 	if err := it.Close(); err != nil {
 		rt.Fatalf("Close: %v", err)

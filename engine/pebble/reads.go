@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -175,16 +174,6 @@ func (i *iterator) Skip(n int) (skipped int) {
 		skipped++
 	}
 	return skipped
-}
-
-// Find implements engine.Finder. Like reads.find it can use the filters.
-func (i *iterator) Find(key []byte) bool {
-	// Pebble has no prefix seek for the empty key.
-	if i.it == nil || i.err != nil || i.reverse || len(key) == 0 {
-		return i.SeekGE(key) && bytes.Equal(i.it.Key(), key)
-	}
-	i.placed = true
-	return i.it.SeekPrefixGE(key)
 }
 
 // Key implements engine.Iterator. It returns nil if the iterator is not at a key.

@@ -1,6 +1,9 @@
 package jsondoc
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // IsSystem reports whether name is a system property, which the server provides at the top level of a
 // document and which Parse therefore drops there. Other names that begin with _ belong to the client.
@@ -21,9 +24,13 @@ type System struct {
 	LSN  uint64 // rendered as _lsn if it is not 0; Cosmos DB does this in change feeds only
 }
 
+// systemText is at least the length of the names of the system properties, and of their values but the texts.
+const systemText = 160
+
 // Append appends body, the Body of a Parsed, with the system properties behind its own properties, in the
 // order of Cosmos DB.
 func (s System) Append(dst, body []byte) []byte {
+	dst = slices.Grow(dst, len(body)+len(s.RID)+len(s.Self)+len(s.ETag)+systemText)
 	if len(body) <= len("{}") {
 		dst = append(dst, '{')
 	} else {

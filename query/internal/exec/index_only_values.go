@@ -357,6 +357,9 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 // probably many.
 func (t *termGroups) countRest() (err error) {
 	c, ok := t.src.(source.EntryCounter)
+	if p, far := t.src.(source.Prefetcher); far && p.Prefetches() > 0 {
+		ok = false // each count would be a round trip
+	}
 	if !ok || len(t.dead) > 0 || t.read != skipFrom && t.read != countFrom {
 		return t.x.Run.Err
 	}

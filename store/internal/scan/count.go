@@ -110,7 +110,7 @@ func (s *Source) isExpired(rid uint64) (bool, error) {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
-	if !engine.Find(s.items, s.key) {
+	if !s.items.SeekGE(s.key) || !bytes.Equal(s.items.Key(), s.key) {
 		return false, nil
 	}
 	h, body, err := layout.DecodeItem(s.items.Value())

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -179,7 +180,7 @@ func (s *Source) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	}
 	s.key = append(append(append(s.key[:0], s.Range.Scope...), key...), make([]byte, layout.RIDLen)...)
 	binary.BigEndian.PutUint64(s.key[len(s.key)-layout.RIDLen:], rid)
-	if !engine.Find(s.entries, s.key) {
+	if !s.entries.SeekGE(s.key) || !bytes.Equal(s.entries.Key(), s.key) {
 		return nil, false, nil
 	}
 	return s.entries.Value(), true, nil

@@ -31,14 +31,15 @@ type Source struct {
 	Before  uint64        // an LSN that had been found to be durable before the snapshot was opened
 	Indexed bool          // all documents are indexed by the present policy
 
-	items   engine.Iterator // iterator of Fetch; nil before the first call
-	entries engine.Iterator // iterator of Value; nil before the first call
-	fetched Row
-	key     []byte // scratch
-	scratch []byte
-	version work.TallyVersion
-	tallied tallyState // of version
-	err     error      // of an iterator, if a method could not return it
+	items    engine.Iterator // iterator of Fetch; nil before the first call
+	entries  engine.Iterator // iterator of Value; nil before the first call
+	fetched  Row
+	fetching bool   // Fetch has been called
+	key      []byte // scratch
+	scratch  []byte
+	version  work.TallyVersion
+	tallied  tallyState // of version
+	err      error      // of an iterator, if a method could not return it
 }
 
 var (
@@ -181,28 +182,39 @@ func (s *Source) Prefetch(rids []uint64) {
 	}
 }
 
-// Fetch implements query.Source.
+// Fetch implements query.Source. A query often fetches a single document, and a get needs no iterator of the
+// source's own. Further documents are faster to find with one.
 func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
-	if s.items == nil && s.ahead() == nil {
+	if !s.fetching || s.ahead() != nil {
+		s.fetching = true
+		return s.get(&s.fetched, rid, false)
+	}
+	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
-func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
+// get reads a document by a single get. It knows what has been prefetched, also that it is absent.
+func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
-	if s.ahead() != nil { // Get knows what has been prefetched, also that it is absent
-		value, err := s.Reader.Get(s.key)
-		if errors.Is(err, engine.ErrNotFound) {
-			return nil, false, nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		ok, err := s.Take(r, rid, value, listed)
-		return r, ok, err
+	value, err := s.Reader.Get(s.key)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, false, nil
 	}
-	if !engine.Find(items, s.key) {
+	if err != nil {
+		return nil, false, err
+	}
+	ok, err := s.Take(r, rid, value, listed)
+	return r, ok, err
+}
+
+func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
+	if s.ahead() != nil {
+		return s.get(r, rid, listed)
+	}
+	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
+	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
 		return nil, false, nil
 	}
 	ok, err := s.Take(r, rid, items.Value(), listed)

@@ -26,6 +26,8 @@ import (
 //   - A change of the indexing policy or of the ranges changes the mark, and so does the end of indexing the
 //     documents anew; until then there is no version. The same holds for the deletion of partition keys.
 //
+// On a remote engine there is no version: to find it would take round trips of its own.
+//
 // Whether documents are alive is not a part of a cached number: the query decides it at each run.
 
 // tallyVersion returns the version of the snapshot; ok is false if it has none.
@@ -52,7 +54,7 @@ const (
 )
 
 func (s *Source) findTallyVersion() (v work.TallyVersion, ok bool, err error) {
-	if s.Tallies == nil || !s.Indexed || !s.At.Settled || s.Before != s.At.LSN ||
+	if s.Tallies == nil || s.ahead() != nil || !s.Indexed || !s.At.Settled || s.Before != s.At.LSN ||
 		len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
 		return v, false, nil
 	}

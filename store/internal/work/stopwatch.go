@@ -113,11 +113,6 @@ func (it *watchedIterator) Value() []byte {
 	return v
 }
 
-// Find implements engine.Finder.
-func (it *watchedIterator) Find(key []byte) bool {
-	return it.watch.step() && engine.Find(it.Iterator, key)
-}
-
 // Expect implements engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
