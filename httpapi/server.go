@@ -44,8 +44,9 @@ type Server struct {
 	draining context.Context
 	drain    context.CancelFunc
 
-	base   context.Context // parent of all request contexts
-	direct direct          // connections of direct mode
+	base      context.Context // parent of all request contexts
+	direct    tracker         // connections of direct mode
+	shortcuts tracker         // reads that connections serve by themselves
 
 	// gate is held for reading by each request, and for writing by the last step of Shutdown.
 	gate   sync.RWMutex
@@ -157,7 +158,8 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.NextProtos = []string{"h2", "http/1.1"}
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
-	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal}
+	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal,
+		shortcuts: &shortcuts{handler: s.handler, base: s.base, log: s.log, running: &s.shortcuts}}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames
 	}
@@ -186,7 +188,7 @@ const breakOff = 2 * time.Second
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.conns.closeSilent()
 	s.drain()
-	err := errors.Join(s.http.Shutdown(ctx), s.direct.end(ctx))
+	err := errors.Join(s.http.Shutdown(ctx), s.direct.end(ctx), s.shortcuts.end(ctx))
 	s.cancel()
 	if err != nil {
 		err = errors.Join(err, s.http.Close())

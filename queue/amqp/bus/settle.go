@@ -108,8 +108,8 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.St
 
 // rejected returns the rejection of a settlement. If the server itself has failed, so that the settlement may
 // have happened or may succeed later, it detaches the link, and the client is not told an outcome. A client
-// treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an error, it
-// reports success without asking the server.
+// treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an error,
+// it reports success without asking the server.
 func (n *receiver) rejected(err error) frame.State {
 	answer := n.c.asError(err, n.at.String())
 	if own := (*entity.Error)(nil); errors.As(err, &own) {
