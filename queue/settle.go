@@ -88,32 +88,38 @@ func (s *messageStore) beginSettling() (end func()) {
 const maxSettled = 256
 
 // settleTogether settles messages, as many as fit in each transaction, and sets the error of each. run runs a
-// transaction for messages of list; apply settles one message in it. If a transaction fails, its messages are
-// settled one by one, so that one failure does not affect the others.
+// transaction for messages of list; apply settles one message in it. If a settlement is refused, so that the
+// transaction has changed nothing, its messages are settled one by one, and do not affect each other. If the
+// engine has failed, none of them is tried again, since the transaction may have been committed.
 func settleTogether(list []settling, run func(part []settling, fn func(w *messageTx) error) error,
 	apply func(w *messageTx, st *settling) error) {
 	for len(list) > 0 {
 		n, part := 0, list[:min(len(list), maxSettled)]
+		refused := false
 		err := run(part, func(w *messageTx) error {
+			refused = false
 			for n = 0; n < len(part) && w.moved < maxMoved; n++ {
 				if err := apply(w, &part[n]); err != nil {
+					refused = true
 					return err
 				}
 			}
 			return nil
 		})
-		switch {
-		case err == nil:
+		if err == nil {
 			list = list[n:]
-		case len(part) > 1:
+			continue
+		}
+		if len(part) > 1 && (refused || entity.CodeOf(err) == entity.CodeMessageTooLarge) {
 			for i := range part {
 				settleTogether(part[i:i+1], run, apply)
 			}
-			list = list[len(part):]
-		default:
-			part[0].err = err
-			list = list[1:]
+		} else {
+			for i := range part {
+				part[i].err = err
+			}
 		}
+		list = list[len(part):]
 	}
 }
 

@@ -269,7 +269,8 @@ func benchReceive(b *testing.B, memory bool, links, ahead int) {
 			id := waiting[link][0]
 			waiting[link] = waiting[link][1:]
 			settling[link]++
-			c.say(&frame.Disposition{Receiver: true, First: id, Last: frame.Some(id), State: &frame.Accepted{}})
+			c.say(&frame.Disposition{Receiver: true, First: id, Last: frame.Some(id),
+				State: &frame.Accepted{}})
 		}
 	}
 	w.measure(func() {

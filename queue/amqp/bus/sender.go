@@ -89,8 +89,8 @@ func (s *sender) noRoom() *frame.Error {
 // Detached implements amqp.Sink.
 func (s *sender) Detached() { s.c.forget(s.link) }
 
-// Transfer implements amqp.Sink. It stores all messages in one transaction. If that fails, it stores each
-// transfer in a transaction of its own, so that one failure does not affect the others.
+// Transfer implements amqp.Sink. It stores all messages in one transaction. If one of them is refused, it
+// stores each transfer in a transaction of its own, so that one failure does not affect the others.
 func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []frame.State) {
 	end := s.c.observing("send", s.address, len(list))
 	rules := make([]string, len(list))
@@ -129,13 +129,16 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 		all = append(all, messages...)
 		together = together && in.State == nil
 	}
-	if together && s.via == nil && len(all) > 0 && s.c.queues.Send(ctx, s.at, all, nil) == nil {
-		for i := range list {
-			if states[i] == nil {
-				states[i] = &frame.Accepted{}
+	if together && s.via == nil && len(all) > 0 {
+		err := s.c.queues.Send(ctx, s.at, all, nil)
+		if err == nil || mayBeStored(err) {
+			for i := range list {
+				if states[i] == nil {
+					states[i] = s.stateAfter(err)
+				}
 			}
+			return states
 		}
-		return states
 	}
 	for i, in := range list {
 		if states[i] == nil {
@@ -143,6 +146,21 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 		}
 	}
 	return states
+}
+
+// mayBeStored reports whether messages may have been stored though the send has failed, so that the server
+// must not try again.
+func mayBeStored(err error) bool {
+	code := entity.CodeOf(err)
+	return code == entity.CodeStorage || code == entity.CodeCancelled
+}
+
+// stateAfter returns the state of a transfer after a send.
+func (s *sender) stateAfter(err error) frame.State {
+	if err != nil {
+		return s.rejected(err)
+	}
+	return &frame.Accepted{}
 }
 
 // parse decodes a message, or a batch of messages, which must belong to one partition.

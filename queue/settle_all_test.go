@@ -1,0 +1,82 @@
+package queue
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// uncertainEngine is an engine whose transactions are committed and fail all the same.
+type uncertainEngine struct {
+	*pebble.Engine
+	shared, lost bool
+}
+
+func (e *uncertainEngine) Shared() bool { return e.shared }
+
+func (e *uncertainEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	at, err := e.Engine.Update(ctx, scopes, fn, ahead...)
+	if err == nil && e.lost {
+		err = engine.ErrUnavailable
+	}
+	return at, err
+}
+
+// TestUncertainSettlement: if it is unknown whether settlements were stored, all of them fail with that, and
+// none is tried again.
+func TestUncertainSettlement(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		inner, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &uncertainEngine{Engine: inner, shared: shared}
+		w := &world{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
+		w.h, err = host.Open(w.ctx, e, host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true},
+			w.q.Tenant())
+		w.must(err)
+		w.queue("q")
+		w.send("q", msg("A"), msg("B"), msg("C"))
+		d := w.expect("q", "A B C")
+		e.lost = true
+		errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d), make([]Settlement, 3))
+		e.lost = false
+		for i := range 3 {
+			if len(errs) != 3 || entity.CodeOf(errs[i]) != entity.CodeStorage {
+				t.Error(shared, i, errs)
+			}
+		}
+		w.check()
+		w.must(w.h.Close())
+	}
+}
+
+// TestSettleAll: a settlement that is refused does not affect the others.
+func TestSettleAll(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q")
+	w.send("q", msg("A"), msg("B"), msg("C"), msg("D"))
+	d := w.expect("q", "A B C D")
+	long := string(make([]byte, maxReason+1))
+	tokens := append(tokensOf(d), newToken())
+	errs := w.q.SettleAll(w.ctx, address("q"), tokens, []Settlement{{Outcome: Complete},
+		{Outcome: DeadLetter, Reason: &long}, {Outcome: Abandon}, {Outcome: DeadLetter}, {Outcome: Complete}})
+	if len(errs) != 5 || errs[0] != nil || entity.CodeOf(errs[1]) != entity.CodeArgument || errs[2] != nil ||
+		errs[3] != nil || entity.CodeOf(errs[4]) != entity.CodeMessageLockLost {
+		t.Error(errs)
+	}
+	w.expect("q", "C+1")
+	w.dead("q", "D:<nil>")
+	errs = w.q.SettleAll(w.ctx, address("gone"), make([]message.UUID, 2), make([]Settlement, 2))
+	if len(errs) != 2 || entity.CodeOf(errs[1]) != entity.CodeEntityNotFound {
+		t.Error(errs)
+	}
+}
