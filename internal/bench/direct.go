@@ -40,7 +40,8 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 		return err
 	}
 	b.report.begin("direct", fmt.Sprintf(
-		"point reads in direct mode, %d connections, one request at a time on each, %s keys, cached; against HTTPS",
+		"point reads in direct mode, %d connections, one request at a time on each, %s keys, cached; "+
+			"against HTTPS",
 		httpConns, thousands(int64(n))), "HTTPS")
 	var rates [2][]float64
 	d, err := b.compare(ctx, "reading in direct mode", direct.loaded(ctx, b, &rates[0]),
@@ -53,8 +54,8 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 	}
 	against, pairs := median(rates[1]), comparison{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(pairs.ratios(quotient))
-	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]), Unit: perSecond,
-		Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
+	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
+		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
 	return nil
 }
 
@@ -102,7 +103,8 @@ func directRead(d document) []byte {
 		for _, t := range []struct {
 			id    uint16
 			value string
-		}{{0x01, "Bearer " + httpapi.EmulatorKey}, {0x15, benchDatabase}, {0x16, benchContainer}, {0x17, d.id},
+		}{{0x01, "Bearer " + httpapi.EmulatorKey}, {0x15, benchDatabase}, {0x16, benchContainer},
+			{0x17, d.id},
 			{0x2B, `["` + d.pk + `"]`}} {
 			b = append(binary.LittleEndian.AppendUint16(b, t.id), tokenString)
 			b = append(binary.LittleEndian.AppendUint16(b, uint16(len(t.value))), t.value...)
