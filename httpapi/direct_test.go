@@ -24,7 +24,7 @@ type directWorld struct {
 
 func newDirectWorld(t *testing.T, change ...func(*setup)) *directWorld {
 	t.Helper()
-	cert, text, _, err := Certificate("", nil)
+	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func serve(t *testing.T, withTLS bool, o Options) *serving {
 // serveWith is serve with a change to the server before it serves.
 func serveWith(t *testing.T, withTLS bool, o Options, change func(*serving)) *serving {
 	t.Helper()
-	cert, text, _, err := Certificate("", nil)
+	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -236,6 +236,9 @@ func writtenTarget(text string) string {
 
 // TargetPath returns the path of the entity that ForwardTo or ForwardDeadLettersTo names; "" for none.
 func TargetPath(target string) string {
+	if target == "" {
+		return ""
+	}
 	a, _, err := entity.ParseAddress(target)
 	if err != nil {
 		return ""

@@ -199,6 +199,6 @@ func (m *dataset) learn(ctx context.Context) error {
 	if !m.shared {
 		return nil
 	}
-	_, err := m.in.Catalog().CatchUp(ctx)
+	err := m.in.Catalog().CatchUp(ctx)
 	return wrap(err)
 }

@@ -154,6 +154,9 @@ func (s *Server) Kill() error {
 	return err
 }
 
+// Signal sends a signal to the process.
+func (s *Server) Signal(sig os.Signal) error { return s.cmd.Process.Signal(sig) }
+
 // Running reports whether the process is alive.
 func (s *Server) Running() bool {
 	if s.exited == nil {

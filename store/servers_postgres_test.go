@@ -52,7 +52,7 @@ func TestStoresOfOneDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.CatchUp(ctx); err != nil {
+	if err := b.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
 	db, err := b.Database("db")

@@ -91,12 +91,19 @@ func (r *request) wait(l *scopeQueue) bool {
 	select {
 	case t := <-r.signal:
 		return r.follow(t)
+	case <-r.done: // r has joined a group that failed before it ran r
+		return false
 	case <-r.ctx.Done():
-		if l.withdraw(r) {
-			r.err = r.ctx.Err()
-			return false
-		}
-		return r.follow(<-r.signal)
+	}
+	if l.withdraw(r) {
+		r.err = r.ctx.Err()
+		return false
+	}
+	select {
+	case t := <-r.signal:
+		return r.follow(t)
+	case <-r.done:
+		return false
 	}
 }
 
@@ -152,6 +159,7 @@ type group struct {
 	next      int        // index of the next member to run
 	a         *attempt   // nil between two transactions
 	tries     int
+	upsert    bool            // a key that was expected to be new is stored
 	since     context.Context // ends when a lost database has been retried long enough; nil: it is not lost
 	stop      context.CancelFunc
 	announced bool
@@ -195,6 +203,7 @@ func (g *group) begin() bool {
 		g.retryOrFail(err)
 		return false
 	}
+	a.upsert = g.upsert
 	g.a, g.next = a, 0
 	return true
 }
@@ -272,6 +281,10 @@ func (g *group) settle() {
 func (g *group) retryOrFail(err error) {
 	var give error
 	switch {
+	case errors.Is(err, errStored):
+		g.tries++
+		g.upsert = true
+		return
 	case errors.Is(err, errCollision):
 		if g.tries++; g.tries <= reruns {
 			pause(context.Background(), backoff(g.tries))

@@ -217,7 +217,7 @@ var rooms = map[string]room{
 			"ttl",
 		},
 		third: []string{"github.com/google/uuid"},
-		tests: []string{"internal/host", "engine/pebble"},
+		tests: []string{"internal/host", "engine", "engine/pebble"},
 	},
 	"queue/front": {own: []string{"internal/peek", "ttl"}, third: []string{"github.com/coder/websocket"}},
 	"queue/rest": {

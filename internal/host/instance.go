@@ -128,7 +128,7 @@ func (in *Instance) recover(ctx context.Context) error {
 		}
 		err := r.Life.Recover(ctx)
 		for errors.Is(err, ErrCatalogMoved) { // begin again with what another server has changed
-			if _, err = in.catalog.CatchUp(ctx); err == nil {
+			if err = in.catalog.CatchUp(ctx); err == nil {
 				err = r.Life.Recover(ctx)
 			}
 		}
@@ -164,8 +164,13 @@ func (in *Instance) end() error {
 	in.Closing("the reaper")
 	in.reaper.Close()
 	in.Closing("the engine: a transaction that does not end, or the disk")
-	ctx := context.Background()
-	err := errors.Join(in.leave(ctx), in.membership.leave(ctx), in.eng.Close())
+	ctx, cancel := context.Background(), func() {}
+	if in.Shared() { // what is not stored ends after the time of a lease
+		ctx, cancel = context.WithTimeout(ctx, leaveTime)
+	}
+	err := errors.Join(in.leave(ctx), in.membership.leave(ctx))
+	cancel()
+	err = errors.Join(err, in.eng.Close())
 	for _, r := range in.tenants {
 		if r.Life != nil {
 			r.Life.Gone()
