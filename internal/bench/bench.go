@@ -36,6 +36,7 @@ func Sections() []Section {
 		{"feed", "a change feed with several readers, against raw scans", (*Bench).measureFeed},
 		{"queue", "messages: send, receive, complete, against raw durable batches", (*Bench).measureQueue},
 		{"http", "point reads over HTTP, against an empty handler", (*Bench).measureHTTP},
+		{"direct", "point reads in direct mode, against HTTPS", (*Bench).measureDirect},
 		{"start", "start-up, memory when idle and bytes on disk", (*Bench).measureStart},
 		{"ttl", "changes of a default TTL", (*Bench).measureChanges},
 		{"purge", "purging, against raw deletes, and a minute in which everything expires",

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -73,5 +74,33 @@ func TestDrawSection(t *testing.T) {
 	}
 	if strings.Contains(got, "alone") || drawSection(figures[1:]) != "" {
 		t.Errorf("a figure without a limit is drawn: %s", got)
+	}
+}
+
+// TestCommittedRatios: the file that the long tests compare with is a result, and its figures have samples.
+func TestCommittedRatios(t *testing.T) {
+	r, err := readResult("testdata/ratios.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]int{}
+	for _, f := range r.Figures {
+		if len(f.Samples) >= minSamples {
+			sections[f.Section]++
+		}
+	}
+	for _, name := range []string{"read", "create", "import", "ycsb", "feed", "queue", "http", "direct"} {
+		if sections[name] == 0 {
+			t.Errorf("section %s has no figure with samples", name)
+		}
+	}
+	var names []string
+	for _, s := range Sections() {
+		names = append(names, s.Name)
+	}
+	for name := range sections {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no section %s", name)
+		}
 	}
 }

@@ -199,10 +199,13 @@ type rawConn struct {
 	in       *bufio.Reader
 	requests [][]byte
 	next     int
+	read     func() error // reads an answer
 }
 
 func newRawConn(conn net.Conn, requests [][]byte, next int) *rawConn {
-	return &rawConn{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), requests: requests, next: next}
+	w := &rawConn{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), requests: requests, next: next}
+	w.read = w.answer
+	return w
 }
 
 // ask sends the next request and reads the answer.
@@ -211,7 +214,7 @@ func (w *rawConn) ask() error {
 	if _, err := w.conn.Write(w.requests[w.next]); err != nil {
 		return err
 	}
-	return w.answer()
+	return w.read()
 }
 
 // run reads one document after the other until the slice is over.

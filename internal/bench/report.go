@@ -52,7 +52,8 @@ func (c *Cost) with(l latencies) *Cost {
 func (c *Cost) text() string {
 	var parts []string
 	if c.P50 > 0 {
-		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", seconds.text(c.P50), seconds.text(c.P99),
+		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", seconds.text(c.P50),
+			seconds.text(c.P99),
 			seconds.text(c.P999)))
 	}
 	if c.CPU > 0 {
