@@ -180,6 +180,18 @@ func TestRequestsHoldNoSecrets(t *testing.T) {
 	}
 }
 
+// An error and the log name a request by its path, without the secrets of its query string.
+func TestErrorsHoldNoSecrets(t *testing.T) {
+	w := newWorld(t)
+	const secret = "c2VjcmV0IG9mIGEgcmVxdWVzdA"
+	for _, name := range []string{"sig", "authorization", "Token", "key"} {
+		body := string(w.do("GET", "/dbs/none?a=b&"+name+"="+secret, "").want(404).body)
+		if strings.Contains(body, secret) || !strings.Contains(body, name+"=***") {
+			t.Errorf("%s", body)
+		}
+	}
+}
+
 // The attempts of an operation are one group, with the fault that they met.
 func TestRequestsRetried(t *testing.T) {
 	t.Parallel()

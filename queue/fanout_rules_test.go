@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/record"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -204,9 +205,9 @@ func BenchmarkFanOut(b *testing.B) {
 		b.Run(fmt.Sprint(filters), func(b *testing.B) {
 			list := make([]*entityState, 10)
 			for i := range list {
-				set := &ruleSet{}
+				set := &record.Rules{}
 				for j := range filters / len(list) {
-					set.list = append(set.list, entity.Rule{Name: fmt.Sprint(j),
+					set.List = append(set.List, entity.Rule{Name: fmt.Sprint(j),
 						Filter: correlation(b, rule.Correlation{CorrelationID: fmt.Sprint(i, " ", j)})})
 				}
 				list[i] = &entityState{kind: entity.Subscription}
@@ -218,7 +219,7 @@ func BenchmarkFanOut(b *testing.B) {
 			m.SetText(message.CorrelationID, "3 0")
 			topic.fanOut()
 			for b.Loop() {
-				if len(topic.fanOut().match(m, &layout.Header{})) != 1 {
+				if len(topic.fanOut().Match(m, &layout.Header{})) != 1 {
 					b.Fatal("not found")
 				}
 			}

@@ -86,7 +86,7 @@ func TestServersWake(t *testing.T) {
 			a.queue("q", c.set)
 			m, err := a.q.dataset()
 			a.must(err)
-			m.watcher.stop() // the test looks itself
+			m.watcher.Stop() // the test looks itself
 			got := make(chan string)
 			go func() {
 				r, err := a.q.OpenReceiver(a.ctx, address("q"), c.o)

@@ -74,9 +74,9 @@ func waitUntil(w *world, a entity.Address) {
 	w.must(err)
 	for n := 0; n == 0; {
 		s.mu.Lock()
-		n = s.cursor.waiters.idle.Len() + s.free.idle.Len()
+		n = s.cursor.Waiters.Len() + s.free.Len()
 		for _, l := range s.sessions {
-			n += l.cursor.waiters.idle.Len()
+			n += l.cursor.Waiters.Len()
 		}
 		s.mu.Unlock()
 	}

@@ -30,7 +30,9 @@ type dataset struct {
 	opts       Options
 	marks      container.Marks // of the catalog
 	rids       work.RIDCache
+	purgeBatch int              // how many items one purging transaction deletes at most
 	pageStates *work.PageStates // the state that a page of results keeps for the next page
+	tallies    *work.Tallies    // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  splitter
@@ -80,6 +82,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
+		purgeBatch: purgeBatchOf(in.Engine()), tallies: work.NewTallies(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.Teller)
 	db.rids.Seed()

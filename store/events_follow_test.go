@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"

@@ -56,15 +56,22 @@ func newBenchWith(t *testing.T, fs vfs.FS, spec string, o store.Options) *bench 
 func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options,
 	watch func(*pebble.Engine) engine.Engine) *bench {
 	t.Helper()
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
-	e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: fs, Strict: true})
+	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: fs, Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newBenchOf(t, watch(e), spec, o)
+}
+
+// newBenchOf is a bench over an engine, which is closed with it.
+func newBenchOf(t *testing.T, e engine.Engine, spec string, o store.Options) *bench {
+	t.Helper()
+	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	if o.Clock == nil {
 		o.Clock = b.clock
 	}
-	if b.db, err = store.Open(b.ctx, watch(e), o); err != nil {
+	var err error
+	if b.db, err = store.Open(b.ctx, e, o); err != nil {
 		t.Fatal(err)
 	}
 	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"

@@ -34,6 +34,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 		{"ErrorDiscards", testErrorDiscards},
 		{"ViewIsOneSnapshot", testViewIsOneSnapshot},
 		{"Getter", testGetter},
+		{"Skip", testSkip},
 		{"GetMany", testGetMany},
 		{"GetManyOfLargeValues", testGetManyOfLargeValues},
 		{"GetManyOfOwnWrites", testGetManyOfOwnWrites},

@@ -10,12 +10,6 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-const (
-	usualPage = 32   // rows of the first page, if the caller has not announced how many keys it reads
-	mostPage  = 1024 // most rows of a page
-	pageBytes = 4 << 20
-)
-
 // errBackwards is the error of SeekGE on an iterator that runs backwards.
 var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs backwards")
 
@@ -33,8 +27,7 @@ type iterator struct {
 	last   []byte // the next page begins behind this stored key; nil: at the begin of the range
 	from   []byte // where a seek begins, while last is nil
 	ended  bool   // nothing follows the page
-	size   int
-	expect int
+	paging engine.Paging
 
 	wrote      []write // the remaining writes in the range
 	current    row
@@ -70,38 +63,13 @@ func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
 }
 
 // Expect implements engine.Expecter.
-func (i *iterator) Expect(keys int) { i.expect = keys }
+func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 
 // Prefetch implements engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { _ = i.s.find(keys) }
 
-// limit returns the number of rows of the next page.
-func (i *iterator) limit() int {
-	switch {
-	case i.expect > 0:
-		i.size = i.expect
-	case i.size == 0:
-		i.size = usualPage
-	default:
-		i.size = min(2*i.size, mostPage)
-	}
-	if total := len(i.page); total > 0 {
-		sum := 0
-		for _, r := range i.page {
-			sum += len(r.key) + len(r.value)
-		}
-		i.size = max(1, min(i.size, pageBytes/(sum/total+1)))
-	}
-	return i.size
-}
-
-// fetch reads the next page.
-func (i *iterator) fetch() {
-	if i.ended || i.err != nil {
-		i.page, i.at = nil, 0
-		return
-	}
-	n := i.limit()
+// rest returns the condition for the rows of the table that follow the page, and its arguments.
+func (i *iterator) rest() (condition string, args []any) {
 	lower, after := lowest(i.r.Start), ">="
 	if i.from != nil {
 		lower = lowest(i.from)
@@ -115,20 +83,36 @@ func (i *iterator) fetch() {
 	if lower == nil {
 		lower = []byte{}
 	}
-	sql, args := "SELECT k, v FROM mayfly_kv WHERE k "+after+" $1", []any{lower}
+	condition, args = "k "+after+" $1", []any{lower}
 	if upper != nil {
-		sql, args = sql+" AND k "+before+" $2", append(args, upper)
+		condition, args = condition+" AND k "+before+" $2", append(args, upper)
 	}
-	sql += " ORDER BY k"
+	return condition, args
+}
+
+// fetch reads the next page.
+func (i *iterator) fetch() {
+	if i.ended || i.err != nil {
+		i.page, i.at = nil, 0
+		return
+	}
+	n := i.paging.Next()
+	condition, args := i.rest()
+	order := ""
 	if i.reverse {
-		sql += " DESC"
+		order = " DESC"
 	}
-	sql = fmt.Sprintf("%s LIMIT $%d", sql, len(args)+1)
-	rows, err := i.s.rows(sql, append(args, n)...)
+	rows, err := i.s.rows(fmt.Sprintf("SELECT k, v FROM mayfly_kv WHERE %s ORDER BY k%s LIMIT $%d",
+		condition, order, len(args)+1), append(args, n)...)
 	if err != nil {
 		i.err, i.page, i.at, i.ended = err, nil, 0, true
 		return
 	}
+	size := 0
+	for _, r := range rows {
+		size += len(r.key) + len(r.value)
+	}
+	i.paging.Read(len(rows), size)
 	i.ended = len(rows) < n
 	if len(rows) > 0 {
 		i.last = bytes.Clone(storedKey(rows[len(rows)-1].key))
@@ -233,6 +217,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 		i.page, i.at, i.ended = nil, 0, true
 	} else if !i.inPage(key) {
 		i.from, i.last, i.page, i.at, i.ended = key, nil, nil, 0, false
+		i.paging.Sought()
 		if v, known := i.s.cached(key); known && v != nil {
 			i.page, i.last = []row{{key, v}}, bytes.Clone(storedKey(key))
 		}

@@ -15,18 +15,62 @@ import (
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
 const (
-	// getRows reads the rows of keys, and the time in a row without a key. The time is that of the beginning
-	// of the transaction: it is not after the snapshot.
-	getRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
+	// allRows are the rows of keys.
+	allRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
+	// someRows are the rows of many keys, whose values may be large: in the order of the keys, only the first
+	// ones whose values have $2 bytes together.
+	someRows = `SELECT k, v FROM (
+			SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
+			FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found
+		WHERE before < $2`
+	// withTime adds the time in a row without a key. It is that of the beginning of the transaction, which
+	// is not after the snapshot.
+	withTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
-	// getLockedRows is getRows in a transaction that has locked the scopes of the keys. The time is the
+	// withLockedTime is withTime in a transaction that has locked the scopes of the keys. The time is the
 	// present one, since nothing in the scopes can change any more.
-	getLockedRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
+	withLockedTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )
 
-// maxKeysPerRead is how many keys one statement reads, since their values may be large.
-const maxKeysPerRead = 64
+const (
+	fewKeys        = 64   // of which all values are read, whatever their size
+	maxKeysPerRead = 4096 // how many keys one statement reads
+)
+
+// rowsOf returns the statement that reads the rows of keys, and its arguments. If there are many keys, it
+// reads rows of room bytes: see covered.
+func rowsOf(keys [][]byte, room int) (sql string, args []any) {
+	stored := make([][]byte, len(keys))
+	for i, key := range keys {
+		stored[i] = storedKey(key)
+	}
+	if len(keys) > fewKeys {
+		return someRows, []any{stored, room}
+	}
+	return allRows, []any{stored}
+}
+
+// covered returns how many of the keys the rows that rowsOf has read decide: those up to the last row if
+// there was no room for more rows. A key among them without a row is absent.
+func covered(keys [][]byte, rows []row, room int) (n int) {
+	bytes := 0
+	found := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		found[string(r.key)] = true
+		bytes += len(r.value)
+	}
+	if len(keys) <= fewKeys || bytes < room {
+		return len(keys)
+	}
+	for left := len(found); n < len(keys) && left > 0; n++ {
+		if found[string(keys[n])] {
+			delete(found, string(keys[n])) // a key may be repeated
+			left--
+		}
+	}
+	return n
+}
 
 // querier is a connection on which a statement can be run.
 type querier interface {
@@ -66,27 +110,31 @@ func (s *source) findLocked(keys [][]byte) error {
 		asked[string(key)] = true
 		missing = append(missing, key)
 	}
-	bytes := 0
-	for len(missing) > 0 && bytes < engine.ManyBytes {
-		n := min(maxKeysPerRead, len(missing))
-		stored := make([][]byte, n)
-		for i, key := range missing[:n] {
-			stored[i] = storedKey(key)
-		}
-		rows, err := s.rowsLocked(getRows, stored)
+	for bytes := 0; len(missing) > 0 && bytes < engine.ManyBytes; {
+		read, n, err := s.readLocked(missing[:min(maxKeysPerRead, len(missing))], engine.ManyBytes-bytes)
 		if err != nil {
 			return err
 		}
-		for _, key := range missing[:n] {
-			s.known[string(key)] = nil
-		}
-		for _, r := range rows {
-			s.known[string(r.key)] = r.value
-			bytes += len(r.value)
-		}
-		missing = missing[n:]
+		bytes += n
+		missing = missing[read:]
 	}
 	return nil
+}
+
+// readLocked reads keys by one statement: the first ones whose values have room bytes together, at least one.
+// It returns how many keys are now in the cache, and the size of their values.
+func (s *source) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
+	sql, args := rowsOf(keys, room)
+	rows, err := s.rowsLocked(sql+withTime, args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	read = covered(keys, rows, room)
+	s.rememberLocked(keys[:read], rows)
+	for _, r := range rows {
+		bytes += len(r.value)
+	}
+	return read, bytes, nil
 }
 
 // rows runs a statement whose rows consist of a key and a value.
@@ -96,37 +144,75 @@ func (s *source) rows(sql string, args ...any) ([]row, error) {
 	return s.rowsLocked(sql, args...)
 }
 
-func (s *source) rowsLocked(sql string, args ...any) ([]row, error) {
+func (s *source) rowsLocked(sql string, args ...any) (rows []row, err error) {
+	err = s.readyLocked()
+	if err != nil {
+		return nil, err
+	}
+	own, cancel := context.WithTimeout(context.Background(), readLimit)
+	defer cancel()
+	rows, now, err := s.e.collect(s.q.Query(own, sql, args...))
+	if err != nil {
+		return nil, s.failLocked(err)
+	}
+	s.now = max(s.now, now)
+	return rows, nil
+}
+
+// one runs a statement with one row of one column, and stores the column in to.
+func (s *source) one(to any, sql string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readyLocked(); err != nil {
+		return err
+	}
+	own, cancel := context.WithTimeout(context.Background(), readLimit)
+	defer cancel()
+	rows, err := s.q.Query(own, sql, args...)
+	if err == nil {
+		for rows.Next() && err == nil {
+			err = rows.Scan(to)
+		}
+		if rows.Close(); err == nil {
+			err = rows.Err()
+		}
+	}
+	if err != nil {
+		return s.failLocked(err)
+	}
+	return nil
+}
+
+// readyLocked prepares a statement: it acquires the connection for the first one.
+func (s *source) readyLocked() error {
 	if s.failed != nil {
-		return nil, s.failed
+		return s.failed
 	}
 	if s.closed {
-		return nil, engine.ErrClosed
+		return engine.ErrClosed
 	}
 	if err := s.ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if s.q == nil {
 		q, err := s.begin()
 		if err != nil {
 			s.failed = err
-			return nil, err
+			return err
 		}
 		s.q = q
 	}
 	s.e.trip()
-	own, cancel := context.WithTimeout(context.Background(), readLimit)
-	defer cancel()
-	rows, now, err := s.e.collect(s.q.Query(own, sql, args...))
-	if err != nil {
-		if !errors.Is(err, errRow) {
-			err = toEngine(err)
-		}
-		s.failed = err
-		return nil, err
+	return nil
+}
+
+// failLocked records the error of a statement, which ends the reads.
+func (s *source) failLocked(err error) error {
+	if !errors.Is(err, errRow) {
+		err = toEngine(err)
 	}
-	s.now = max(s.now, now)
-	return rows, nil
+	s.failed = err
+	return err
 }
 
 // get returns the value of a key, or nil if the key is absent.
@@ -158,6 +244,10 @@ func clip(v []byte) []byte { return v[:len(v):len(v)] }
 func (s *source) remember(keys [][]byte, rows []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.rememberLocked(keys, rows)
+}
+
+func (s *source) rememberLocked(keys [][]byte, rows []row) {
 	for _, key := range keys {
 		s.known[string(key)] = nil
 	}

@@ -9,9 +9,11 @@
 //     the keys that it reads ahead, are returned by its beginning and its commit.
 //   - Keys that a View or an Update has read or written are cached: to Get one again is free, because both see
 //     one state.
-//   - A Scan takes one trip for each batch of rows; the first batch is read by the first move. A SeekGE takes
-//     one trip. If the caller has given the expected number of rows, the batch has that size, and a SeekGE
-//     within the batch is free. A SeekGE to an existing key that was read ahead is free, too.
+//   - A Scan takes one trip for each page of rows (see engine.Paging), the first with the first move, and so
+//     does Skip. A SeekGE takes one trip, unless its row is in the page or its key exists and was read ahead.
+//   - The engine is shared, as those of several servers are. The first use of a scope takes one trip more.
+//
+// A Wire counts the round trips of the engine for PostgreSQL on its connections, to compare them with these.
 //
 // The package is for tests: a table of round trips by operation is a golden file.
 package trips

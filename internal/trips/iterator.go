@@ -7,9 +7,6 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// defaultBatch is the batch size of a Scan without an expected number of rows.
-const defaultBatch = 32
-
 // row is one key of a batch.
 type row struct{ key, value []byte }
 
@@ -21,36 +18,55 @@ type iterator struct {
 	batch  []row // those that have come
 	at     int   // the present one, counted from 1; 0: before the first
 	ended  bool  // nothing follows the batch
-	expect int   // how many rows will be looked at; 0: nobody has said
+	paging engine.Paging
 	closed bool
 }
 
 // Expect implements engine.Expecter.
-func (i *iterator) Expect(keys int) { i.expect = keys }
+func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 
 // Prefetch implements engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
-// size returns the number of rows of the next batch.
-func (i *iterator) size() int {
-	if i.expect > 0 {
-		return i.expect
+// Skip implements engine.Skipper. It takes one trip behind the batch.
+func (i *iterator) Skip(most int) (n int) {
+	for ; n < most && i.at < len(i.batch); n++ {
+		i.at++
 	}
-	return defaultBatch
+	if n == most || i.closed || i.ended {
+		return n
+	}
+	i.e.count(Scan)
+	for n < most && i.it.Next() {
+		n++
+	}
+	i.batch, i.at, i.ended = i.batch[:0], 0, n < most
+	return n
 }
 
 // fetch reads a batch that begins at the engine's iterator, if that is valid.
 func (i *iterator) fetch(k Kind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
-	for ; stands; stands = i.it.Next() {
-		i.batch = append(i.batch, row{bytes.Clone(i.it.Key()), bytes.Clone(i.it.Value())})
-		if len(i.batch) == i.size() {
+	size := i.paging.Next()
+	for bytes := 0; ; stands = i.it.Next() {
+		if !stands {
+			i.paging.Read(len(i.batch), bytes)
+			break
+		}
+		i.add(i.it.Key(), i.it.Value())
+		bytes += len(i.it.Key()) + len(i.it.Value())
+		if len(i.batch) == size {
+			i.paging.Read(size, bytes)
 			break
 		}
 	}
 	i.ended = !stands
 	return i.step()
+}
+
+func (i *iterator) add(key, value []byte) {
+	i.batch = append(i.batch, row{bytes.Clone(key), bytes.Clone(value)})
 }
 
 func (i *iterator) step() bool {
@@ -80,17 +96,20 @@ func (i *iterator) SeekGE(key []byte) bool {
 	}
 	found := i.it.SeekGE(key)
 	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // a key that has been brought
-		i.batch = append(i.batch[:0], row{bytes.Clone(key), bytes.Clone(i.it.Value())})
+		i.batch = i.batch[:0]
+		i.add(key, i.it.Value())
 		i.at, i.ended = 0, false
+		i.paging.Sought()
 		return i.step()
 	}
+	i.paging.Sought()
 	return i.fetch(Seek, found)
 }
 
 // prefetched reports whether the row to which a seek of key leads is in the batch, and moves to the row
 // before it.
 func (i *iterator) prefetched(key []byte) bool {
-	if i.expect == 0 || len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
+	if len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false
 	}
 	n := slices.IndexFunc(i.batch, func(r row) bool { return bytes.Compare(r.key, key) >= 0 })

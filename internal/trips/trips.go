@@ -61,7 +61,14 @@ type Engine struct {
 var (
 	_ engine.Engine = (*Engine)(nil)
 	_ engine.Getter = (*Engine)(nil)
+	_ engine.Shared = (*Engine)(nil)
 )
+
+// Shared implements engine.Shared.
+func (e *Engine) Shared() bool { return true }
+
+// Advice implements engine.Adviser. A trip costs more than the deletion of some items.
+func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} }
 
 // Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
@@ -110,6 +117,9 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	ahead ...[]byte) ([]engine.Position, error) {
 	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		e.count(Begin)
+		if err := e.countNew(t, scopes); err != nil {
+			return err
+		}
 		r := newReader(e, t)
 		for _, key := range ahead {
 			r.known[string(key)] = true
@@ -123,6 +133,21 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 		e.count(Commit)
 	}
 	return at, err
+}
+
+// countNew counts the trip that makes and locks scopes that have not been used yet.
+func (e *Engine) countNew(t engine.Txn, scopes [][]byte) error {
+	for _, scope := range scopes {
+		ceiling, err := engine.Ceiling(t, scope)
+		if err != nil {
+			return err
+		}
+		if ceiling == 0 {
+			e.count(Begin)
+			break
+		}
+	}
+	return nil
 }
 
 // Horizon implements engine.Engine.

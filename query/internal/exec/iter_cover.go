@@ -70,6 +70,12 @@ func (wk *walker) covered() (done, ok bool) {
 	return true, wk.x.isAfterStart(&wk.entry)
 }
 
+// needs reports whether the document of an entry with an exact key will be read.
+func (wk *walker) needs(rid uint64) bool {
+	covered := wk.census && (wk.least != nil || wk.skips && wk.x.done.Offset > 0)
+	return !covered && wk.allowed.has(rid)
+}
+
 // leastDocument is the smallest document that has a given value at a path.
 type leastDocument struct {
 	rid  uint64
@@ -106,9 +112,16 @@ func (wk *walker) leave() error {
 	} else {
 		p.Lo = append(bytes.Clone(wk.found), 0xFF)
 	}
+	over := bytes.Compare(p.Lo, p.Hi) >= 0
+	wk.ahead, wk.group = false, wk.group[:0]
+	if s, ok := wk.terms.(source.Seeker); ok && !wk.w.Reverse && !over {
+		if wk.ahead = wk.x.passEntry() == nil && s.Seek(p.Lo); wk.ahead {
+			return nil
+		}
+		over = true
+	}
 	err := wk.terms.Close()
-	wk.terms, wk.ahead, wk.group = nil, false, wk.group[:0]
-	if bytes.Compare(p.Lo, p.Hi) >= 0 {
+	if wk.terms = nil; over {
 		wk.parts = wk.parts[1:]
 	}
 	return err

@@ -63,6 +63,7 @@ func (b *batch) Next() (bool, error) {
 				return false, err
 			}
 		}
+		prefetchList(b.src, b.returned, len(b.heap.List), func(i int) uint64 { return b.heap.List[i].rid })
 		b.last = b.heap.List[b.returned]
 		b.returned++
 		b.x.sortedRows--

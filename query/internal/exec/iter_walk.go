@@ -206,7 +206,8 @@ func (wk *walker) Next() (bool, error) {
 				wk.sub = wk.without()
 				continue
 			}
-			wk.terms = wk.src.Terms(wk.parts[0].Lo, wk.parts[0].Hi, wk.w.Reverse)
+			terms := wk.src.Terms(wk.parts[0].Lo, wk.parts[0].Hi, wk.w.Reverse)
+			wk.terms = wk.x.prefetchTerms(wk.src, terms, wk.needs)
 		}
 		ok, err := wk.step()
 		if ok || err != nil || wk.tooManySkips() {
@@ -383,7 +384,8 @@ func (wk *walker) run(key []byte) error {
 		wk.parts = wk.parts[1:]
 	}
 	wk.sub = wk.x.newBatch(wk.src, wk.source, func() (source.Documents, error) {
-		return &termDocuments{x: wk.x, src: wk.src, terms: wk.src.Terms(lo, hi, false)}, nil
+		terms := wk.x.prefetchTerms(wk.src, wk.src.Terms(lo, hi, false), nil)
+		return &termDocuments{x: wk.x, src: wk.src, terms: terms}, nil
 	})
 	return err
 }

@@ -252,6 +252,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, all wordList) (list wordList,
 	err error) {
 	for i, rid := range all.rids {
+		prefetchList(src, i, len(all.rids), func(i int) uint64 { return all.rids[i] })
 		d, live, err := src.Fetch(rid)
 		if err != nil {
 			return list, err

@@ -39,9 +39,6 @@ func middleDocument(r engine.Reader, cid uint32, s *view.Range) (epk []byte, err
 	it := r.Scan(rg, false)
 	var first []byte
 	for i := int64(0); it.Next(); i++ {
-		if i > 0 && i < n/2 {
-			continue
-		}
 		at, err := layout.PointEPK(it.Key())
 		if err != nil {
 			it.Close()
@@ -49,6 +46,7 @@ func middleDocument(r engine.Reader, cid uint32, s *view.Range) (epk []byte, err
 		}
 		if i == 0 {
 			first = bytes.Clone(at)
+			i += int64(engine.Skip(it, max(0, int(n/2)-1)))
 		} else if !bytes.Equal(first, at) {
 			epk = bytes.Clone(at)
 			break

@@ -1,0 +1,88 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// prefetchTerms returns terms whose documents are prefetched, if they are slow to reach: first about as many
+// as a page can need, then twice as many each time. It reads that many entries ahead. needs reports whether
+// the document of an entry will be fetched; nil: always.
+func (x *Execution) prefetchTerms(src source.Source, terms source.Terms,
+	needs func(rid uint64) bool) source.Terms {
+	p, ok := src.(source.Prefetcher)
+	if !ok || p.Prefetches() == 0 {
+		return terms
+	}
+	return &prefetchedTerms{Terms: terms, src: p, needs: needs, room: min(x.room(), p.Prefetches())}
+}
+
+// prefetchedTerms is a Terms that has read some entries ahead.
+type prefetchedTerms struct {
+	source.Terms
+	src   source.Prefetcher
+	needs func(rid uint64) bool
+	room  int // how many entries are read next
+	ahead []termEntry
+	at    int // index of the current entry
+	ended bool
+}
+
+// termEntry is a copy of an index entry.
+type termEntry struct {
+	key, value []byte
+	rid        uint64
+}
+
+// Next implements source.Terms.
+func (t *prefetchedTerms) Next() bool {
+	if t.at+1 < len(t.ahead) {
+		t.at++
+		return true
+	}
+	t.ahead, t.at = t.ahead[:0], 0
+	var rids []uint64
+	for !t.ended && len(t.ahead) < t.room {
+		if t.ended = !t.Terms.Next(); t.ended {
+			break
+		}
+		e := termEntry{slices.Clone(t.Terms.Key()), slices.Clone(t.Terms.Value()), t.Terms.RID()}
+		t.ahead = append(t.ahead, e)
+		if t.needs == nil || t.needs(e.rid) {
+			rids = append(rids, e.rid)
+		}
+	}
+	if len(rids) > 0 {
+		t.src.Prefetch(rids)
+	}
+	t.room = min(2*t.room, t.src.Prefetches())
+	return len(t.ahead) > 0
+}
+
+// Key implements source.Terms.
+func (t *prefetchedTerms) Key() []byte { return t.ahead[t.at].key }
+
+// Value implements source.Terms.
+func (t *prefetchedTerms) Value() []byte { return t.ahead[t.at].value }
+
+// RID implements source.Terms.
+func (t *prefetchedTerms) RID() uint64 { return t.ahead[t.at].rid }
+
+// prefetchList prefetches the documents of a list that is fetched one by one, from the index at on, if they
+// are slow to reach. It is called for each index and prefetches now and then.
+func prefetchList(src source.Source, at, n int, rid func(i int) uint64) {
+	p, ok := src.(source.Prefetcher)
+	if !ok {
+		return
+	}
+	room := p.Prefetches()
+	if room == 0 || at%room != 0 {
+		return
+	}
+	rids := make([]uint64, min(room, n-at))
+	for i := range rids {
+		rids[i] = rid(at + i)
+	}
+	p.Prefetch(rids)
+}

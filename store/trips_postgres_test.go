@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/internal/trips"
+)
+
+// TestTripsOfPostgres counts the round trips on the connections to a PostgreSQL. No operation takes more of
+// them than the table of TestTrips says.
+func TestTripsOfPostgres(t *testing.T) {
+	server := os.Getenv("MAYFLY_POSTGRES")
+	if server == "" {
+		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")
+	}
+	at, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ranges, table := range tripTables(t, "testdata/trips.txt") {
+		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
+			wire, err := trips.NewWire(at.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxied := *at
+			proxied.Host = wire.Addr()
+			o := postgres.Options{URL: proxied.String(), AllowUnsafe: true,
+				Logger: slog.New(slog.DiscardHandler),
+				Schema: fmt.Sprintf("mayfly_test_trips_%d_%d", os.Getpid(), ranges)}
+			tr := &tripCounter{t: t}
+			turn := newTurn()
+			tr.open = func() engine.Engine {
+				e, err := postgres.Open(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return &quietDatabase{quietEngine{e, e, turn}, e, e}
+			}
+			tr.begin = func() {
+				turn.take()
+				wire.Take()
+			}
+			tr.end = func() (int, string) {
+				defer turn.give()
+				return tripsOn(wire)
+			}
+			tr.b = newBenchOf(t, tr.open(), `"defaultTtl":-1`, tr.options(ranges))
+			tr.b.ctx = counted(tr.b.ctx)
+			tr.all()
+			tr.b.close()
+			if err := wire.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, row := range tr.rows {
+				most, ok := table[row.name]
+				if !ok || row.total > most {
+					t.Errorf("%s: %d trips (%s), the table has %d", row.name, row.total, row.detail, most)
+				}
+				t.Logf("%-56s %4d of %4d", row.name, row.total, most)
+			}
+			if len(tr.rows) != len(table) {
+				t.Errorf("%d rows, the table has %d", len(tr.rows), len(table))
+			}
+		})
+	}
+}
+
+// tripsOn returns the exchanges since the last call, without those that open connections or prepare
+// statements, and their statements.
+func tripsOn(wire *trips.Wire) (n int, detail string) {
+	for _, x := range wire.Take() {
+		text := x.String()
+		opens := func(prefix string) bool { return strings.HasPrefix(text, prefix) }
+		connecting := []string{"show ", "INSERT INTO mayfly_stamp", "LISTEN "}
+		if text == "" || slices.ContainsFunc(connecting, opens) {
+			continue
+		}
+		n++
+		detail += "\n\t" + text
+	}
+	return n, detail
+}
+
+// tripTables reads the tables of a golden file: by the number of ranges, the trips of each operation.
+func tripTables(t *testing.T, path string) map[int]map[string]int {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	tables, ranges := map[int]map[string]int{}, 0
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line := lines.Text()
+		if text, ok := strings.CutPrefix(line, "trips ranges="); ok {
+			if ranges, err = strconv.Atoi(text); err != nil {
+				t.Fatal(err)
+			}
+			tables[ranges] = map[string]int{}
+		} else if ranges > 0 && len(line) > tripNameWidth {
+			n, err := strconv.Atoi(strings.Fields(line[tripNameWidth:])[0])
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			tables[ranges][strings.TrimSpace(line[:tripNameWidth])] = n
+		}
+	}
+	if len(tables) == 0 {
+		t.Fatalf("%s has no table", path)
+	}
+	return tables
+}
