@@ -43,7 +43,7 @@ func sharedDatabase(t *testing.T) string {
 // spread passes connections on to the ports in turn, and returns the port that clients use.
 func spread(t *testing.T, ports ...int) int {
 	t.Helper()
-	port, err := freePort()
+	port, err := FreePort()
 	must(t, err)
 	ln, err := net.Listen("tcp", at(port))
 	must(t, err)
