@@ -96,7 +96,8 @@ func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string)
 		switch {
 		case word == "ok":
 			passed++
-		case word == "FAIL" && strings.Contains(why, "_mayfly/clock") && strings.Contains(why, "403 Forbidden"):
+		case word == "FAIL" && strings.Contains(why, "_mayfly/clock") &&
+			strings.Contains(why, "403 Forbidden"):
 			refused++
 		case word == "FAIL" && keptLocks[name] != "" && strings.Contains(why, keptLocks[name]):
 		case word == "FAIL":
@@ -148,8 +149,8 @@ func TestServiceBusOfOneDatabase(t *testing.T) {
 		admin: spread(t, a.admin, b.admin), tls: spread(t, a.tls, b.tls)}
 	ctx, cancel := context.WithTimeout(t.Context(), busTime)
 	defer cancel()
-	args := slices.Concat(argv[1:], front.flags(), []string{"--control", control(t, a.Server), "--running-clock",
-		"--only", strings.Join(slices.Sorted(maps.Keys(list)), ",")})
+	args := slices.Concat(argv[1:], front.flags(), []string{"--control", control(t, a.Server),
+		"--running-clock", "--only", strings.Join(slices.Sorted(maps.Keys(list)), ",")})
 	cmd := exec.CommandContext(ctx, argv[0], args...)
 	cmd.Env = append(os.Environ(), trustByFile(t, a.certificate(t))...)
 	passed, refused := outcomesOfServers(t, cmd, list)

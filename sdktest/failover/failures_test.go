@@ -127,7 +127,8 @@ func TestDefinitionsAtOnce(t *testing.T) {
 		_, err = c.ReadItem(t.Context(), azcosmos.NewPartitionKeyString("a"), "0", nil)
 		must(t, err)
 		recreate(t, db, id)
-		_, err = c.CreateItem(t.Context(), azcosmos.NewPartitionKeyString("a"), []byte(`{"id":"0","pk":"a"}`), nil)
+		_, err = c.CreateItem(t.Context(), azcosmos.NewPartitionKeyString("a"),
+			[]byte(`{"id":"0","pk":"a"}`), nil)
 		must(t, err)
 	}
 }
