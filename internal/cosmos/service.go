@@ -106,7 +106,9 @@ func (c *call) run() error {
 	if err := c.reserve(); err != nil {
 		return err
 	}
-	steady := func() error { return c.srv.RetryAfterRestore(c.ctx, func() error { return run(c.srv, c) }) }
+	steady := func() error {
+		return c.srv.RetryAfterRestore(c.ctx, func() error { return c.retryRecreated(run) })
+	}
 	if c.req.Operation == OpRead && (!c.req.Feed || c.req.Kind != KindItem) {
 		return c.readOnce(steady)
 	}
@@ -124,6 +126,19 @@ func (c *call) catchUp() error {
 		return nil
 	}
 	return c.srv.db.CatchUp(c.ctx)
+}
+
+// retryRecreated calls run. If run fails because its container has been deleted, it calls run again for the
+// container that has the name now: another server may have created one since this server looked.
+func (c *call) retryRecreated(run func(*Service, *call) error) error {
+	err := run(c.srv, c)
+	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.srv.db.Shared() {
+		return err
+	}
+	if err := c.srv.db.CatchUp(c.ctx); err != nil {
+		return err
+	}
+	return run(c.srv, c)
 }
 
 // RetryAfterRestore calls run. If run fails because a snapshot has replaced the data in the meantime, its

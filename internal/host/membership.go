@@ -198,14 +198,10 @@ func (m *membership) leave(ctx context.Context) error {
 }
 
 // Servers returns the running servers that share the data, the oldest first. If there cannot be others it
-// returns this one.
+// returns none.
 func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
 	if in.membership == nil {
-		if in.host == nil { // the copy of a snapshot
-			return nil, nil
-		}
-		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
-			Seen: in.opts.Wall.Now().UTC(), Self: true}}, nil
+		return nil, nil
 	}
 	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
 		list, err = in.membership.read(r)
@@ -234,10 +230,12 @@ func (m *membership) read(r engine.Reader) (list []Server, err error) {
 	return list, err
 }
 
-// ListServers is Servers with the leases of each.
+// ListServers is Servers with the leases of each. If there cannot be other servers it returns this one, which
+// has no id.
 func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) {
 	if in.membership == nil {
-		return in.Servers(ctx)
+		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
+			Seen: in.opts.Wall.Now().UTC(), Self: true}}, nil
 	}
 	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
 		if list, err = in.membership.read(r); err != nil {

@@ -214,7 +214,8 @@ func TestServers(t *testing.T) {
 	}
 	for _, s := range list {
 		own := s.ID == a.Instance().ServerID()
-		if own != (s.ServerInfo == info) || own != slices.Contains(s.Leases, "work") || s.Seen.Before(s.Since) {
+		holds := slices.Contains(s.Leases, "work")
+		if own != (s.ServerInfo == info) || own != holds || s.Seen.Before(s.Since) {
 			t.Errorf("%+v", s)
 		}
 	}

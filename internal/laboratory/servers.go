@@ -18,7 +18,7 @@ type Server struct {
 	Address  string   `json:"address" description:"Its endpoint for clients."`
 	Version  string   `json:"version" description:"Of its binary."`
 	Started  string   `json:"started" format:"date-time" description:"In real time."`
-	LastSeen string   `json:"lastSeen" format:"date-time" description:"It counts as stopped 10 seconds later."`
+	LastSeen string   `json:"lastSeen" format:"date-time" description:"It counts as stopped 10 s later."`
 	Leases   []string `json:"leases" nullable:"false" description:"The work that it does for all servers."`
 	Self     bool     `json:"self" description:"It is the one that answers."`
 	ID       string   `json:"id,omitempty" description:"Absent if the server has the data for itself."`

@@ -124,7 +124,25 @@ func TestDefinitionsAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
+		_, err = c.ReadItem(t.Context(), azcosmos.NewPartitionKeyString("a"), "0", nil)
+		must(t, err)
+		recreate(t, db, id)
+		_, err = c.CreateItem(t.Context(), azcosmos.NewPartitionKeyString("a"),
+			[]byte(`{"id":"0","pk":"a"}`), nil)
+		must(t, err)
 	}
+}
+
+// recreate deletes a container and creates it again.
+func recreate(t *testing.T, db *azcosmos.DatabaseClient, id string) {
+	t.Helper()
+	c, err := db.NewContainer(id)
+	must(t, err)
+	_, err = c.Delete(t.Context(), nil)
+	must(t, err)
+	_, err = db.CreateContainer(t.Context(), azcosmos.ContainerProperties{ID: id,
+		PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Version: 2}}, nil)
+	must(t, err)
 }
 
 // A server ends in time when it is told to, also while the database hangs or is gone.

@@ -103,7 +103,7 @@ func (c *cluster) stop(t *testing.T) {
 		pid := n.postmaster()
 		n.patroni.kill()
 		if pid > 1 {
-			_ = signalAll(pid, syscall.SIGKILL) // it may have ended
+			end(pid, func() bool { return n.postmaster() == 0 })
 		}
 		show(t, filepath.Join(c.dir, n.name+".log"))
 	}

@@ -25,13 +25,35 @@ func newDatabase(t *testing.T, dir string) *database {
 		"-E", "UTF8", "--locale=C").finish()
 	t.Cleanup(func() { // behind the servers, which end first
 		if d.run != nil {
-			_ = signalAll(d.run.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+			end(d.run.cmd.Process.Pid, func() bool { return d.run.ended() })
 			d.run.finish()
 		}
 		show(t, filepath.Join(d.dir, "postgres.log"))
 	})
 	d.start(t)
 	return d
+}
+
+// end ends a PostgreSQL so that it frees its shared memory, and kills it if it does not end in time.
+func end(postmaster int, ended func() bool) {
+	_ = signalAll(postmaster, syscall.SIGCONT) // it may stand still, or have ended
+	_ = syscall.Kill(postmaster, syscall.SIGINT)
+	for limit := time.Now().Add(10 * time.Second); !ended(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			_ = signalAll(postmaster, syscall.SIGKILL)
+			return
+		}
+	}
+}
+
+// ended reports whether a process has ended.
+func (p *process) ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
 }
 
 // finish waits until a process ends by itself.

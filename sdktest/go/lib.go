@@ -25,6 +25,7 @@ const masterKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGG
 
 // flags are what the command line says.
 type flags struct {
+	running  bool   // the clock runs
 	endpoint string // with a slash at its end
 	ranges   int
 	control  string // "" if the server cannot be ended

@@ -20,6 +20,7 @@ func main() {
 	flag.StringVar(&f.mayfly, "mayfly", "", "URL of the server's own routes")
 	flag.StringVar(&f.control, "control", "", "URL before stop and kill, which end the server")
 	only := flag.String("only", "", "names of the scenarios to run, with commas between")
+	flag.BoolVar(&f.running, "running-clock", false, "do not reset the server's clock before a scenario")
 	times := flag.Bool("times", false, "tell how long each one took")
 	flag.Parse()
 	if f.amqp == "" || f.admin == "" || f.tls == "" || f.mayfly == "" {

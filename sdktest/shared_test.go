@@ -1,0 +1,158 @@
+package sdktest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// The scenarios with the SDKs for Go, whose clients are spread over two servers of one PostgreSQL database.
+// MAYFLY_POSTGRES names a PostgreSQL in which databases may be made.
+
+// sharedDatabase makes a database for the test and returns its address.
+func sharedDatabase(t *testing.T) string {
+	t.Helper()
+	server := os.Getenv("MAYFLY_POSTGRES")
+	if server == "" {
+		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")
+	}
+	at, err := url.Parse(server)
+	must(t, err)
+	name := strings.ToLower(fmt.Sprintf("mayfly_%s_%d", t.Name(), os.Getpid()))
+	execute := func(sql string) {
+		if out, err := exec.Command("psql", "-c", sql, server).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", sql, err, out)
+		}
+	}
+	execute("CREATE DATABASE " + name)
+	t.Cleanup(func() { execute("DROP DATABASE " + name + " WITH (FORCE)") })
+	at.Path = "/" + name
+	return at.String()
+}
+
+// spread passes connections on to the ports in turn, and returns the port that clients use.
+func spread(t *testing.T, ports ...int) int {
+	t.Helper()
+	port, err := FreePort()
+	must(t, err)
+	ln, err := net.Listen("tcp", at(port))
+	must(t, err)
+	var open sync.Map
+	var work sync.WaitGroup
+	var next atomic.Int64
+	work.Go(func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", at(ports[int(next.Add(1))%len(ports)]))
+			if err != nil { // it is being started again
+				client.Close()
+				continue
+			}
+			for from, to := range map[net.Conn]net.Conn{client: server, server: client} {
+				open.Store(from, nil)
+				work.Go(func() {
+					_, _ = io.Copy(to, from) // one of the two has ended
+					from.Close()
+					to.Close()
+					open.Delete(from)
+				})
+			}
+		}
+	})
+	t.Cleanup(func() {
+		ln.Close()
+		open.Range(func(c, _ any) bool { c.(net.Conn).Close(); return true })
+		work.Wait()
+	})
+	return port
+}
+
+// keptLocks are scenarios that fail because the locks of a killed server last until their time is over, and
+// how they fail.
+var keptLocks = map[string]string{"restart-session": "session-cannot-be-locked"}
+
+// outcomesOfServers is outcomes for a runner whose clients have several servers. A scenario that moves the
+// clock fails, since several servers do not move it; it returns how many do.
+func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string) (passed, refused int) {
+	t.Helper()
+	out, _ := runner.CombinedOutput() // it fails because of the clock
+	left := maps.Clone(list)
+	for line := range strings.Lines(string(out)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, why, _ := strings.Cut(rest, ":")
+		switch {
+		case word == "ok":
+			passed++
+		case word == "FAIL" && strings.Contains(why, "_mayfly/clock") &&
+			strings.Contains(why, "403 Forbidden"):
+			refused++
+		case word == "FAIL" && keptLocks[name] != "" && strings.Contains(why, keptLocks[name]):
+		case word == "FAIL":
+			t.Error(strings.TrimSpace(line))
+		case word != "no-api":
+			continue
+		}
+		delete(left, name)
+	}
+	if len(left) > 0 {
+		t.Errorf("%v did not run:\n%s", slices.Sorted(maps.Keys(left)), out)
+	}
+	return passed, refused
+}
+
+func TestScenariosOfOneDatabase(t *testing.T) {
+	database := sharedDatabase(t)
+	list := scenarioList(t, "scenarios.md")
+	argv := goProgram("./go")(t)
+	const ranges = "5"
+	open := func() *Server {
+		return start(t, "--data", t.TempDir(), "--virtual-clock", "--engine", database, "--ranges", ranges)
+	}
+	a, b := open(), open()
+	front := &Server{Port: spread(t, a.Port, b.Port)}
+	ctx, cancel := context.WithTimeout(t.Context(), runTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], "--endpoint", front.URL("http"), "--ranges", ranges,
+		"--control", control(t, a), "--running-clock")
+	passed, refused := outcomesOfServers(t, cmd, list)
+	t.Logf("%d scenarios passed, %d move the clock", passed, refused)
+}
+
+func TestServiceBusOfOneDatabase(t *testing.T) {
+	database := sharedDatabase(t)
+	list := scenarioList(t, "servicebus.md")
+	if only := os.Getenv("MAYFLY_SCENARIOS"); only != "" {
+		maps.DeleteFunc(list, func(name string, _ []string) bool {
+			return !slices.Contains(strings.Split(only, ","), name)
+		})
+	}
+	argv := goProgram("./servicebus/go")(t)
+	open := func() bus {
+		return startBus(t, "--data", t.TempDir(), "--engine", database,
+			"--servicebus-key", "RootManageSharedAccessKey:Manage:SAS_KEY_VALUE")
+	}
+	a, b := open(), open()
+	front := bus{Server: &Server{Port: spread(t, a.Port, b.Port)}, amqp: spread(t, a.amqp, b.amqp),
+		admin: spread(t, a.admin, b.admin), tls: spread(t, a.tls, b.tls)}
+	ctx, cancel := context.WithTimeout(t.Context(), busTime)
+	defer cancel()
+	args := slices.Concat(argv[1:], front.flags(), []string{"--control", control(t, a.Server),
+		"--running-clock", "--only", strings.Join(slices.Sorted(maps.Keys(list)), ",")})
+	cmd := exec.CommandContext(ctx, argv[0], args...)
+	cmd.Env = append(os.Environ(), trustByFile(t, a.certificate(t))...)
+	passed, refused := outcomesOfServers(t, cmd, list)
+	t.Logf("%d scenarios passed, %d move the clock", passed, refused)
+}
