@@ -63,7 +63,7 @@ func benchCommand() *cobra.Command {
 		}
 		return cli.PrintResult(cmd.OutOrStdout(), true, "", b.Result())
 	})
-	cmd.AddCommand(benchServerCommand())
+	cmd.AddCommand(benchServerCommand(), benchEnginesCommand())
 	return cmd
 }
 
