@@ -8,6 +8,7 @@ import (
 // TestReplaceOfAnAbsentItem: in batches, in bulk and in scripts, too, the item is looked up before the
 // document is looked at.
 func TestReplaceOfAnAbsentItem(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -38,6 +39,7 @@ func TestReplaceOfAnAbsentItem(t *testing.T) {
 // TestTriggersOfAnAbsentItem: a pre-trigger runs before the item is looked up, unless the document cannot be
 // parsed.
 func TestTriggersOfAnAbsentItem(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.script("triggers", "refuse", `function () {

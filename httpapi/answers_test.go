@@ -9,6 +9,7 @@ import (
 
 // In direct mode an error is what a replica answers: the texts alone, without the envelope of a gateway.
 func TestDirectErrorsAreBare(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	w.container()
 	l := w.dial()
@@ -37,6 +38,7 @@ func TestDirectErrorsAreBare(t *testing.T) {
 // A page of a query that runs without a plan says so in direct mode, too; a client takes silence for the
 // opposite.
 func TestDirectQueriesNeedNoDistribution(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	w.container()
 	l := w.dial()
@@ -52,6 +54,7 @@ func TestDirectQueriesNeedNoDistribution(t *testing.T) {
 
 // What a quorum has acknowledged when a write is answered is what was there before it.
 func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	w.container()
 	l := w.dial()
@@ -71,6 +74,7 @@ func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
 // A change feed with a query answers every page with its count, and comes as a read of a feed with a body in
 // direct mode.
 func TestChangeFeedQueries(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	w.container()
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -94,6 +98,7 @@ func TestChangeFeedQueries(t *testing.T) {
 
 // A position in the change feed goes before a time.
 func TestChangeFeedPositionBeforeTime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	lsn := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).header.Get("Lsn")
@@ -110,6 +115,7 @@ func TestChangeFeedPositionBeforeTime(t *testing.T) {
 
 // A replace of what is not there is 404, whatever its document is.
 func TestReplaceOfAbsent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"there","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -123,6 +129,7 @@ func TestReplaceOfAbsent(t *testing.T) {
 
 // What is addressed by its rid in another partition is answered for as what is addressed by its id.
 func TestAbsentByRID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -141,6 +148,7 @@ func TestAbsentByRID(t *testing.T) {
 
 // The arguments of a procedure that are no array are taken as Function.prototype.apply takes them.
 func TestArgumentsThatAreNoArray(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", coll+"/sprocs", `{"id":"n","body":"function () { `+
@@ -160,6 +168,7 @@ func TestArgumentsThatAreNoArray(t *testing.T) {
 
 // A procedure that throws has logged until then.
 func TestLogOfAFailure(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", coll+"/sprocs",
@@ -172,6 +181,7 @@ func TestLogOfAFailure(t *testing.T) {
 
 // The pre-trigger of a delete finds the item that is deleted as the request's body.
 func TestPreTriggerOfADelete(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", coll+"/triggers",
@@ -186,6 +196,7 @@ func TestPreTriggerOfADelete(t *testing.T) {
 
 // A feed is read as text, whatever is asked for.
 func TestFeedsAreText(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -202,6 +213,7 @@ func TestFeedsAreText(t *testing.T) {
 // A batch says how many operations it had, and of an operation on another partition key that it is one. One
 // that failed names no owner.
 func TestBatchHeads(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	a := w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},`+
@@ -214,6 +226,7 @@ func TestBatchHeads(t *testing.T) {
 
 // A query over what is no item cannot have an ORDER BY.
 func TestOrderByOfResources(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for _, path := range []string{"/dbs", colls, coll + "/sprocs", "/offers"} {
@@ -225,6 +238,7 @@ func TestOrderByOfResources(t *testing.T) {
 
 // Definitions that the service refuses, in its words.
 func TestRefusedDefinitions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	const key = `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
@@ -277,6 +291,7 @@ func TestRefusedDefinitions(t *testing.T) {
 
 // An autoscale of a database beyond what one range carries wants a container that lives off it.
 func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"s"}`, "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`).
 		want(201)
@@ -293,6 +308,7 @@ func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 
 // A store that keeps all versions as an account with continuous backup does needs no policy for it.
 func TestContinuousBackup(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.store.ContinuousBackup = true })
 	w.container("")
 	full := []string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2021-09-15"}
@@ -313,6 +329,7 @@ func TestContinuousBackup(t *testing.T) {
 
 // TestIndexKinds: what old clients say of the kinds of indexes is read back by them alone.
 func TestIndexKinds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	const kinds = `[{"kind":"Hash","dataType":"String"},{"kind":"Range","dataType":"Number"}]`

@@ -26,6 +26,7 @@ func decodeKey(t testing.TB, key string) []byte {
 }
 
 func TestSign(t *testing.T) {
+	t.Parallel()
 	const documented = "dsZQi3KtZmCv1ljt3VNWNm7sQUF1y5rJfC6kv5JiwvW0EndXdDku/dkKBp8/ufDToSxLzR4y+O/0H/t4bQtVNw=="
 	for _, v := range []struct{ key, verb, kind, link, want string }{
 		{documented, "GET", "dbs", "dbs/ToDoList", "c09PEVJrgp2uQRkr934kFbTqhByc7TVr3OHyqlu+c+c="},
@@ -84,6 +85,7 @@ func newTestAuthority(t testing.TB, key string, at time.Time) *authority {
 }
 
 func TestSignatureLinks(t *testing.T) {
+	t.Parallel()
 	auth, key := newTestAuthority(t, EmulatorKey, signedAt), decodeKey(t, EmulatorKey)
 	for name, tc := range map[string]struct{ verb, path, query, kind, link, leaf string }{
 		"unescaped": {"GET", "/dbs/a%20b/colls/c/docs/x%2Fy", "", "docs", "dbs/a b/colls/c/docs/x/y",
@@ -121,6 +123,7 @@ func TestSignatureLinks(t *testing.T) {
 
 // Who signs a path with its escapes means an id that holds them, and not what they stand for.
 func TestEscapedLinksAreNotSigned(t *testing.T) {
+	t.Parallel()
 	auth, key := newTestAuthority(t, EmulatorKey, signedAt), decodeKey(t, EmulatorKey)
 	for _, tc := range []struct{ path, query, link string }{
 		{"/dbs/a/colls/c/docs/a%20b", "", "dbs/a/colls/c/docs/a%20b"},
@@ -138,6 +141,7 @@ func TestEscapedLinksAreNotSigned(t *testing.T) {
 }
 
 func TestAuthorizationRefused(t *testing.T) {
+	t.Parallel()
 	key := decodeKey(t, EmulatorKey)
 	good := AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate))
 	for name, tc := range map[string]struct {
@@ -191,6 +195,7 @@ func TestAuthorizationRefused(t *testing.T) {
 }
 
 func TestAuthorizationAccepted(t *testing.T) {
+	t.Parallel()
 	key := decodeKey(t, EmulatorKey)
 	s := newSigner(key)
 	s.payload("GET", "dbs", "dbs/a", "", signedDate)
@@ -233,6 +238,7 @@ func TestAuthorizationAccepted(t *testing.T) {
 }
 
 func TestDirectoryToken(t *testing.T) {
+	t.Parallel()
 	enc := base64.RawURLEncoding.EncodeToString
 	token := func(payload, proof string) string {
 		return "type=aad&ver=1.0&sig=" +
@@ -269,6 +275,7 @@ func TestDirectoryToken(t *testing.T) {
 }
 
 func TestBadKey(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"not base64!", ""} {
 		if _, err := newAuthority(key, true, ttl.Real{}); err == nil {
 			t.Errorf("the key %q was accepted", key)

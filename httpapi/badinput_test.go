@@ -12,6 +12,7 @@ import (
 // TestBadDocuments: a document that cannot be stored is refused by every write with the protocol's error, and
 // nothing of it is there afterwards.
 func TestBadDocuments(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"kept","pk":"a","v":1}`, pk(`["a"]`)...).want(201)
@@ -85,6 +86,7 @@ func TestBadDocuments(t *testing.T) {
 }
 
 func TestBadResourceIDs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, id := range []string{``, `"a/b"`, `"a\\b"`, `"a#b"`, `"a?b"`, `"a\tb"`, `"a\nb"`, `"a\rb"`,
@@ -106,6 +108,7 @@ func TestBadResourceIDs(t *testing.T) {
 }
 
 func TestBadContainers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, settings := range []string{
@@ -124,6 +127,7 @@ func TestBadContainers(t *testing.T) {
 }
 
 func TestUnknownPaths(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	bearer := []string{"Authorization", "Bearer " + EmulatorKey}
@@ -146,6 +150,7 @@ func TestUnknownPaths(t *testing.T) {
 }
 
 func TestUnauthenticated(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`).want(201)
@@ -197,6 +202,7 @@ func TestUnauthenticated(t *testing.T) {
 }
 
 func TestRefusedHeaders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for _, h := range [][2]string{

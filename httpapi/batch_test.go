@@ -45,6 +45,7 @@ func (a *answer) results(code int, want string) *answer {
 }
 
 func TestAtomicBatchRequest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(3))
 	c := w.container("")
 	first := w.do("POST", docs, `{"id":"0","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -93,6 +94,7 @@ func TestAtomicBatchRequest(t *testing.T) {
 
 // TestBatchDetails: what clients look at besides the results of operations that went well.
 func TestBatchDetails(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	c := w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`).want(
@@ -130,6 +132,7 @@ func TestBatchDetails(t *testing.T) {
 // TestBatchRaisesTheLSNByOne: what is told of a batch is one LSN, in its headers, in its session token and in
 // the change feed, whose page does not cut it and whose etag it is.
 func TestBatchRaisesTheLSNByOne(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.feedContainer("")
 	before, err := strconv.Atoi(w.do("POST", docs, `{"id":"0","pk":"p"}`,
@@ -160,6 +163,7 @@ func TestBatchRaisesTheLSNByOne(t *testing.T) {
 }
 
 func TestMinimalBatch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	a := w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},{"operationType":"Read","id":"1"}]`, append(atomicBatch(`["a"]`), "Prefer", "return=minimal")...).
@@ -173,6 +177,7 @@ func TestMinimalBatch(t *testing.T) {
 }
 
 func TestBulkRequest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(3))
 	w.container("")
 	var ops []string
@@ -211,6 +216,7 @@ func TestBulkRequest(t *testing.T) {
 
 // TestBadBatches: what is no batch is refused, and changes nothing.
 func TestBadBatches(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","n":1}`, pk(`["a"]`)...).want(201)
@@ -277,6 +283,7 @@ func (w *world) rowAnswer(body []byte, headers ...string) (code int, rows []stri
 }
 
 func TestRowBatch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/id"]}}`).want(201)

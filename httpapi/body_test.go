@@ -33,6 +33,7 @@ func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
 }
 
 func TestBodyLimits(t *testing.T) {
+	t.Parallel()
 	maxBody, maxItemBody := cosmos.KindDatabase.MaxBody(), cosmos.KindItem.MaxBody()
 	for _, chunked := range []bool{false, true} {
 		for _, tc := range []struct {
@@ -65,6 +66,7 @@ func TestBodyLimits(t *testing.T) {
 // Most clients look for the answer when they have sent all: it must have waited for them, whatever refused
 // the request.
 func TestLargeBodyGetsItsAnswer(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{"413": {NoAuth: true}, "401": {}} {
 		s := serve(t, true, o)
 		for _, size := range []int64{maxDrain - 1<<20, maxDrain + 1<<20, 3 * maxDrain} {
@@ -145,6 +147,7 @@ func (s *serving) sendAll(t *testing.T, scheme string, size int64, chunked bool)
 
 // Who says at once that far too much will come is answered at once.
 func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
@@ -165,6 +168,7 @@ func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestExpectContinue(t *testing.T) {
+	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 // TestBulkInsertByRange: a client that imports documents sends those of a partition key range together, to
 // the range, without a partition key.
 func TestBulkInsertByRange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(3))
 	w.container("")
 	const insert = coll + "/sprocs/__.sys.commonBulkInsert"

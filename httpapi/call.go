@@ -35,10 +35,8 @@ type call struct {
 	bodyHeld  int64  // bytes of memory reserved for the body
 	body      []byte // the body or its beginning, for the request log
 
-	// values is the backing array of the one-element slices of header values, so that they need one
-	// allocation.
-	values [20]string
-	used   int
+	conn   *sniffConn // nil: none, as in tests
+	mapped bool       // the head is in w.Header(), not in exchange.head
 	texts  texts
 }
 
@@ -67,34 +65,19 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 // compare header names by their bytes. Only Content-Length, Content-Type and Connection are in Go's
 // canonical form, which net/http requires.
 func (c *call) set(name, value string) {
-	c.setValues(name, c.one(value))
-}
-
-// setValues is like set, with the one-element slice that a header map holds.
-func (c *call) setValues(name string, value []string) {
-	c.w.Header()[name] = value
-	if c.srv.opt.Requests != nil {
-		c.answered = append(c.answered, requests.Field{Name: name, Value: value[0]})
+	if c.mapped {
+		c.w.Header()[name] = []string{value}
+		return
 	}
-}
-
-// one returns value as a one-element slice for a header map.
-func (c *call) one(value string) []string {
-	if c.used == len(c.values) {
-		return []string{value}
-	}
-	c.values[c.used] = value
-	c.used++
-	return c.values[c.used-1 : c.used : c.used]
+	c.head = append(c.head, requests.Field{Name: name, Value: value})
 }
 
 // exchange is an operation and its answer. It is pooled because it has many fields, of which few are set.
 type exchange struct {
-	req cosmos.Request
-	ans cosmos.Answer
-	// sent and answered are the headers of the request and of its answer for the request log; empty if there
-	// is no log.
-	sent, answered []requests.Field
+	req  cosmos.Request
+	ans  cosmos.Answer
+	sent []requests.Field // the headers of the request for the request log; empty if there is no log
+	head []requests.Field // the headers of the answer, unless call.mapped is set
 }
 
 // exchanges is the pool of exchanges. All exchanges in it are empty.
@@ -105,8 +88,8 @@ func (c *call) release() {
 	c.ans.Release()
 	c.srv.ops.ReleaseBody(c.bodyHeld)
 	clear(c.sent) // drop references to header values
-	clear(c.answered)
-	*c.exchange = exchange{sent: c.sent[:0], answered: c.answered[:0]}
+	clear(c.head)
+	*c.exchange = exchange{sent: c.sent[:0], head: c.head[:0]}
 	exchanges.Put(c.exchange)
 }
 

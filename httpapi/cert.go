@@ -48,62 +48,103 @@ const (
 // read, has no constraints, or does not cover one of hosts. The new authority also covers the hosts of the
 // old one. A change of the machine's name alone does not cause a new authority; the server's certificate
 // then omits that name. If dir is empty, both certificates exist in memory only, and path is empty.
-func Certificate(dir string, hosts []string) (cert tls.Certificate, pemText []byte, path string, err error) {
-	return certificateAt(dir, hosts, ttl.Real{}.Now())
+//
+// shared is the authority of several servers, nil for a server that is alone. It has precedence over that in
+// dir, which becomes a copy of it; if there is none yet, that in dir becomes the shared one.
+func Certificate(dir string, hosts []string, shared SharedAuthority) (cert tls.Certificate, pemText []byte,
+	path string, err error) {
+	return certificateAt(dir, hosts, shared, ttl.Real{}.Now())
 }
 
-func certificateAt(dir string, hosts []string, now time.Time) (cert tls.Certificate, pemText []byte,
-	path string, err error) {
-	authority, pemText, path, err := authorityAt(dir, hosts, now)
+// SharedAuthority is where several servers keep their authority. It calls fn with the stored certificate and
+// key as PEM text, nil if there are none, and stores what fn returns unless that is nil. It may call fn more
+// than once; the last call counts.
+type SharedAuthority func(fn func(stored []byte) ([]byte, error)) error
+
+func certificateAt(dir string, hosts []string, shared SharedAuthority, now time.Time) (cert tls.Certificate,
+	pemText []byte, path string, err error) {
+	a, path, err := authorityAt(dir, hosts, shared, now)
 	if err != nil {
 		return cert, nil, "", err
 	}
-	covered := slices.DeleteFunc(allHosts(hosts), func(h string) bool { return !permits(authority.Leaf, h) })
-	if cert, err = serverCertificate(authority, covered, now); err != nil {
+	covered := slices.DeleteFunc(allHosts(hosts), func(h string) bool { return !permits(a.Leaf, h) })
+	if cert, err = serverCertificate(a.Certificate, covered, now); err != nil {
 		return cert, nil, "", err
 	}
-	return cert, pemText, path, nil
+	return cert, a.pem, path, nil
 }
 
-// authorityAt returns the authority certificate stored in dir, or makes a new one and stores it unless dir
-// is empty.
-func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certificate, pemText []byte,
+// certAuthority is an authority certificate with its key.
+type certAuthority struct {
+	tls.Certificate
+	pem, key []byte // as PEM text
+}
+
+// authorityAt returns the authority that is shared or stored in dir, or makes a new one. It stores a new one
+// unless dir is empty.
+func authorityAt(dir string, hosts []string, shared SharedAuthority, now time.Time) (a *certAuthority,
 	path string, err error) {
-	names := allHosts(hosts)
+	var stored *certAuthority
 	if dir != "" {
 		path = filepath.Join(dir, certFile)
 		if err := keepPrivate(dir); err != nil {
-			return authority, nil, "", err
+			return nil, "", err
 		}
-		if authority, pemText, ok := loadAuthority(dir, now); ok {
-			if !slices.ContainsFunc(ownHosts(hosts),
-				func(h string) bool { return !permits(authority.Leaf, h) }) {
-				return authority, pemText, path, nil
+		stored = loadAuthority(dir, now)
+	}
+	if shared == nil {
+		a, err = stored.renewed(hosts, now)
+	} else {
+		err = shared(func(text []byte) (changed []byte, err error) {
+			was := parseAuthority(text, text, now)
+			if a = was; was == nil {
+				was = stored
 			}
-			names = allHosts(append(permitted(authority.Leaf), names...))
+			renewed, err := was.renewed(hosts, now)
+			if err != nil || renewed == a {
+				return nil, err
+			}
+			a = renewed
+			return slices.Concat(a.pem, a.key), nil
+		})
+	}
+	if err != nil || dir == "" || stored != nil && bytes.Equal(stored.pem, a.pem) {
+		return a, path, err
+	}
+	return a, path, a.store(dir)
+}
+
+// renewed returns the authority if it covers hosts, and else a new one that covers the hosts of both. The
+// authority may be nil.
+func (a *certAuthority) renewed(hosts []string, now time.Time) (*certAuthority, error) {
+	names := allHosts(hosts)
+	if a != nil {
+		if !slices.ContainsFunc(ownHosts(hosts), func(h string) bool { return !permits(a.Leaf, h) }) {
+			return a, nil
 		}
+		names = allHosts(append(permitted(a.Leaf), names...))
 	}
 	pemText, keyText, err := makeAuthority(names, now)
 	if err != nil {
-		return authority, nil, "", err
+		return nil, err
 	}
-	if authority, err = tls.X509KeyPair(pemText, keyText); err != nil {
-		return authority, nil, "", fmt.Errorf("httpapi: the new certificate does not fit its key: %w", err)
+	cert, err := tls.X509KeyPair(pemText, keyText)
+	if err != nil {
+		return nil, fmt.Errorf("httpapi: the new certificate does not fit its key: %w", err)
 	}
-	if dir == "" {
-		return authority, pemText, "", nil
-	}
+	return &certAuthority{cert, pemText, keyText}, nil
+}
+
+// store writes the authority into dir.
+func (a *certAuthority) store(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return authority, nil, "", fmt.Errorf("httpapi: cannot make the folder of the certificate: %w", err)
+		return fmt.Errorf("httpapi: cannot make the folder of the certificate: %w", err)
 	}
 	// Write the key first. If only the key was replaced, the pair does not match and is made again.
-	if err := replaceFile(filepath.Join(dir, keyFile), keyText); err != nil {
-		return authority, nil, "", err
+	if err := replaceFile(filepath.Join(dir, keyFile), a.key); err != nil {
+		return err
 	}
-	if err := replaceFile(path, pemText); err != nil {
-		return authority, nil, "", err
-	}
-	return authority, pemText, path, nil
+	return replaceFile(filepath.Join(dir, certFile), a.pem)
 }
 
 // keepPrivate removes the permissions of group and others from an existing certificate folder and its files.
@@ -162,27 +203,47 @@ func permitted(authority *x509.Certificate) (hosts []string) {
 	return hosts
 }
 
-// loadAuthority reads the certificate and key from dir; ok is false if they must be made again.
-func loadAuthority(dir string, now time.Time) (authority tls.Certificate, pemText []byte, ok bool) {
+// loadAuthority reads the authority from dir; nil if it must be made again.
+func loadAuthority(dir string, now time.Time) *certAuthority {
 	pemText, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {
-		return authority, nil, false
+		return nil
 	}
 	keyText, err := os.ReadFile(filepath.Join(dir, keyFile))
 	if err != nil {
-		return authority, nil, false
+		return nil
 	}
-	if authority, err = tls.X509KeyPair(pemText, keyText); err != nil {
-		return authority, nil, false
+	return parseAuthority(pemText, keyText, now)
+}
+
+// parseAuthority returns the authority in two texts, which may be the same; nil if it must be made again.
+func parseAuthority(certText, keyText []byte, now time.Time) *certAuthority {
+	cert, err := tls.X509KeyPair(certText, keyText)
+	if err != nil {
+		return nil
 	}
-	c := authority.Leaf
+	c := cert.Leaf
 	if !c.IsCA || len(c.PermittedDNSDomains) == 0 || len(c.PermittedIPRanges) == 0 {
-		return authority, nil, false
+		return nil
 	}
 	if now.Before(c.NotBefore) || now.Add(certRenewal).After(c.NotAfter) {
-		return authority, nil, false
+		return nil
 	}
-	return authority, pemText, true
+	return &certAuthority{cert, block("CERTIFICATE", certText), block("PRIVATE KEY", keyText)}
+}
+
+// block returns the first block of a kind in PEM text.
+func block(kind string, text []byte) []byte {
+	for {
+		b, rest := pem.Decode(text)
+		switch {
+		case b == nil:
+			return nil
+		case b.Type == kind:
+			return pem.EncodeToMemory(b)
+		}
+		text = rest
+	}
 }
 
 // makeAuthority makes an authority certificate that may sign for hosts, and its key, both as PEM text.

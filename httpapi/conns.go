@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // conns is the set of a server's open connections. Their number is limited to less than the process's file
@@ -97,6 +98,7 @@ func (s *conns) begin(r *http.Request) *sniffConn {
 		c.answering.Store(r.ProtoMajor == 1)
 		c.busy.Add(1)
 		c.request.Store(r)
+		c.http1.Store(r.ProtoMajor == 1)
 	}
 	return c
 }
@@ -108,6 +110,15 @@ func (s *conns) state(conn net.Conn, now http.ConnState) {
 	if !ok || now != http.StateIdle {
 		return
 	}
+	if c.short != nil { // net/http has set other deadlines
+		c.short.readUntil, c.short.writeUntil = time.Time{}, time.Time{}
+	}
+	c.between.Store(becameIdle)
+	s.becameIdle(c)
+}
+
+// becameIdle records that an answer has been sent. If new connections are waiting, it signals them.
+func (s *conns) becameIdle(c *sniffConn) {
 	if c.answering.Store(false); s.waiting.Load() > 0 {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
 )
 
 // keepAlive is one connection that stays open between its requests.
@@ -64,7 +63,7 @@ func (s *conns) awaitIdle() {
 // TestMaxConnections: there is always room for a new connection, as long as one is idle: the one that was
 // idle for longest ends. Those on which a request is under way stay.
 func TestMaxConnections(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	entered, release := make(chan struct{}, 8), make(chan struct{})
 	s := serve(t, true, Options{NoAuth: true, MaxConnections: 4, Ready: func(context.Context) error {
 		entered <- struct{}{}
@@ -135,6 +134,7 @@ func (l *crowdedListener) Accept() (net.Conn, error) {
 // TestNoDescriptorForConnection: a listener waits out that there is no descriptor, and idle connections make
 // room.
 func TestNoDescriptorForConnection(t *testing.T) {
+	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
 	idle := dialKeepAlive(t, s.addr)
 	if status := idle.ask("/_mayfly/livez"); status != 200 {

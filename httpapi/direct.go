@@ -25,15 +25,15 @@ const maxFrames = 256
 // answer before they retry, while clients of a gateway wait a minute.
 const directPage = 2 * time.Second
 
-// direct tracks the direct-mode connections.
-type direct struct {
+// tracker tracks work that http.Server does not know.
+type tracker struct {
 	mu     sync.Mutex
 	work   sync.WaitGroup
-	closed bool // no new connection is accepted
+	closed bool // no more work may begin
 }
 
-// begin registers a connection and reports whether it may be served. end waits for registered connections.
-func (d *direct) begin() bool {
+// begin registers work and reports whether it may be done. end waits for registered work.
+func (d *tracker) begin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
@@ -42,9 +42,9 @@ func (d *direct) begin() bool {
 	return !d.closed
 }
 
-// end waits until all connections have ended, which they do when the server is drained, or returns the error
-// of ctx.
-func (d *direct) end(ctx context.Context) error {
+// end waits until all work is done, or returns the error of ctx. Connections of direct mode end when the
+// server is drained.
+func (d *tracker) end(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
@@ -76,8 +76,8 @@ func (s *Server) serveFrames(c *sniffConn) {
 		defer s.direct.work.Done()
 		err := rntbd.Serve(s.draining, &frameConn{c}, rntbd.Options{Handler: s.handler, Life: life,
 			MaxBody: cosmos.KindItem.MaxBody(), Most: maxFrames, Agent: "mayfly",
-			Version: strings.TrimPrefix(serviceVersion[0], "version="), Logger: s.log,
-			Refused: s.recordRefusal})
+			Version: strings.TrimPrefix(serviceVersion, "version="), Logger: s.log,
+			QuickReads: true, Refused: s.recordRefusal})
 		if err != nil {
 			s.log.Debug("a connection of direct mode was given up", "remote", c.RemoteAddr().String(),
 				"error", err)

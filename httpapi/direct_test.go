@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
@@ -25,7 +24,7 @@ type directWorld struct {
 
 func newDirectWorld(t *testing.T, change ...func(*setup)) *directWorld {
 	t.Helper()
-	cert, text, _, err := Certificate("", nil)
+	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +157,7 @@ func (w *directWorld) containerAnew() (rid string) {
 }
 
 func TestDirectItems(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	rid := w.container()
 	known := rntbdtest.Text(0x35, rid)
@@ -202,6 +202,7 @@ func TestDirectItems(t *testing.T) {
 // TestDirectStale: a client whose cache has another container under the name, or a range that was split, is
 // told to look anew; one over HTTP, which has no such cache, is not.
 func TestDirectStale(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	known := rntbdtest.Text(0x35, w.container())
 	l := w.dial()
@@ -219,6 +220,7 @@ func TestDirectStale(t *testing.T) {
 }
 
 func TestDirectAddresses(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t, ranges(3))
 	rid := w.container()
 	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
@@ -265,6 +267,7 @@ func TestDirectAddresses(t *testing.T) {
 // TestDirectTokens: a permission's token leads to the replicas of its container and to no others, and is
 // what it is there.
 func TestDirectTokens(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	rid := w.container()
 	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
@@ -294,6 +297,7 @@ func TestDirectTokens(t *testing.T) {
 // TestDirectOff: where direct mode is not served a client that asks for it is told what to do, and its
 // connection is not taken.
 func TestDirectOff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := w.request("GET", "/addresses/", "", "Authorization", "none")
 	if a := w.send(r).want(400); !strings.Contains(string(a.body), "gateway") {
@@ -316,7 +320,7 @@ func TestDirectOff(t *testing.T) {
 // TestDirectBesideHTTP: clients of all protocols share a port, also those that begin slowly, and a stop ends
 // their connections.
 func TestDirectBesideHTTP(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	s := serve(t, true, Options{Direct: true, NoAuth: true})
 	client := s.client()
 	for range 2 {
@@ -355,6 +359,7 @@ func TestDirectBesideHTTP(t *testing.T) {
 // TestDirectGivesWay: a connection of direct mode on which nothing is under way is closed for a new client,
 // where there are as many as there may be.
 func TestDirectGivesWay(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t, func(s *setup) { s.server.MaxConnections = 1 })
 	w.container()
 	first := w.dial()
@@ -367,6 +372,7 @@ func TestDirectGivesWay(t *testing.T) {
 
 // TestDirectFaults: faults on demand are met by frames, too.
 func TestDirectFaults(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	w.container()
 	l := w.dial()

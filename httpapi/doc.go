@@ -3,6 +3,7 @@
 //
 //	listener.go   HTTP or HTTPS, detected by the first byte of the connection; each is HTTP/1.1 or HTTP/2
 //	server.go     the chain: call, log, recover, CORS; then serve
+//	shortcut*.go  reads of items over HTTP/1.1, without net/http
 //	route.go      raw path -> target: the addressed resource, and links that a client may have signed
 //	auth.go       authorization header -> a credential, or 401, 403
 //	headers.go    request headers -> typed fields, or 400
@@ -10,6 +11,7 @@
 //	call.go       reading the body
 //	faults.go     injected faults
 //	write.go      the operation's answer -> headers and body
+//	head.go       headers -> text, tokens or net/http's map
 //	direct.go     direct mode: package rntbd turns frames into requests
 //	observe.go    observations of finished requests for metrics and traces
 //	profile.go    the profiles of Go's runtime

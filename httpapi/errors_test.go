@@ -30,6 +30,7 @@ func answerTo(t *testing.T, r *http.Request, run func(c *call) error) (*httptest
 }
 
 func TestEveryCode(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[fault.Code]struct {
 		status          int
 		substatus, name string
@@ -100,6 +101,7 @@ func TestEveryCode(t *testing.T) {
 }
 
 func TestNotModified(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ asked, set, want string }{
 		"set by the handler": {`"b"`, `"a"`, `"a"`},
 		"from the request":   {`"b"`, "", `"b"`},
@@ -119,6 +121,7 @@ func TestNotModified(t *testing.T) {
 }
 
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	w, log := answerTo(t, httptest.NewRequest("GET", "/dbs", nil),
 		func(*call) error { panic("a secret detail") })
 	if w.Code != 500 || !json.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "secret") {
@@ -130,6 +133,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestPanicInsideAnAnswer(t *testing.T) {
+	t.Parallel()
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler {
 			t.Errorf("panic %v: half an answer was not broken off", p)
@@ -142,6 +146,7 @@ func TestPanicInsideAnAnswer(t *testing.T) {
 }
 
 func TestReceipt(t *testing.T) {
+	t.Parallel()
 	for charge, want := range map[float64]string{0: "1", 1: "1", 2.35: "2.35", 6.29: "6.29",
 		1234567: "1234567"} {
 		w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *call) error {
@@ -157,6 +162,7 @@ func TestReceipt(t *testing.T) {
 }
 
 func TestHeaderValuesStayApart(t *testing.T) {
+	t.Parallel()
 	w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *call) error {
 		for i := range 40 {
 			c.set(fmt.Sprintf("x-ms-test-%d", i), fmt.Sprint(i))
@@ -173,6 +179,7 @@ func TestHeaderValuesStayApart(t *testing.T) {
 
 // Clients read out of the text what it is that is missing.
 func TestResourceTypeInErrors(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	query := append(queryHeaders(), pk(`["a"]`)...)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -125,13 +124,12 @@ func event(t testing.TB, lines <-chan string) (name, id, data string) {
 }
 
 func TestEventStream(t *testing.T) {
+	t.Parallel()
 	t.Run("HTTP1", func(t *testing.T) { eventStream(t, false) })
 	t.Run("HTTP2", func(t *testing.T) { eventStream(t, true) })
 }
 
 func eventStream(t *testing.T, http2 bool) {
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := newWorld(t, loop, ranges(2))
 	w.http2 = http2
 	w.expiringContainer()
@@ -209,6 +207,7 @@ func TestEventStreamLasts(t *testing.T) {
 
 // A log that ends says so, and a position that is too old is told from one that is not.
 func TestEventStreamEnds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, loop)
 	w.expiringContainer()
 	w.do("PUT", own+"reaper", `{"delay":{"seconds":100}}`).want(200) // nobody waits for purges
@@ -296,6 +295,7 @@ func TestEventPages(t *testing.T) {
 }
 
 func TestReaperControl(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.expiringContainer()
 	reaper := own + "reaper"

@@ -15,6 +15,7 @@ func (w *world) fault(rule string) string {
 
 // Each status comes with what clients look at, once, and the request after it is none the wiser.
 func TestFaultStatuses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)
@@ -45,6 +46,7 @@ func TestFaultStatuses(t *testing.T) {
 // A fault before an operation leaves nothing behind; after it the write is there, and the answer does not
 // tell. So it can be tried whether a program may repeat what it does.
 func TestFaultBeforeAndAfter(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)
@@ -66,6 +68,7 @@ func TestFaultBeforeAndAfter(t *testing.T) {
 // Rules are about a container and an operation, whichever way a client names the container. Mayfly's own
 // surface and the definitions are left alone unless they are asked for.
 func TestFaultPlaces(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", "/dbs/d/colls", `{"id":"e","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`).
@@ -101,6 +104,7 @@ func TestFaultPlaces(t *testing.T) {
 
 // A run with a seed repeats: over a wire as in the list.
 func TestFaultSeed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	run := func() (hit string) {
@@ -118,6 +122,7 @@ func TestFaultSeed(t *testing.T) {
 
 // A connection that is dropped ends without an answer, and takes what it had done with it or not.
 func TestFaultDrop(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	base, _ := w.listen()
@@ -157,6 +162,7 @@ func TestFaultDrop(t *testing.T) {
 
 // Latency is time of the wall, and part of what the answer says that the request took.
 func TestFaultLatency(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fault(`{"fault":"latency","latencyMs":40,"operations":["readItem"]}`)

@@ -5,6 +5,7 @@ import "testing"
 // What clients may spell in several ways is told in one, wherever it comes in: numbers, control characters,
 // and names that occur twice, of which the last member stays.
 func TestOneForm(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)

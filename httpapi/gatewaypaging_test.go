@@ -57,6 +57,7 @@ func (w *world) inRange(id string) []string {
 // TestPagesOfOneRange: a page of what goes over several ranges is of one of them, full or not, and its
 // continuation names the range that the next one is of.
 func TestPagesOfOneRange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(3))
 	w.container("")
 	w.fill(20, 7)
@@ -90,6 +91,7 @@ func TestPagesOfOneRange(t *testing.T) {
 // TestFullPages: a full page of all items of a range has a continuation, whatever follows; one with a
 // condition and one of a logical partition only if a row follows.
 func TestFullPages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fill(12, 2)
@@ -111,6 +113,7 @@ func TestFullPages(t *testing.T) {
 
 // TestPagesOfKeys: conditions on the partition key lead to the ranges that it can be in, and to no other.
 func TestPagesOfKeys(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(8))
 	w.container("")
 	w.fill(40, 10)
@@ -144,6 +147,7 @@ func TestPagesOfKeys(t *testing.T) {
 
 // TestPagesOfAnEmptyRange: a range without a row has its page, too.
 func TestPagesOfAnEmptyRange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(2))
 	w.container("")
 	w.fill(4, 1)
@@ -157,6 +161,7 @@ func TestPagesOfAnEmptyRange(t *testing.T) {
 // TestGatewayPagesAcrossSplits: what was begun before a range was split, once or again, goes on behind the
 // split: nothing is given twice or left out.
 func TestGatewayPagesAcrossSplits(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"", "SELECT * FROM c",
 		`SELECT * FROM c WHERE c.pk IN ("key1", "key4", "key7", "key9")`} {
 		for _, at := range [][]int{{1}, {2}, {1, 2}, {1, 2, 3}, {1, 3, 5}, {2, 9}} {
@@ -189,6 +194,7 @@ func TestGatewayPagesAcrossSplits(t *testing.T) {
 
 // TestGatewayTokenRefused: continuations that the gateway has not made.
 func TestGatewayTokenRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(3))
 	w.container("")
 	w.fill(20, 7)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestDatabases(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	made := w.do("POST", "/dbs", `{"id":"Ab c"}`).want(201)
 	rid := made.at("_rid").Str
@@ -45,6 +46,7 @@ func TestDatabases(t *testing.T) {
 // TestNameBeforeRID: a database may have the rid of another one for a name. What is asked of it by that name
 // never reaches the other one, whose own links are good all the same.
 func TestNameBeforeRID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	precious := w.do("POST", "/dbs", `{"id":"precious"}`).want(201)
 	rid := precious.at("_rid").Str
@@ -77,6 +79,7 @@ func TestNameBeforeRID(t *testing.T) {
 
 // TestDatabaseNamedLikeRID: a name that has the form of a rid, which no database has.
 func TestDatabaseNamedLikeRID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"AAAAAA=="}`).want(201)
 	w.do("POST", "/dbs/AAAAAA==/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
@@ -85,6 +88,7 @@ func TestDatabaseNamedLikeRID(t *testing.T) {
 }
 
 func TestContainers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	db := w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", "/dbs/none/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).fails(404, 1003,
@@ -130,6 +134,7 @@ func TestContainers(t *testing.T) {
 }
 
 func TestReplaceContainer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	made := w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	same := `"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
@@ -161,6 +166,7 @@ func TestReplaceContainer(t *testing.T) {
 }
 
 func TestUnknownContainerProperties(t *testing.T) {
+	t.Parallel()
 	body := `{"id":"c","partitionKey":{"paths":["/pk"]},"novelty":{"a":1}}`
 	lenient := newWorld(t)
 	lenient.do("POST", "/dbs", `{"id":"d"}`).want(201)
@@ -172,6 +178,7 @@ func TestUnknownContainerProperties(t *testing.T) {
 }
 
 func TestContainerQuota(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i := range 3 {
@@ -191,6 +198,7 @@ func TestContainerQuota(t *testing.T) {
 }
 
 func TestFeedPaging(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for i := range 7 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"db%d"}`, i)).want(201)
@@ -221,6 +229,7 @@ func TestFeedPaging(t *testing.T) {
 }
 
 func TestContainerFeedPaging(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for i := range 300 { // so many that the numbers in their rids need more than one byte
@@ -245,6 +254,7 @@ func TestContainerFeedPaging(t *testing.T) {
 }
 
 func TestResourceQueries(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, id := range []string{"one", "two", "three"} {
 		w.do("POST", "/dbs", `{"id":"`+id+`"}`).want(201)
@@ -296,6 +306,7 @@ func TestResourceQueries(t *testing.T) {
 }
 
 func TestRanges(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one := w.container("")
 	path := coll + "/pkranges"
@@ -342,6 +353,7 @@ func TestRanges(t *testing.T) {
 }
 
 func TestClock(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const path = "/_mayfly/clock"
 	bearer := []string{"Authorization", "Bearer " + EmulatorKey}

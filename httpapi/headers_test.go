@@ -24,6 +24,7 @@ func parseHeaders(pairs ...string) (reqHeaders, error) {
 }
 
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	in, err := parseHeaders(
 		"x-ms-version", "2020-07-15", "x-ms-activity-id", "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e",
 		"x-ms-cosmos-correlated-activityid", "AAAAAAAA-2f2e-4a5e-8f60-3a0f1f2f3d4e",
@@ -64,6 +65,7 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestHeadersAbsent(t *testing.T) {
+	t.Parallel()
 	// Empty values are as good as none; an activity id that is no GUID is not echoed.
 	in, err := parseHeaders("x-ms-continuation", "", "x-ms-session-token", "", "x-ms-documentdb-partitionkey",
 		"", "x-ms-max-item-count", "",
@@ -77,6 +79,7 @@ func TestHeadersAbsent(t *testing.T) {
 }
 
 func TestBadHeaders(t *testing.T) {
+	t.Parallel()
 	for header, values := range map[string][]string{
 		"x-ms-version": {"latest", "2013-01-01", "2015-01-01",
 			"2020-01-01", "2020-7-15", "2020/07/15", "20200715"},
@@ -120,6 +123,7 @@ func TestBadHeaders(t *testing.T) {
 }
 
 func TestFirstBadHeaderIsNamed(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		_, err := parseHeaders("x-ms-version", "x", "a-im", "y", "x-ms-max-item-count", "z")
 		if err == nil || !strings.Contains(err.Error(), "'a-im'") {

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
@@ -35,7 +34,7 @@ func (s *serving) client2(t *testing.T) *http.Client {
 }
 
 func TestHTTP2(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	s := serve(t, true, Options{NoAuth: true})
 	old := s.client()
 	// net/http's client takes a connection to the same address for either scheme: so each has its own.
@@ -173,6 +172,7 @@ func parked(t *testing.T) (s *serving, running, most *atomic.Int64, release func
 
 // A client that resets its streams at once makes no more work than one that waits, and is sent away.
 func TestRapidResets(t *testing.T) {
+	t.Parallel()
 	s, _, most, release := parked(t)
 	r, _ := dial2(t, s.addr)
 	calm := make(chan error, 1)
@@ -202,6 +202,7 @@ func TestRapidResets(t *testing.T) {
 }
 
 func TestConcurrentStreams(t *testing.T) {
+	t.Parallel()
 	s, _, most, release := parked(t)
 	r, settings := dial2(t, s.addr)
 	if n, ok := settings.Value(http2.SettingMaxConcurrentStreams); !ok || n != maxStreams {
@@ -287,7 +288,7 @@ func (s *serving) brief(limit time.Duration) {
 
 // Those who say nothing, or not all, hold a connection no longer than the limits.
 func TestSlowClientsOfHTTP2(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	// The limits are long enough for the handshake on a busy machine, and pass for all of them at once.
 	s := serveWith(t, true, Options{NoAuth: true}, func(s *serving) { s.brief(2 * time.Second) })
 	conf := s.conf.Clone()
@@ -359,7 +360,7 @@ func TestDeadlinesOfHTTP2(t *testing.T) {
 
 // Shutdown lets requests of HTTP/2 that are under way end, and takes no others.
 func TestShutdownDrainsHTTP2(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	entered, gate := make(chan struct{}, 8), make(chan struct{})
 	s := serve(t, true, Options{NoAuth: true, Ready: func(context.Context) error {
 		entered <- struct{}{}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestIndexMetrics(t *testing.T) {
+	t.Parallel()
 	const name, v1, v2 = "X-Ms-Cosmos-Index-Utilization", "x-ms-cosmos-populateindexmetrics", "x-ms-cosmos-populateindexmetrics-v2"
 	w := newWorld(t)
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/free/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/a b+c","order":"descending"}]]}`)

@@ -116,6 +116,7 @@ func TestReadersWithoutRoom(t *testing.T) {
 
 // TestQueryMemory: a query for whose groups there is no memory is refused in the same form.
 func TestQueryMemory(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,

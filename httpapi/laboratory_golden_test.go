@@ -41,6 +41,7 @@ var varying = []struct {
 // A case is a request: method, path, headers, and below it the body. "pass for=10s" lets the data's clock go
 // on.
 func TestLaboratoryAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	datatest.Run(t, "testdata/laboratory.txt",

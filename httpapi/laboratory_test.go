@@ -24,6 +24,7 @@ func (w *world) upsertTTL(id, more string, headers ...string) *answer {
 const hashed = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 
 func TestExplainItemOverTheWire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201).head("x-mayfly-expires-at", "").head("x-mayfly-ttl-source", "")
@@ -64,6 +65,7 @@ func TestExplainItemOverTheWire(t *testing.T) {
 }
 
 func TestDryRunOverTheWire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
@@ -94,6 +96,7 @@ func TestDryRunOverTheWire(t *testing.T) {
 }
 
 func TestForecastOverTheWire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
@@ -111,6 +114,7 @@ func TestForecastOverTheWire(t *testing.T) {
 }
 
 func TestLintOverTheWire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(hashed).head("x-mayfly-lint", "")
 	w.upsertTTL("a", `,"ttl":60`).want(201).head("x-mayfly-lint", "ttl-off")
@@ -138,6 +142,7 @@ func (c tellingClock) After(d time.Duration) (<-chan time.Time, func()) {
 }
 
 func TestWaitOverTheWire(t *testing.T) {
+	t.Parallel()
 	armed := make(chan time.Duration, 1)
 	w := newWorld(t, func(s *setup) { s.server.Wall = tellingClock{s.server.Wall, armed} })
 	w.container(hashed + `,"defaultTtl":60`)
@@ -210,6 +215,7 @@ func (w *world) raw(path string) *answer {
 }
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
@@ -254,6 +260,7 @@ func TestMetrics(t *testing.T) {
 // A browser that opens the endpoint is led to the page for people; a client that has a key, or wants JSON,
 // gets what it asks for.
 func TestBrowserIsLedToPage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for _, c := range []struct {
@@ -289,6 +296,7 @@ func TestBrowserIsLedToPage(t *testing.T) {
 
 // RAND is by chance wherever queries are answered.
 func TestRandomOfMessages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", "/_mayfly/entities/q/send", `{"text":"{}"}`).want(201)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"crypto/tls"
 	"io"
 	"net"
@@ -26,7 +27,8 @@ type sniffListener struct {
 	frames func(*sniffConn) // takes over direct-mode connections; nil: none
 	// refusal returns the replacement for an error answer that net/http writes by itself, or nil to keep it.
 	// The function may be nil.
-	refusal func(answer []byte) []byte
+	refusal   func(answer []byte) []byte
+	shortcuts *shortcuts
 }
 
 // Accept waits while the limit of connections is reached. It never waits for the client to send: the first
@@ -37,7 +39,8 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 		l.conns.crowded(err)
 		return nil, err
 	}
-	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns, frames: l.frames, refusal: l.refusal}
+	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns, frames: l.frames, refusal: l.refusal,
+		shortcuts: l.shortcuts}
 	l.conns.add(c)
 	return c, nil
 }
@@ -49,7 +52,12 @@ type sniffConn struct {
 	conns  *conns
 	frames func(*sniffConn)
 	// see sniffListener
-	refusal func(answer []byte) []byte
+	refusal   func(answer []byte) []byte
+	shortcuts *shortcuts   // nil: net/http serves all requests
+	short     *shortcut    // nil until the first read that the connection serves by itself
+	http1     atomic.Bool  // the last request was HTTP/1.1
+	between   atomic.Int32 // notBetween ...
+	serving   atomic.Int32 // notServing ...
 
 	gotByte atomic.Bool  // the first byte has arrived
 	busy    atomic.Int32 // requests in progress
@@ -58,6 +66,9 @@ type sniffConn struct {
 	// has ended.
 	answering atomic.Bool
 	closed    atomic.Bool
+	// head is the part of an answer's head that Write inserts; nil: none. Used only by the goroutine that
+	// serves HTTP/1.1.
+	head *headBuffer
 	// request is a request in progress, for reports of requests that do not end.
 	request atomic.Pointer[http.Request]
 
@@ -71,8 +82,21 @@ type sniffConn struct {
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
-// Read waits for the first byte once, then reads plain or decrypted bytes.
+// Read reads plain or decrypted bytes. It serves reads of items itself: see shortcut.go.
 func (c *sniffConn) Read(p []byte) (int, error) {
+	n, err := c.read(p)
+	for err == nil && c.take(p[:n]) {
+		n, err = c.read(p)
+	}
+	c.between.Store(notBetween)
+	if bytes.HasPrefix(p[:n], []byte("PRI ")) { // the client goes on with HTTP/2
+		c.shortcuts = nil
+	}
+	return n, err
+}
+
+// read waits for the first byte once, then reads plain or decrypted bytes.
+func (c *sniffConn) read(p []byte) (int, error) {
 	if c.handedOver.Load() {
 		return 0, io.EOF // net/http must stop using it
 	}
@@ -130,6 +154,9 @@ func (c *sniffConn) Write(p []byte) (int, error) {
 			return len(p), err
 		}
 	}
+	if c.head != nil {
+		return c.writeWithHead(p)
+	}
 	return c.write(p)
 }
 
@@ -140,9 +167,10 @@ func (c *sniffConn) write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close closes the connection; a TLS connection sends close_notify first.
+// Close closes the connection; a TLS connection sends close_notify first. If the connection is serving a read
+// by itself, it is closed after the answer.
 func (c *sniffConn) Close() error {
-	if c.handedOver.Load() {
+	if c.handedOver.Load() || c.serving.CompareAndSwap(servingNow, servingLast) {
 		return nil
 	}
 	return c.end()
@@ -183,6 +211,9 @@ func (c *sniffConn) SetDeadline(t time.Time) error {
 func (c *sniffConn) SetReadDeadline(t time.Time) error {
 	if c.handedOver.Load() {
 		return nil
+	}
+	if now := c.between.Load(); now > notBetween {
+		c.between.Store(now - 1)
 	}
 	return c.Conn.SetReadDeadline(t)
 }

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/store"
 )
@@ -36,7 +35,7 @@ func serve(t *testing.T, withTLS bool, o Options) *serving {
 // serveWith is serve with a change to the server before it serves.
 func serveWith(t *testing.T, withTLS bool, o Options, change func(*serving)) *serving {
 	t.Helper()
-	cert, text, _, err := Certificate("", nil)
+	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func get(t *testing.T, client *http.Client, url string) (int, string) {
 }
 
 func TestBothProtocolsOnOnePort(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	s := serve(t, true, Options{NoAuth: true})
 	client := s.client()
 	for range 2 { // the second round reuses the connections
@@ -118,6 +117,7 @@ func TestBothProtocolsOnOnePort(t *testing.T) {
 }
 
 func TestWithoutTLS(t *testing.T) {
+	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
 	if status, _ := get(t, s.client(), "http://"+s.addr+"/"); status != 200 {
 		t.Errorf("status %d", status)
@@ -128,7 +128,7 @@ func TestWithoutTLS(t *testing.T) {
 }
 
 func TestSilentAndBrokenClients(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	s := serve(t, true, Options{NoAuth: true})
 	var open []net.Conn
 	for _, hello := range []string{"", "", "", "\x16", "\x16\x03\x01\x00\x05hello", "GET", "\x00\x01",
@@ -164,6 +164,7 @@ func TestSilentAndBrokenClients(t *testing.T) {
 }
 
 func TestSeveralListeners(t *testing.T) {
+	t.Parallel()
 	s := serve(t, true, Options{NoAuth: true})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -186,7 +187,7 @@ func TestSeveralListeners(t *testing.T) {
 }
 
 func TestShutdownBreaksOff(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	entered := make(chan struct{})
 	s := serve(t, false, Options{Ready: func(ctx context.Context) error {
 		close(entered)
@@ -216,6 +217,7 @@ func TestShutdownBreaksOff(t *testing.T) {
 }
 
 func TestTLSVersions(t *testing.T) {
+	t.Parallel()
 	s := serve(t, true, Options{NoAuth: true})
 	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true,
 		tls.VersionTLS13: true} {

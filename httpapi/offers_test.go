@@ -7,6 +7,7 @@ import (
 )
 
 func TestOffers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.container("")
 	find := func(query, value string) *answer {
@@ -104,6 +105,7 @@ func TestOffers(t *testing.T) {
 
 // A raised throughput asks for more ranges, and tells so until they are there.
 func TestOfferPending(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rid := w.container("").at("_rid").Str
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -130,6 +132,7 @@ func TestOfferPending(t *testing.T) {
 
 // A client that asks for them is told how much lies in each partition range.
 func TestPartitionStatistics(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", colls, `{"id":"two","partitionKey":{"paths":["/pk"],"version":2}}`, "x-mayfly-ranges",
@@ -166,6 +169,7 @@ func TestPartitionStatistics(t *testing.T) {
 }
 
 func TestThroughputAsked(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "1000").want(201)
 	w.do("POST", "/dbs/shared/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)

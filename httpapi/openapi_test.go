@@ -123,6 +123,7 @@ func anyJSON(t *testing.T, text []byte) (v any) {
 // TestAnswersFitTheirSchemas runs every route of Mayfly's own surface at least once and holds what it
 // answers, success and failure, against the OpenAPI document.
 func TestAnswersFitTheirSchemas(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	c := w.contract(t)
@@ -213,6 +214,7 @@ func (c *contract) receivers(w *world) {
 
 // The document and the page tell people and programs what they need to know, of each route the same.
 func TestOpenAPI(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.contract(t)
 	page := w.raw("/_mayfly/").want(200)
@@ -278,6 +280,7 @@ func (w *world) isOpen(t *testing.T, what, path, method string, open bool) {
 
 // A path is split before it is unescaped: an id may hold what else would end it.
 func TestOwnPathsEscaped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, id := range []string{"täg lich", "a+b &c", "{db}", ":db", "%41", "clock"} {
 		w.do("POST", "/dbs", `{"id":`+jsonString(id)+`}`).want(201)

@@ -17,6 +17,7 @@ import (
 // The hosts that servers answer to, by their options. What a host is answered is told to clients as the place
 // to go on.
 func TestHosts(t *testing.T) {
+	t.Parallel()
 	everywhere := []string{"localhost", "localhost:8081", "LOCALHOST.:1", "app.localhost:8081",
 		"127.0.0.1:8081", "127.9.9.9", "[::1]:8081", "[::ffff:127.0.0.1]", ""}
 	nowhere := []string{"evil.example", "evil.example:8081", "localhost.evil.example",
@@ -75,6 +76,7 @@ func TestHosts(t *testing.T) {
 
 // X-Forwarded-Host is anybody's word.
 func TestForwardedHost(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
 	_, _, body := askAs(s, "GET", "/", "localhost:8081", "X-Forwarded-Host", "evil.example")
 	if got := gjson.Get(body,
@@ -103,6 +105,7 @@ func askAs(s *Server, method, path, host string, headers ...string) (status int,
 
 // Over HTTP/2 the host is :authority.
 func TestHostOfHTTP2(t *testing.T) {
+	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
 	for authority, want := range map[string]string{"localhost:8081": "200", "evil.example:8081": "403"} {
 		r, _ := dial2(t, s.addr)
@@ -167,6 +170,7 @@ func wantOrigin(t *testing.T, s *Server, origin string, welcome bool, site strin
 }
 
 func TestOrigins(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"no key": {NoAuth: true}, "the emulators' key": {}, "a secret key": {Key: "c2VjcmV0IGtleQ=="},
 	} {
@@ -206,6 +210,7 @@ func TestOrigins(t *testing.T) {
 
 // A page of the server's own, under a name that it answers to, is of no other origin.
 func TestOwnOrigin(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{NoAuth: true, Hosts: []string{"mayfly.test"}})
 	for origin, want := range map[string]int{"http://mayfly.test:8081": 404, "https://mayfly.test:8081": 404,
 		"http://mayfly.test": 403, "http://other.test:8081": 403} {
@@ -218,6 +223,7 @@ func TestOwnOrigin(t *testing.T) {
 
 // A browser that sends no Origin says where a request comes from, too. Who is no browser says nothing.
 func TestFetchSite(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404,
 		"none": 404, "": 404} {
@@ -237,6 +243,7 @@ func TestFetchSite(t *testing.T) {
 // What a foreign page sends under --no-auth changes nothing, and what a page of this machine sends works as
 // from a program.
 func TestForeignPageWritesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.server.NoAuth = true })
 	before := w.do("GET", "/dbs", "").want(200).head("x-ms-item-count", "0")
 	for _, form := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
@@ -260,6 +267,7 @@ func TestForeignPageWritesNothing(t *testing.T) {
 
 // An error repeats of a long address no more than its beginning.
 func TestLongAddresses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.server.NoAuth = true })
 	long := strings.Repeat("x", 60_000)
 	for _, path := range []string{"/" + long, "/dbs/" + long, "/dbs/d/colls/" + long, "/dbs/d/" + long + "/x",

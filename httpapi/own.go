@@ -52,6 +52,7 @@ func callOf(ec echo.Context) *call { return labCallOf(ec).call }
 // serveLab passes a request to the router of Mayfly's own API, with the path normalized to the form of its
 // routes.
 func (s *Server) serveLab(c *call) error {
+	c.mapHead() // its handlers and pages write answers themselves
 	if read := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead; read &&
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)

@@ -16,6 +16,7 @@ func (w *world) fill(n, keys int) {
 }
 
 func TestItemPaging(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fill(20, 2)
@@ -78,6 +79,7 @@ func TestItemPaging(t *testing.T) {
 }
 
 func TestDefaultPage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fill(101, 1)
@@ -87,6 +89,7 @@ func TestDefaultPage(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	w.container("")
 	w.fill(40, 20)
@@ -137,6 +140,7 @@ func TestScopes(t *testing.T) {
 }
 
 func TestItemQueries(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.container("")
 	w.fill(6, 2)

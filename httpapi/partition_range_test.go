@@ -12,6 +12,7 @@ import (
 // TestPartitionInRange: a request that names a partition key and a range gets what the key has in that range.
 // So a client that goes range by range finds each document once, by queries, lists and change feeds.
 func TestPartitionInRange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 	var want []string

@@ -7,6 +7,7 @@ import (
 )
 
 func TestPatchRequests(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.container("")
 	key := pk(`["a"]`)
@@ -55,6 +56,7 @@ func TestPatchRequests(t *testing.T) {
 
 // TestBadPatches: what is no patch is refused, and changes nothing.
 func TestBadPatches(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)

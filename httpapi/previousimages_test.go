@@ -10,6 +10,7 @@ import (
 )
 
 func TestPreviousImageOfTheExpired(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.store.TTLPreviousImage = true })
 	w.feedContainer(`,"defaultTtl":1,"changeFeedPolicy":{"retentionDuration":10}`)
 	w.upsert("a", `,"n":1`)
@@ -23,6 +24,7 @@ func TestPreviousImageOfTheExpired(t *testing.T) {
 // TestPreviousImagesByPolicy: the container says of which changes the version before is in the feed of all
 // versions, and that can be changed.
 func TestPreviousImagesByPolicy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	policy := func(body string) string {
 		return `,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}` +

@@ -13,6 +13,7 @@ import (
 
 // Profiles are there with a flag and the key, and not without either.
 func TestProfiles(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.server.Profiles = true })
 	ask := func(path, authorization string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -49,6 +50,7 @@ func TestProfiles(t *testing.T) {
 
 // TestOneProfileAtATime: a second one is refused, and the end of the first lets the next in.
 func TestOneProfileAtATime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.server.Profiles = true })
 	ctx, cancel := context.WithCancel(t.Context())
 	r := httptest.NewRequest(http.MethodGet, "/debug/pprof/trace?seconds=600", nil).WithContext(ctx)

@@ -59,6 +59,7 @@ func readCases(t *testing.T) (cases []queryCase, sets map[string]*dataset) {
 // TestQueryCases asks all shared cases over the wire: inside one partition key, and across partition keys
 // that lie in one range or in several.
 func TestQueryCases(t *testing.T) {
+	t.Parallel()
 	for _, v := range []struct {
 		name   string
 		onePK  bool

@@ -21,6 +21,7 @@ func (w *world) ask(path, text string, headers ...string) *answer {
 }
 
 func TestResourceResults(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, id := range []string{"one", "two", "three"} {
 		w.do("POST", "/dbs", `{"id":"`+id+`"}`).want(201)
@@ -75,6 +76,7 @@ func TestResourceResults(t *testing.T) {
 func millis(w *world) string { return fmt.Sprint(w.db.Now().UnixMilli()) }
 
 func TestResourceQueryPaging(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for i := range 20 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"db%02d"}`, i)).want(201)

@@ -33,6 +33,7 @@ func (w *world) pagesOf(text string, size int, headers ...string) []string {
 }
 
 func TestOrderedPaging(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
 			w := newWorld(t, ranges(n))
@@ -67,6 +68,7 @@ func TestOrderedPaging(t *testing.T) {
 }
 
 func TestPageCounts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fill(20, 1)
@@ -102,6 +104,7 @@ func TestPageCounts(t *testing.T) {
 // TestContinuationLasts: a continuation is good after writes in between and after a restart, and for its own
 // query and scope alone.
 func TestContinuationLasts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, onDisk(t.TempDir()), ranges(4))
 	w.container("")
 	w.fill(30, 6)
@@ -173,6 +176,7 @@ func TestContinuationLasts(t *testing.T) {
 
 // TestLongKeys: values that a continuation cannot hold, alike in all that it can.
 func TestLongKeys(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(2))
 	w.container("")
 	for i := range 9 {
@@ -191,6 +195,7 @@ func TestLongKeys(t *testing.T) {
 }
 
 func TestExecutionInfo(t *testing.T) {
+	t.Parallel()
 	const name = "x-ms-cosmos-query-execution-info"
 	w := newWorld(t)
 	w.container("")
@@ -234,6 +239,7 @@ func (a *answer) metrics() map[string]string {
 }
 
 func TestQueryMetrics(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/free/*"}]}`)
 	for i := range 10 {
@@ -275,6 +281,7 @@ func TestQueryMetrics(t *testing.T) {
 // TestListedAggregates: the gateway serves no aggregates in a select list to a client that does not say that
 // it merges them, not even where the conditions name one partition. Whoever names the partition is answered.
 func TestListedAggregates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(2))
 	w.container("")
 	w.fill(8, 4)
@@ -288,6 +295,7 @@ func TestListedAggregates(t *testing.T) {
 
 // TestReach: who merges the partial results of a query that names no partition key.
 func TestReach(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 4} {
 		w := newWorld(t, ranges(n))
 		w.container("")
@@ -314,6 +322,7 @@ func TestReach(t *testing.T) {
 // TestIndexProgress: answers about a container tell how far its items are indexed by a policy that has
 // changed.
 func TestIndexProgress(t *testing.T) {
+	t.Parallel()
 	const name = "X-Ms-Documentdb-Collection-Index-Transformation-Progress"
 	w := newWorld(t)
 	asked := []string{"x-ms-documentdb-populatequotainfo", "True"}

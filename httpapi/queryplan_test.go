@@ -72,6 +72,7 @@ func decoded(rows []jsondoc.Value) []any {
 // TestPlansOfQueryCases: for all shared cases a client that goes by the plan makes the same result as the
 // server.
 func TestPlansOfQueryCases(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 8} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
 			cases, sets := readCases(t)
@@ -220,6 +221,7 @@ SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["
 // TestPlansOfPrefixes: the beginning of a hierarchical partition key is a part of a range, which a client
 // names by its bounds.
 func TestPlansOfPrefixes(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 8} {
 		w := newWorld(t, ranges(n))
 		w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
@@ -243,6 +245,7 @@ func TestPlansOfPrefixes(t *testing.T) {
 
 // TestComputedDefinitions: what a computed property must not be is refused with the container.
 func TestComputedDefinitions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for definition, text := range map[string]string{
@@ -269,6 +272,7 @@ func (w *world) askPlan(text, features string, headers ...string) *answer {
 }
 
 func TestQueryPlan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(4))
 	w.container("")
 	a := w.askPlan("SELECT * FROM c ORDER BY c.x", allFeatures).want(200)
@@ -312,6 +316,7 @@ func TestQueryPlan(t *testing.T) {
 
 // TestPlanRanges: what the conditions say of the partition key becomes ranges of its hash.
 func TestPlanRanges(t *testing.T) {
+	t.Parallel()
 	const all = `["",FF)`
 	w := newWorld(t)
 	w.container("")
@@ -361,40 +366,4 @@ func TestPlanRanges(t *testing.T) {
 	// The key that is given beside the query goes before what its conditions say.
 	same := w.askPlan("SELECT * FROM c WHERE c.pk = 'key'", allFeatures).at("queryRanges").Raw
 	w.askPlan("SELECT * FROM c", allFeatures, pk(`["key"]`)...).has("queryRanges", same)
-}
-
-// TestPlanWithRefusal: a query that is refused since the client must merge is refused with its plan.
-func TestPlanWithRefusal(t *testing.T) {
-	for _, n := range []int{1, 4} {
-		w := newWorld(t, ranges(n))
-		w.container(mixedSettings)
-		for _, text := range []string{
-			"SELECT * FROM c ORDER BY c.n", "SELECT TOP 1 * FROM c", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.n FROM c",
-			"SELECT c.n FROM c GROUP BY c.n", "SELECT * FROM c OFFSET 1 LIMIT 2", "SELECT * FROM c WHERE c.pk IN (1, 2) ORDER BY c.n",
-			"SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1, 2, 3])", "SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.text, 'a')",
-		} {
-			a := w.do("POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders()...).fails(400, 1004,
-				"cross partition query can not be directly served by the gateway")
-			if got, want := a.at("additionalErrorInfo").Str, string(w.askPlan(text,
-				allFeatures).want(200).body); got != want {
-				t.Errorf("%s: additionalErrorInfo is %s, want %s", text, a.at("additionalErrorInfo").Raw,
-					want)
-			}
-		}
-		w.do("POST", docs, `{"query":"SELECT FLOOR(AVG(c.n)) FROM c"}`, queryHeaders()...).fails(400, 1004,
-			"Compositions of aggregates").has("additionalErrorInfo", "")
-		w.do("POST", docs, `{"query":"SELECT * FROM c ORDER BY c.n"}`, queryHeaders(crossing, "False")...).fails(400, 0, "Cross partition query is required but disabled").has("additionalErrorInfo", "")
-	}
-}
-
-func TestOptimisticDirectExecution(t *testing.T) {
-	w := newWorld(t)
-	w.container("")
-	w.fill(5, 2)
-	const asked, told = "x-ms-cosmos-query-optimisticdirectexecute", "X-Ms-Cosmos-Query-Requiresdistribution"
-	scope := []string{"x-ms-documentdb-partitionkeyrangeid", "0", "x-ms-max-item-count", "2"}
-	w.ask(docs, "SELECT * FROM c ORDER BY c.id", append(scope, asked, "true")...).want(200).head(told,
-		"False")
-	w.ask(docs, "SELECT * FROM c ORDER BY c.id", scope...).want(200).head(told, "")
-	w.ask(docs, "SELECT * FROM c", asked, "perhaps").fails(400, 0, "'x-ms-cosmos-query-optimisticdirectexecute' is invalid")
 }

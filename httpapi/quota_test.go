@@ -8,6 +8,7 @@ import (
 // TestQuotaOfItemsAndScripts: answers about them tell the limits of their container, and the usage that was
 // last counted.
 func TestQuotaOfItemsAndScripts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	a := pk(`["a"]`)

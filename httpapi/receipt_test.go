@@ -7,6 +7,7 @@ import (
 
 // What an answer says about positions: of the partition range, and of the item that was read.
 func TestPositionsInHeaders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := pk(`["a"]`)
@@ -32,6 +33,7 @@ func TestPositionsInHeaders(t *testing.T) {
 
 // A read repeats the address by which it came.
 func TestContentLocation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"a b","pk":"a"}`, pk(`["a"]`)...).want(201).head("content-location", "")
@@ -48,6 +50,7 @@ func TestContentLocation(t *testing.T) {
 
 // A container that lives off its database's throughput says so.
 func TestSharedThroughput(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`, "x-ms-offer-throughput", "1000").want(201)
 	spec := `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`
@@ -63,6 +66,7 @@ func TestSharedThroughput(t *testing.T) {
 // TestExcludeSystemProperties: an item comes without system properties where its last write and the read ask
 // for none.
 func TestExcludeSystemProperties(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	key := append(pk(`["a"]`), "x-ms-exclude-system-properties", "true")

@@ -33,10 +33,10 @@ func (s *Server) record(c *call) {
 	switch {
 	case !c.w.Committed:
 		e.Status, e.ResponseBody = 0, nil
-	case own || e.Status >= http.StatusBadRequest: // c.answered lacks headers set elsewhere, or has two
+	case c.mapped:
 		e.ResponseHeader = c.w.Header()
 	default:
-		e.ResponseFields = c.answered
+		e.ResponseFields = c.head
 	}
 	if own || c.took == 0 { // a stream may continue after the head
 		e.Took = s.opt.Wall.Now().Sub(c.began)

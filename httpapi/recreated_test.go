@@ -133,6 +133,7 @@ func idsIn(bodies [][]byte) []string {
 // that it knows, by its rid. It is given those of the container that has the name now, and goes on without an
 // error. Where the partition key is another one, or the former container is too long gone, it gets 404.
 func TestRangesOfFormerContainer(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t)
 	w.container()
 	k := &cachingClient{t: t, w: w, follows: true}
@@ -174,6 +175,7 @@ func TestRangesOfFormerContainer(t *testing.T) {
 // other numbers of ranges, by splits, or by a restart in memory, while another one reads on with what it
 // knows. That one gets all items or an error that sends it to look anew, never a part of them.
 func TestRecreatedHistories(t *testing.T) {
+	t.Parallel()
 	for i := range uint64(12) {
 		seed := metatest.FirstSeed() + i
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { recreatedHistory(t, seed) })

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
@@ -42,11 +43,11 @@ func (s *Server) refusal(head []byte) []byte {
 	s.ops.Fail(&req, &ans, cosmos.Failure(status, 0, string(text)))
 	defer ans.Release()
 	h := http.Header{
-		"Content-Type": jsonContentType, "Content-Length": {strconv.Itoa(len(ans.Body))},
+		"Content-Type": {echo.MIMEApplicationJSON}, "Content-Length": {strconv.Itoa(len(ans.Body))},
 		"Connection":    {"close"},
-		"cache-control": noStore, "pragma": noCache, "x-ms-activity-id": {req.Activity},
-		"x-ms-gatewayversion": gatewayVersion, "x-ms-serviceversion": serviceVersion,
-		"x-ms-schemaversion": schemaVersion, "x-ms-request-charge": {"0"},
+		"cache-control": {noStore}, "pragma": {noCache}, "x-ms-activity-id": {req.Activity},
+		"x-ms-gatewayversion": {gatewayVersion}, "x-ms-serviceversion": {serviceVersion},
+		"x-ms-schemaversion": {schemaVersion}, "x-ms-request-charge": {"0"},
 	}
 	var out bytes.Buffer
 	out.WriteString(statusLine + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\n")

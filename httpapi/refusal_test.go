@@ -14,6 +14,7 @@ import (
 // TestMalformedHeads: a request that net/http refuses is answered as any other that is refused, on a new
 // connection and on one that has served before, and the connection is closed.
 func TestMalformedHeads(t *testing.T) {
+	t.Parallel()
 	for _, withTLS := range []bool{false, true} {
 		s := serve(t, withTLS, Options{})
 		for head, status := range map[string]int{

@@ -41,6 +41,7 @@ func memberNames(list []gjson.Result, members ...string) string {
 
 // What a client of HTTP sent, what came back and what it cost.
 func TestRequestsOverHTTP(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
@@ -126,6 +127,7 @@ func (w *world) sameHead(entry gjson.Result, a *answer) {
 // What asks for the server's health, the explorer's files and the log itself are not in the log, and what the
 // explorer sends is there for who asks for it.
 func TestRequestsLeftOut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
@@ -153,6 +155,7 @@ func TestRequestsLeftOut(t *testing.T) {
 
 // Tokens of permissions are masked in what is kept, and keys that a client has sent by mistake.
 func TestRequestsHoldNoSecrets(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	w.do("POST", "/dbs/d/users", `{"id":"u"}`).want(201)
@@ -177,8 +180,21 @@ func TestRequestsHoldNoSecrets(t *testing.T) {
 	}
 }
 
+// An error and the log name a request by its path, without the secrets of its query string.
+func TestErrorsHoldNoSecrets(t *testing.T) {
+	w := newWorld(t)
+	const secret = "c2VjcmV0IG9mIGEgcmVxdWVzdA"
+	for _, name := range []string{"sig", "authorization", "Token", "key"} {
+		body := string(w.do("GET", "/dbs/none?a=b&"+name+"="+secret, "").want(404).body)
+		if strings.Contains(body, secret) || !strings.Contains(body, name+"=***") {
+			t.Errorf("%s", body)
+		}
+	}
+}
+
 // The attempts of an operation are one group, with the fault that they met.
 func TestRequestsRetried(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
@@ -206,6 +222,7 @@ func TestRequestsRetried(t *testing.T) {
 }
 
 func TestRequestsFiltered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
@@ -240,6 +257,7 @@ func TestRequestsFiltered(t *testing.T) {
 // A request of direct mode is in the log as the request of HTTP that it stands for, one that has no such
 // request too.
 func TestRequestsInDirectMode(t *testing.T) {
+	t.Parallel()
 	w := newDirectWorld(t, recorded)
 	w.container()
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
@@ -271,6 +289,7 @@ func TestRequestsInDirectMode(t *testing.T) {
 
 // A connection that a fault drops has an entry without a status.
 func TestRequestsDropped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	base, _ := w.listen()
@@ -327,6 +346,7 @@ func nextRequest(t *testing.T, in *bufio.Reader) gjson.Result {
 
 // The stream has what comes, as it comes; a reader that does not read holds no writer.
 func TestRequestsStreamed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, recorded)
 	w.container("")
 	base, _ := w.listen()

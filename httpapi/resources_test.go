@@ -44,6 +44,7 @@ var smallKindsOfTests = []struct {
 
 // TestSmallResources takes one of each kind through its life, by name and by rid.
 func TestSmallResources(t *testing.T) {
+	t.Parallel()
 	for _, k := range smallKindsOfTests {
 		t.Run(k.array, func(t *testing.T) {
 			w := smallWorld(t)
@@ -119,6 +120,7 @@ func TestSmallResources(t *testing.T) {
 
 // TestSmallResourcePages: feeds and queries are paged in the order of creation.
 func TestSmallResourcePages(t *testing.T) {
+	t.Parallel()
 	for _, k := range smallKindsOfTests {
 		if k.array == "Permissions" {
 			continue // one for each resource
@@ -143,6 +145,7 @@ func TestSmallResourcePages(t *testing.T) {
 }
 
 func TestSmallResourceOwners(t *testing.T) {
+	t.Parallel()
 	w := smallWorld(t)
 	w.do("GET", "/dbs/none/users", "").fails(404, 1003, "")
 	w.do("GET", "/dbs/d/users/none/permissions", "").fails(404, 1003, "")
@@ -163,6 +166,7 @@ func TestSmallResourceOwners(t *testing.T) {
 }
 
 func TestEncryptionPolicy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	create := func(id, version, paths string) *answer {
@@ -210,6 +214,7 @@ func TestEncryptionPolicy(t *testing.T) {
 
 // TestConflicts: there are none, and clients can ask.
 func TestConflicts(t *testing.T) {
+	t.Parallel()
 	w := smallWorld(t)
 	w.do("GET", coll+"/conflicts", "").want(200).has("Conflicts", "[]").has("_count", "0")
 	w.do("POST", coll+"/conflicts", `{"query":"SELECT * FROM c"}`,

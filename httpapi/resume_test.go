@@ -128,6 +128,7 @@ func (w *world) resumed(text, filter string) (rows []string) {
 }
 
 func TestResumeFilterRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fill(3, 1)
@@ -154,6 +155,7 @@ func TestResumeFilterRefused(t *testing.T) {
 // TestResumeConditions: clients without resume filters say the same by conditions, which they put in the
 // place of the placeholder: comparisons, and tests for the types that come behind in the order.
 func TestResumeConditions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(2))
 	w.container(mixedSettings)
 	w.fillMixed(docs, 60)

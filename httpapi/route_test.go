@@ -11,6 +11,7 @@ import (
 )
 
 func TestParseTarget(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		path         string
 		kind         cosmos.Kind
@@ -83,6 +84,7 @@ func TestParseTarget(t *testing.T) {
 }
 
 func TestParseTargetRefuses(t *testing.T) {
+	t.Parallel()
 	for path, status := range map[string]int{
 		"/favicon.ico":                    404,
 		"/dbs/a/docs":                     404,
@@ -105,6 +107,7 @@ func TestParseTargetRefuses(t *testing.T) {
 }
 
 func TestOperationsAlone(t *testing.T) {
+	t.Parallel()
 	// Without an operation's name the path is a feed that has no handler.
 	got, err := parseTarget("/dbs/a/colls/b/operations", "")
 	if err != nil || got.kind != cosmos.KindPartitionDelete || !got.feed {
@@ -113,6 +116,7 @@ func TestOperationsAlone(t *testing.T) {
 }
 
 func TestAddressingByRID(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]struct {
 		byRID bool
 		links []string
@@ -142,6 +146,7 @@ func TestAddressingByRID(t *testing.T) {
 }
 
 func TestForgottenQuestionMark(t *testing.T) {
+	t.Parallel()
 	got, err := parseTarget("/dbs/a/colls/b/docs/what", "is%20this?/x")
 	if err != nil || got.Leaf() != "what" {
 		t.Fatalf("leaf %q, error %v", got.Leaf(), err)
@@ -161,6 +166,7 @@ func TestForgottenQuestionMark(t *testing.T) {
 }
 
 func TestRequestPath(t *testing.T) {
+	t.Parallel()
 	for target, want := range map[string][2]string{
 		"/dbs/a%2Fb?x=%20":           {"/dbs/a%2Fb", "x=%20"},
 		`/dbs/a%2Fb|"^`:              {`/dbs/a%2Fb|"^`, ""},

@@ -4,6 +4,7 @@ import "testing"
 
 // TestSavedQueriesGoWithTheirContainer: snapshots and forks have the saved queries.
 func TestSavedQueriesGoWithTheirContainer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(keyedByPK)
 	const list, one = own + "queries", own + "queries/all"

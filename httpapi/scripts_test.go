@@ -51,6 +51,7 @@ func (a *answer) charge() float64 {
 }
 
 func TestProcedureAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for _, c := range []struct{ body, args, want string }{
@@ -78,6 +79,7 @@ func TestProcedureAnswers(t *testing.T) {
 }
 
 func TestProcedureRequests(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.script("sprocs", "p", `function () { console.log("one %s", 2); console.log({a: 1}, "x+y (z)'"); }`, "")
@@ -111,6 +113,7 @@ func TestProcedureRequests(t *testing.T) {
 
 // TestSystemProcedures are there without anybody having made them.
 func TestSystemProcedures(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	run := func(id, args string) *answer { return w.do("POST", coll+"/sprocs/__.sys."+id, args, pk(`["a"]`)...) }
@@ -131,6 +134,7 @@ func TestSystemProcedures(t *testing.T) {
 
 // TestScriptOptions: an option of the wrong kind fails the call.
 func TestScriptOptions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for _, bad := range []string{
@@ -151,6 +155,7 @@ func TestScriptOptions(t *testing.T) {
 }
 
 func TestProcedureErrors(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	create := `__.createDocument(__.getSelfLink(), {id: "x", pk: "a"}); `
@@ -189,6 +194,7 @@ func TestProcedureErrors(t *testing.T) {
 
 // TestBulkImport is how clients load documents: as many as are accepted, and again with the rest.
 func TestBulkImport(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.procedure(`function bulkImport(docs) {
@@ -226,6 +232,7 @@ func TestBulkImport(t *testing.T) {
 
 // TestBulkDelete is the other well-known procedure: query, delete, and query again.
 func TestBulkDelete(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i := range 25 {
@@ -257,6 +264,7 @@ func TestBulkDelete(t *testing.T) {
 }
 
 func TestCollectionMethods(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	for i, id := range []string{"1", "2", "3", "4"} {
@@ -304,6 +312,7 @@ func TestCollectionMethods(t *testing.T) {
 }
 
 func TestTriggers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.script("triggers", "stamp", `function stamp() {
@@ -362,38 +371,4 @@ func TestTriggers(t *testing.T) {
 	w.do("DELETE", docs+"/1", "", with("", "answer")...).fails(400, 0, "TypeError")
 	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
 	w.do("DELETE", docs+"/1", "", pk(`["a"]`)...).want(204)
-}
-
-func TestFunctionsInQueries(t *testing.T) {
-	w := newWorld(t)
-	w.container("")
-	for i, income := range []int{500, 50000, 200000} {
-		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","income":%d}`, i, income), pk(`["a"]`)...).want(201)
-	}
-	w.script("udfs", "tax", `function tax(income) {
-		if (income == undefined) throw "no input";
-		if (income < 1000) return income * 0.1;
-		else if (income < 10000) return income * 0.2;
-		else return income * 0.4;
-	}`, "")
-	w.script("udfs", "nothing", `function () {}`, "")
-	w.script("udfs", "leak", `function () { Object.prototype.seen = ({}).seen + 1 || 1; return ({}).seen; }`, "")
-	w.script("udfs", "forever", `function () { for (;;) ; }`, "")
-	ask := func(text string, headers ...string) *answer {
-		t.Helper()
-		return w.do("POST", docs, `{"query":`+jsonString(text)+`}`, append(queryHeaders(pk(`["a"]`)...), headers...)...)
-	}
-	ask("SELECT c.id, udf.tax(c.income) AS tax FROM c WHERE udf.tax(c.income) > 20000").want(200).has("Documents", `[{"id":"2","tax":80000}]`)
-	ask("SELECT VALUE SUM(udf.tax(c.income)) FROM c").want(200).has("Documents", `[100050]`)
-	ask("SELECT c.id FROM c WHERE c.id = '1' AND udf.tax(c.income) = 20000").want(200).has("Documents", `[{"id":"1"}]`)
-	ask("SELECT VALUE {x: udf.nothing(c)} FROM c WHERE c.id = '1'").want(200).has("Documents", `[{}]`)
-	ask("SELECT VALUE udf.leak() FROM c").want(200).has("Documents", `[1,2,3]`) // one world a query,
-	ask("SELECT VALUE udf.leak() FROM c").want(200).has("Documents", `[1,2,3]`) // and no other
-	ask("SELECT VALUE udf.tax(c.none) FROM c").fails(400, 0, "Exception = no input")
-	ask("SELECT VALUE udf.tex(c.none) FROM c").fails(400, 0, "The user defined function 'tex' does not exist.")
-	plain := ask("SELECT VALUE c.income FROM c").want(200)
-	if called := ask("SELECT VALUE udf.nothing(c.income) FROM c").want(200); called.charge() < plain.charge()+2 {
-		t.Errorf("three calls cost %v, none %v", called.charge(), plain.charge())
-	}
-	w.procedure(`function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE udf.tax(c.income) FROM c", (e, l) => __.response.setBody(l)); }`, "[]").body200("[50,20000,80000]")
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mayflydb/mayfly/httpapi/explorer"
 	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -33,7 +34,7 @@ type Server struct {
 	ops         *cosmos.Service
 	labHandler  http.Handler // Mayfly's own API
 	pages       *explorer.Site
-	since       []string // time of New, for x-ms-last-state-change-utc
+	since       string // time of New, for x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
@@ -43,8 +44,9 @@ type Server struct {
 	draining context.Context
 	drain    context.CancelFunc
 
-	base   context.Context // parent of all request contexts
-	direct direct          // connections of direct mode
+	base      context.Context // parent of all request contexts
+	direct    tracker         // connections of direct mode
+	shortcuts tracker         // reads that connections serve by themselves
 
 	// gate is held for reading by each request, and for writing by the last step of Shutdown.
 	gate   sync.RWMutex
@@ -90,7 +92,7 @@ func New(o Options) (*Server, error) {
 		ServeCrossPartition: o.ServeCrossPartition,
 		Throttle:            o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery, Direct: o.Direct,
 	})
-	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
+	s.since = o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")
 	s.base = base
 	s.draining, s.drain = context.WithCancel(base)
 	s.labHandler = s.newLabHandler()
@@ -156,7 +158,8 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.NextProtos = []string{"h2", "http/1.1"}
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
-	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal}
+	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal,
+		shortcuts: &shortcuts{handler: s.handler, base: s.base, log: s.log, running: &s.shortcuts}}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames
 	}
@@ -185,7 +188,7 @@ const breakOff = 2 * time.Second
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.conns.closeSilent()
 	s.drain()
-	err := errors.Join(s.http.Shutdown(ctx), s.direct.end(ctx))
+	err := errors.Join(s.http.Shutdown(ctx), s.direct.end(ctx), s.shortcuts.end(ctx))
 	s.cancel()
 	if err != nil {
 		err = errors.Join(err, s.http.Close())
@@ -216,13 +219,13 @@ func (s *Server) shut() bool {
 	}
 }
 
-// Headers of every answer. Their values are shared and must not be modified.
-var (
-	noStore        = []string{"no-store, no-cache"}
-	noCache        = []string{"no-cache"}
-	gatewayVersion = []string{"version=2.14.0"}
-	serviceVersion = []string{"version=1.31.0.0"}
-	schemaVersion  = []string{"1.19"}
+// Headers of every answer.
+const (
+	noStore        = "no-store, no-cache"
+	noCache        = "no-cache"
+	gatewayVersion = "version=2.14.0"
+	serviceVersion = "version=1.31.0.0"
+	schemaVersion  = "1.19"
 )
 
 // step is one step of the chain that every request passes. begin turns its error into an answer.
@@ -235,7 +238,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		defer s.gate.RUnlock()
 		conn := s.conns.begin(ec.Request())
 		defer s.conns.end(conn)
-		c := &call{srv: s, r: ec.Request(), w: ec.Response(), began: s.opt.Wall.Now(),
+		c := &call{srv: s, r: ec.Request(), w: ec.Response(), conn: conn, began: s.opt.Wall.Now(),
 			exchange: exchanges.Get().(*exchange)}
 		defer c.release()
 		if s.opt.Observe != nil {
@@ -256,13 +259,13 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
 			c.req.Activity = uuid.NewString()
 		}
-		c.req.URI, c.req.BareText = c.r.RequestURI, c.in.contentType == bareQuery
+		c.req.URI, c.req.BareText = requests.MaskURI(c.r.RequestURI), c.in.contentType == bareQuery
 		c.setTarget(target{})
-		c.setValues("cache-control", noStore)
-		c.setValues("pragma", noCache)
-		c.setValues("x-ms-gatewayversion", gatewayVersion)
-		c.setValues("x-ms-serviceversion", serviceVersion)
-		c.setValues("x-ms-schemaversion", schemaVersion)
+		c.set("cache-control", noStore)
+		c.set("pragma", noCache)
+		c.set("x-ms-gatewayversion", gatewayVersion)
+		c.set("x-ms-serviceversion", serviceVersion)
+		c.set("x-ms-schemaversion", schemaVersion)
 		c.set("x-ms-activity-id", c.req.Activity)
 		if c.in.correlated != "" {
 			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
@@ -291,7 +294,7 @@ func (s *Server) logged(next step) step {
 			c.fail(err)
 		}
 		s.log.Debug("request", "activity", c.req.Activity,
-			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(r.RequestURI,
+			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(requests.MaskURI(r.RequestURI),
 				cosmos.MaxExcerpt), "status", c.w.Status,
 			"bytes", c.w.Size, "took", s.opt.Wall.Now().Sub(start),
 			"agent", cosmos.Excerpt(r.UserAgent(), cosmos.MaxExcerpt), "remote", r.RemoteAddr)

@@ -42,6 +42,7 @@ func answerOf(s *Server, method, path string, headers ...string) (int, *httptest
 }
 
 func TestAccount(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
 	r := httptest.NewRequest("GET", "http://db.example:8081/", nil)
 	w := httptest.NewRecorder()
@@ -77,6 +78,7 @@ func TestAccount(t *testing.T) {
 
 // A proxy that ends TLS on the same machine says what its client spoke; nobody else is believed.
 func TestForwardedProto(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
 	for _, tc := range []struct{ from, said, want string }{
 		{"127.0.0.1:1", "https", "https"}, {"[::1]:1", "HTTPS, http", "https"}, {"[::ffff:127.0.0.1]:1",
@@ -100,6 +102,7 @@ func TestForwardedProto(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"no store":         {},
 		"key":              {DB: new(store.DB), Key: "not base64"},
@@ -114,6 +117,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestWithoutAuthorization(t *testing.T) {
+	t.Parallel()
 	failing := errors.New("no disk")
 	s := bare(t, Options{CertPEM: []byte("PEM"), Ready: func(context.Context) error { return failing }})
 	for _, tc := range []struct {
@@ -151,6 +155,7 @@ func TestWithoutAuthorization(t *testing.T) {
 }
 
 func TestRefusedByName(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
 	const coll = "/dbs/a/colls/b"
 	for _, tc := range []struct {
@@ -179,6 +184,7 @@ func TestRefusedByName(t *testing.T) {
 }
 
 func TestAuthorizationComesFirst(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{})
 	if status, w := answerOf(s, "GET", "/dbs", "x-ms-max-item-count", "0"); status != 401 {
 		t.Errorf("bad header: %d %s", status, w.Body)
@@ -192,6 +198,7 @@ func TestAuthorizationComesFirst(t *testing.T) {
 }
 
 func TestClockWantsTheMasterKey(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{Wall: ttl.NewManual(signedAt)})
 	token := "type=aad&ver=1.0&sig=e30.eyJleHAiOjk5OTk5OTk5OTk5fQ.eA"
 	if status, w := answerOf(s, "GET", "/", "authorization", token); status != 200 {
@@ -204,6 +211,7 @@ func TestClockWantsTheMasterKey(t *testing.T) {
 }
 
 func TestSignedRequest(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{Wall: ttl.NewManual(signedAt)})
 	signature := AuthorizationHeader(Sign(decodeKey(t, EmulatorKey), "GET", "", "", signedDate))
 	if status, w := answerOf(s, "GET", "/", "authorization", signature, "x-ms-date",
@@ -213,6 +221,7 @@ func TestSignedRequest(t *testing.T) {
 }
 
 func TestCommonHeaders(t *testing.T) {
+	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
 	_, w := answerOf(s, "GET", "/nothing", "x-ms-activity-id", testActivity,
 		"x-ms-cosmos-correlated-activityid", testActivity)
@@ -235,6 +244,7 @@ func TestCommonHeaders(t *testing.T) {
 }
 
 func TestAccessLog(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	s := bare(t, Options{NoAuth: true,
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -251,6 +261,7 @@ func TestAccessLog(t *testing.T) {
 }
 
 func TestEmptyPath(t *testing.T) {
+	t.Parallel()
 	// An absolute target without a path is the account.
 	s := bare(t, Options{NoAuth: true})
 	r := httptest.NewRequest("GET", "/", nil)
@@ -262,6 +273,7 @@ func TestEmptyPath(t *testing.T) {
 }
 
 func TestNothingToList(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rid := w.container("").at("_rid").Raw
 	for path, key := range map[string]string{coll + "/conflicts": "Conflicts",
@@ -276,6 +288,7 @@ func TestNothingToList(t *testing.T) {
 }
 
 func TestQuestionMarkInAnID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"why? not","pk":"a"}`).want(201)

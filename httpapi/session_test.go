@@ -16,6 +16,7 @@ import (
 // every position that was ever told is durable; positions of ranges that the container does not have do not
 // count beside one of its own.
 func TestSessionRule(t *testing.T) {
+	t.Parallel()
 	w := smallWorld(t)
 	at := w.do("GET", docs+"/i", "", pk(`["a"]`)...).want(200).header.Get("lsn")
 	var now int
@@ -96,6 +97,7 @@ func (w *world) rangeIDs() (ids []string) {
 // container of the name keeps nobody from reading, however far that had come; one of a later container is
 // refused.
 func TestSessionOfAFormerContainer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	write := func(id string) string {
@@ -143,6 +145,7 @@ func TestSessionOfAFormerContainer(t *testing.T) {
 
 // TestBatchReadsItsSession: a batch that reads is as new as its session, or nothing of it is done.
 func TestBatchReadsItsSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -162,6 +165,7 @@ func TestBatchReadsItsSession(t *testing.T) {
 // TestRangeIDsOfAName: under one name no id of a range names two spans; where nothing has changed the ids are
 // those that clients know.
 func TestRangeIDsOfAName(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	spans := map[string]string{}
@@ -202,6 +206,7 @@ func TestRangeIDsOfAName(t *testing.T) {
 
 // TestRangeIDsBehindARestore: what a restore puts away has used ids that its records do not tell of.
 func TestRangeIDsBehindARestore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	must := func(err error) {
@@ -242,6 +247,7 @@ func TestRangeIDsBehindARestore(t *testing.T) {
 // TestSessionsOfAnEarlierStart: a store in memory begins anew at each start. A token of an earlier one says
 // nothing, and no id that was given then names something else.
 func TestSessionsOfAnEarlierStart(t *testing.T) {
+	t.Parallel()
 	var worlds int
 	begin := func() *world {
 		worlds++

@@ -9,6 +9,7 @@ const settingsPath = "/_mayfly/dbs/d/colls/c/settings"
 
 // A patch leaves alone what it does not name, null clears, and what is wrong changes nothing.
 func TestSettingsOverTheWire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.expiring("100")
 	w.do("POST", colls, `{"id":"archive",`+keyedByPK+`}`).want(201)
@@ -73,6 +74,7 @@ func TestSettingsOverTheWire(t *testing.T) {
 }
 
 func TestLeaseOverTheWire(t *testing.T) {
+	t.Parallel()
 	const leasePath = "/_mayfly/dbs/d/colls/c/lease"
 	w := newWorld(t)
 	w.expiring("10")

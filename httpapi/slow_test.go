@@ -22,6 +22,7 @@ func (w slowWall) Now() time.Time {
 // A page of a query that takes longer than the operator wants is in the log, with all that reports why. One
 // that is quicker is not.
 func TestSlowQuery(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	slow := func(limit time.Duration) *world {
 		log.Reset()
@@ -74,6 +75,7 @@ func TestSlowQuery(t *testing.T) {
 
 // A query that fails late is told with what it failed of.
 func TestSlowQueryThatFails(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	w := newWorld(t, func(s *setup) {
 		s.server.Logger = slog.New(slog.NewTextHandler(&log, nil))

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSnapshotsOverTheWire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p","v":1}`, pk(`["p"]`)...).want(201)
@@ -77,6 +78,7 @@ func TestSnapshotsOverTheWire(t *testing.T) {
 
 // A request that meets a restore is made again, so that clients are never refused because of one.
 func TestRequestsDuringARestore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *setup) { s.server.NoAuth = true })
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p"}`, pk(`["p"]`)...).want(201)

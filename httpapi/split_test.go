@@ -20,6 +20,7 @@ func rangeHeader(id string, more ...string) []string {
 // How many ranges a container has: what its creation asks for goes before what the operator asks for, and
 // that before its throughput.
 func TestRangesOfAContainer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		operator int
 		headers  []string
@@ -49,6 +50,7 @@ func TestRangesOfAContainer(t *testing.T) {
 // What a client goes through when a range that it knows is split: 410, the ranges that have come since, and
 // on with what it had.
 func TestSplitOverTheWire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container("")
 	w.fill(40, 20)
@@ -134,6 +136,7 @@ func TestSplitOverTheWire(t *testing.T) {
 }
 
 func TestSplitRefusals(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ranges(2))
 	w.container("")
 	for body, text := range map[string]string{
@@ -161,6 +164,7 @@ func TestSplitRefusals(t *testing.T) {
 // Parts of a container: prefixes of a hierarchical key, intervals of effective partition keys with a range
 // and without, however many ranges there are and wherever they end.
 func TestPartsOfAContainer(t *testing.T) {
+	t.Parallel()
 	def := definition.PartitionKeyDefinition{Kind: definition.KindMultiHash, Version: 2,
 		Paths: []string{"/a", "/b", "/c"}}
 	epk := func(values ...string) string {

@@ -10,6 +10,7 @@ import (
 // TestStrangeMessages: one message that no document can be made of as it is, or that names a moment that
 // nobody can write, keeps nobody from the others.
 func TestStrangeMessages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	const q = "/_mayfly/entities/q/"

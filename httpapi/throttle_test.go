@@ -10,6 +10,7 @@ import (
 // A container of 400 RU/s takes as many writes a second as it pays for, refuses the next with the time to
 // wait, and takes one again after it. Definitions cost nothing. Without the option nothing is refused.
 func TestThrottle(t *testing.T) {
+	t.Parallel()
 	key := pk(`["a"]`)
 	item := func(i int) string {
 		return `{"id":"` + strconv.Itoa(i) + `","pk":"a","pad":"` + strings.Repeat("x", 1000) + `"}`

@@ -156,6 +156,7 @@ var rights = []struct {
 
 // TestTokenRights sends every request with every token. What is let in may fail for another reason.
 func TestTokenRights(t *testing.T) {
+	t.Parallel()
 	w := tokenWorld(t)
 	tokens := make(map[byte]string)
 	for _, k := range rightsTokens {
@@ -198,6 +199,7 @@ func rightsHeaders(words string) (headers []string) {
 
 // TestEveryRightIsTried: the table above tries every kind of path that the server's table gives rights on.
 func TestEveryRightIsTried(t *testing.T) {
+	t.Parallel()
 	type place struct {
 		kind cosmos.Kind
 		feed bool
@@ -231,6 +233,7 @@ func TestEveryRightIsTried(t *testing.T) {
 
 // TestTokenByRID: names and rids open the same doors.
 func TestTokenByRID(t *testing.T) {
+	t.Parallel()
 	w := tokenWorld(t)
 	in := w.do("GET", coll, "").want(200)
 	drid := strings.Split(in.at("_self").Str, "/")[1]
@@ -268,6 +271,7 @@ func TestTokenByRID(t *testing.T) {
 
 // TestTokenLife: a token lives as long as was asked for, by the clock of the data.
 func TestTokenLife(t *testing.T) {
+	t.Parallel()
 	w := smallWorld(t)
 	const expiry = "x-ms-documentdb-expiry-seconds"
 	made := w.permission("p", "Read", "dbs/d/colls/c", "")
@@ -313,6 +317,7 @@ func (w *world) permissionToken(id string) string {
 
 // TestTokenForms: clients send tokens as they are or escaped; whatever is not one of ours is refused.
 func TestTokenForms(t *testing.T) {
+	t.Parallel()
 	w := smallWorld(t)
 	token := w.permission("p", "Read", "dbs/d/colls/c", "")
 	w.as(token, "GET", coll, "").want(200)
@@ -354,6 +359,7 @@ func TestTokenForms(t *testing.T) {
 
 // TestTokenOfHierarchicalKey: a token for a prefix opens the keys below it.
 func TestTokenOfHierarchicalKey(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 	w.do("POST", users, `{"id":"u"}`).want(201)
@@ -371,29 +377,4 @@ func TestTokenOfHierarchicalKey(t *testing.T) {
 	w.as(token, "POST", docs, all, queryHeaders(pk(`["x"]`)...)...).want(200).has("_count", "2")
 	w.as(token, "POST", docs, all, queryHeaders(pk(`["y"]`)...)...).fails(403, 0, "")
 	w.as(token, "POST", docs, all, queryHeaders()...).fails(403, 0, "")
-}
-
-// TestNoAuthTakesAnyToken: with authorization off a token means nothing.
-func TestNoAuthTakesAnyToken(t *testing.T) {
-	w := smallWorld(t, func(s *setup) { s.server.NoAuth = true })
-	w.as("type=resource&ver=1&sig=x", "GET", users, "").want(200)
-}
-
-// TestDirectoryTokenOverTheWire: an unexpired token does what a signature does, but for Mayfly's own surface.
-func TestDirectoryTokenOverTheWire(t *testing.T) {
-	w := smallWorld(t)
-	enc := base64.RawURLEncoding.EncodeToString
-	jwt := func(life time.Duration) string {
-		expires := strconv.FormatInt(w.wall.Now().Add(life).Unix(), 10)
-		return "type=aad&ver=1.0&sig=" + enc([]byte(`{"typ":"JWT","kid":"CosmosEmulatorPrimaryMaster"}`)) + "." + enc([]byte(`{"exp":`+expires+`}`)) + "." + enc([]byte(EmulatorKey))
-	}
-	for _, header := range []string{jwt(time.Hour), url.QueryEscape(jwt(time.Hour))} {
-		w.as(header, "GET", "/", "").want(200)
-		w.as(header, "GET", docs+"/i", "", pk(`["a"]`)...).want(200)
-		w.as(header, "PUT", docs+"/i", `{"id":"i","pk":"a"}`, pk(`["a"]`)...).want(200)
-		w.as(header, "GET", users, "").want(200)
-		w.as(header, "GET", "/_mayfly/clock", "").fails(403, 0, "master key")
-	}
-	w.as(jwt(-time.Second), "GET", "/", "").fails(401, 5006, "expired")
-	w.as("type=aad&ver=1.0&sig=x.y", "GET", "/", "").fails(401, 5007, "")
 }

@@ -67,6 +67,7 @@ func (w *world) alive(id string, want bool) {
 
 // TestExpiryMatrix walks through what default and own TTL make of each other, each to the second.
 func TestExpiryMatrix(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		defaultTTL, own string
 		life            int // seconds; 0 never ends
@@ -104,6 +105,7 @@ func TestExpiryMatrix(t *testing.T) {
 // TestInvalidTTL: whatever the container's setting, an invalid ttl is refused with the text that quotes the
 // JSON token, and nothing is written.
 func TestInvalidTTL(t *testing.T) {
+	t.Parallel()
 	for _, defaultTTL := range []string{"", "-1", "10"} {
 		w := newWorld(t)
 		w.expiring(defaultTTL)
@@ -138,6 +140,7 @@ func unescapeHTML(s string) string {
 }
 
 func TestDefaultTTL(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, bad := range []string{"0", "-2", "-10", "1.5", "2147483648", `"60"`, "true", "{}", "[]"} {
@@ -161,6 +164,7 @@ func TestDefaultTTL(t *testing.T) {
 // TestTTLPropertyPath: a container's path decides when its items die, comes and goes by a replace, and is
 // told of in dry runs and explanations.
 func TestTTLPropertyPath(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	const def = `{"id":"c",` + keyedByPK + `,"defaultTtl":100`
@@ -196,6 +200,7 @@ func TestTTLPropertyPath(t *testing.T) {
 
 // TestTTLWithoutIndex: a TTL and an index that is switched off exclude each other, both ways.
 func TestTTLWithoutIndex(t *testing.T) {
+	t.Parallel()
 	const text = "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection"
 	const none = `,"indexingPolicy":{"indexingMode":"none"}`
 	w := newWorld(t)
@@ -213,6 +218,7 @@ func TestTTLWithoutIndex(t *testing.T) {
 
 // TestGhosts: an item that has expired and is not purged is not there for anybody.
 func TestGhosts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.container(keyedByPK + `,"defaultTtl":10,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	key := pk(`["a"]`)
@@ -253,6 +259,7 @@ func TestGhosts(t *testing.T) {
 }
 
 func TestGhostByRID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.expiring("10")
 	self := "/" + w.put("1", "").want(201).at("_self").Str
@@ -264,6 +271,7 @@ func TestGhostByRID(t *testing.T) {
 
 // TestWritesRestartTheClock: replace and upsert do, reads do not.
 func TestWritesRestartTheClock(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.expiring("10")
 	for _, id := range []string{"untouched", "read", "replaced", "upserted"} {
@@ -286,6 +294,7 @@ func TestWritesRestartTheClock(t *testing.T) {
 
 // TestChangedDefault: a new default acts at once and backwards in time; what had expired stays expired.
 func TestChangedDefault(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.expiring("")
 	w.put("old", "").want(201)
@@ -323,6 +332,7 @@ func TestChangedDefault(t *testing.T) {
 
 // TestPurgeIsNotSeen: no answer but a count of documents depends on whether the purge has come.
 func TestPurgeIsNotSeen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.expiring("10")
 	for i := range 5 {

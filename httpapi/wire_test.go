@@ -87,6 +87,7 @@ func kindsOfAnswers(etag string) []asked {
 // Names of headers are compared by their bytes in clients: they are in lower case on every kind of answer.
 // What net/http adds or looks for itself may have its own form over HTTP/1.1.
 func TestHeaderNamesOnTheWire(t *testing.T) {
+	t.Parallel()
 	for version, send := range map[string]func(*testing.T, string, asked) (int, []string){"HTTP1": rawHTTP1,
 		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -40,27 +41,23 @@ func (c *call) deliver() {
 		if status != http.StatusNoContent && status != http.StatusNotModified {
 			c.set("Content-Length", "0")
 		}
+		c.passHead()
 		w.WriteHeader(status)
 		return
 	}
 	if _, other := w.Header()["Content-Type"]; !other {
-		kind := jsonContentType
+		kind := echo.MIMEApplicationJSON
 		if c.ans.Rows {
-			kind = rowsContentType
+			kind = echo.MIMEOctetStream
 		}
-		c.setValues("Content-Type", kind)
+		c.set("Content-Type", kind)
 	}
 	var length [20]byte
 	c.set("Content-Length", c.texts.keep(strconv.AppendInt(length[:0], int64(len(body)), 10)))
+	c.passHead()
 	w.WriteHeader(status)
 	c.write(body)
 }
-
-// Content types of bodies. Their values are shared and must not be modified.
-var (
-	jsonContentType = []string{echo.MIMEApplicationJSON}
-	rowsContentType = []string{echo.MIMEOctetStream}
-)
 
 // setHead sets the headers that describe the operation's answer. Header names are sent as written.
 func (c *call) setHead() {
@@ -83,9 +80,9 @@ func (c *call) setHead() {
 	}
 	if a.ItemLSN != 0 {
 		var text [20]byte
-		written := c.one(c.texts.keep(strconv.AppendUint(text[:0], a.ItemLSN, 10)))
-		c.setValues("x-ms-item-lsn", written)
-		c.setValues("x-ms-cosmos-item-llsn", written)
+		written := c.texts.keep(strconv.AppendUint(text[:0], a.ItemLSN, 10))
+		c.set("x-ms-item-lsn", written)
+		c.set("x-ms-cosmos-item-llsn", written)
 	}
 	if a.Counted {
 		c.set("x-ms-item-count", strconv.Itoa(a.Count))
@@ -107,12 +104,12 @@ func (c *call) setSession() {
 	value := c.texts.keep(token)
 	c.set("x-ms-session-token", value)
 	c.set("x-ms-documentdb-partitionkeyrangeid", a.Range)
-	reached := c.one(value[lsn:])
-	c.setValues("lsn", reached)
-	c.setValues("x-ms-cosmos-llsn", reached)
-	c.setValues("x-ms-global-committed-lsn", reached)
-	c.setValues("x-ms-quorum-acked-lsn", reached)
-	c.setValues("x-ms-last-state-change-utc", c.srv.since)
+	reached := value[lsn:]
+	c.set("lsn", reached)
+	c.set("x-ms-cosmos-llsn", reached)
+	c.set("x-ms-global-committed-lsn", reached)
+	c.set("x-ms-quorum-acked-lsn", reached)
+	c.set("x-ms-last-state-change-utc", c.srv.since)
 }
 
 // setOwner sets the path of the resource's owner: by rid, under which clients store session tokens, and by
@@ -212,6 +209,8 @@ func (c *call) write(body []byte) {
 		if _, err := w.Write(body[:n]); err != nil {
 			return
 		}
-		body = body[n:]
+		if body = body[n:]; len(body) > 0 {
+			runtime.Gosched() // short requests go first
+		}
 	}
 }

@@ -66,6 +66,7 @@ func agrees(t *testing.T, expression, value string) (ok bool, got string) {
 }
 
 func TestAsked(t *testing.T) {
+	t.Parallel()
 	list := readAsked(t)
 	if len(list) < 300 {
 		t.Fatalf("%d values are too few", len(list))
@@ -183,6 +184,7 @@ func (g generator) expression() string {
 // thousand differ in ways of which the file's last part has examples: what differs is put out, and more than
 // one in a hundred is a failure.
 func TestAskCompiler(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {
 		t.Skip(compilerFolder + " names no folder with queryplan.py: Cosmos DB's query compiler is not asked")

@@ -9,6 +9,7 @@ import (
 
 // TestColumns: columns have Cosmos DB's names and the order of the select list.
 func TestColumns(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		"SELECT c.z, c.a.b, c[\"two words\"] FROM c":               {"z", "b", "two words"},
 		"SELECT o.status, o.to.land AS country, COUNT(1) n FROM o": {"status", "country", "n"},

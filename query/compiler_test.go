@@ -27,6 +27,7 @@ const compilerFolder = "MAYFLY_QUERYPLAN"
 // TestCompilerAnswers holds plans and refusals against what Cosmos DB's query compiler answered to the same
 // queries: the verdict, and of a plan all that clients go by.
 func TestCompilerAnswers(t *testing.T) {
+	t.Parallel()
 	datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.Case) string {
 		var out strings.Builder
 		for _, text := range c.Lines() {
@@ -39,6 +40,7 @@ func TestCompilerAnswers(t *testing.T) {
 // TestCompiler asks the compiler itself: whether it still says what testdata/compiler.txt has, and what it
 // makes of the queries of the shared cases and of random ones.
 func TestCompiler(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {
 		t.Skip(compilerFolder + " names no folder with queryplan.py: Cosmos DB's query compiler is not asked")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestCheckComputed(t *testing.T) {
+	t.Parallel()
 	for text, why := range map[string]string{
 		"SELECT VALUE LOWER(c.name) FROM c":                        "",
 		"SELECT VALUE {a: c.n, b: [c.n * 2]} FROM root c":          "",

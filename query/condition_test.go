@@ -19,6 +19,7 @@ import (
 // TestComputedProperties checks that computed properties are used like stored ones, hide those of the same
 // name, and are not part of the document itself.
 func TestComputedProperties(t *testing.T) {
+	t.Parallel()
 	list := []bind.Computed{{Name: "low", Query: "SELECT VALUE LOWER(x.name) FROM x"}, {Name: "pair",
 		Query: "SELECT VALUE {a: c.n, b: [c.n]} FROM c"},
 		{Name: "hidden", Query: "SELECT VALUE c.nope FROM c"}}
@@ -64,6 +65,7 @@ func TestComputedProperties(t *testing.T) {
 // TestPlanIsShared runs one plan in several goroutines at once: under the race detector it proves that a plan
 // holds no state.
 func TestPlanIsShared(t *testing.T) {
+	t.Parallel()
 	info := planInfo(t)
 	bodies := numbered(40, `{"id":"%","n":%,"l":[%,1],"x":"red sea %","v":[1,0,%]}`)
 	for _, text := range []string{

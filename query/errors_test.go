@@ -25,6 +25,7 @@ func defaultInfo(t testing.TB) bind.Info {
 
 // TestRefusals checks code, place and message of what is wrong with queries. A place is the text there.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	joins := " JOIN c.a JOIN c.b JOIN c.l JOIN c.d JOIN c.e JOIN c.f JOIN c.g JOIN c.h JOIN c.i JOIN c.j JOIN c.k"
 	for _, c := range []struct{ text, code, at, message string }{
@@ -164,6 +165,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestErrorJSON(t *testing.T) {
+	t.Parallel()
 	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, bind.Info{})
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != "SC1010" {
@@ -192,6 +194,7 @@ func TestErrorJSON(t *testing.T) {
 
 // TestPins checks which partition keys conditions leave.
 func TestPins(t *testing.T) {
+	t.Parallel()
 	one := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}}
 	two := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("a"), jsondoc.PathOf("b", "c")}}
 	for _, c := range []struct {
@@ -237,6 +240,7 @@ func TestPins(t *testing.T) {
 }
 
 func TestStreamable(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	for text, want := range map[string]bool{
 		"SELECT * FROM c": true, "SELECT VALUE udf.f(c.a) FROM c JOIN t IN c.tags WHERE t = 1": true,

@@ -11,6 +11,7 @@ import (
 // The functions of the present time count in 100 ns and differ from row to row, but not within one; their
 // static forms are the same for all rows.
 func TestPresentTime(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(3, `{"id":"%"}`), 1)
 	for text, want := range map[string]string{

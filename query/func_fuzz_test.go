@@ -57,6 +57,7 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) jsondoc.Value {
 // No function panics, whatever it is given; what it returns is JSON, or undefined, and does not depend on
 // what was called before; its arguments are as they were.
 func TestFunctionsTakeAnything(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	used := testCall()
 	names := slices.Sorted(maps.Keys(lang.Builtins()))
@@ -115,6 +116,7 @@ func render(values ...jsondoc.Value) string {
 
 // Operators take anything, too, and are consistent with each other.
 func TestOperatorsTakeAnything(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 20000 {
 		a, b := anything(r, 0), anything(r, 0)

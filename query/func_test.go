@@ -94,6 +94,7 @@ func alike(a, b jsondoc.Value, tolerance float64) bool {
 
 // TestFunctionCases runs those of the shared cases that need no documents.
 func TestFunctionCases(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("testdata/query-cases.json")
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +158,7 @@ func functionLines(t testing.TB) (expressions, results []string) {
 }
 
 func TestFunctions(t *testing.T) {
+	t.Parallel()
 	expressions, results := functionLines(t)
 	for i, text := range expressions {
 		got, err := answerTo("SELECT VALUE " + text)

@@ -9,6 +9,7 @@ import (
 // TestGroupByItem: a key of the groups may be the whole item or what FROM has bound, and may stand anywhere
 // in the select list; each group has its own.
 func TestGroupByItem(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	const item = `{"id":"%","n":%,"o":{"k":%},"l":[%]}`
 	for _, c := range []struct{ text, row string }{

@@ -9,6 +9,7 @@ import (
 // TestOrderOfGroups: groups of one indexed path come in the order of the index, alone and with COUNT(1); all
 // others as they turn up.
 func TestOrderOfGroups(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	var bodies [][]byte
 	for _, text := range []string{`{"id":"1","n":3,"m":1,"a":9}`, `{"id":"2","n":1,"m":2,"a":8}`,

@@ -15,6 +15,7 @@ import (
 
 // TestGroupPages: groups come in the order of their keys, each once and whole, whatever a page can hold.
 func TestGroupPages(t *testing.T) {
+	t.Parallel()
 	const n = 300
 	bodies := make([][]byte, n)
 	for i := range bodies {
@@ -58,6 +59,7 @@ func TestGroupPages(t *testing.T) {
 
 // TestManyGroups: more groups than a page may hold are made by several.
 func TestManyGroups(t *testing.T) {
+	t.Parallel()
 	const n = 150_000
 	bodies := make([][]byte, n)
 	for i := range bodies {

@@ -11,6 +11,7 @@ import (
 // TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much
 // time.
 func TestLargeQueries(t *testing.T) {
+	t.Parallel()
 	many := func(n int, format, between string) string {
 		parts := make([]string, n)
 		for i := range parts {

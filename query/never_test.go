@@ -15,6 +15,7 @@ import (
 // TestNever: conditions that nothing can fulfil are plans that read nothing; those that something can fulfil
 // are not taken for such.
 func TestNever(t *testing.T) {
+	t.Parallel()
 	x := planInfo(t).Index
 	bodies := [][]byte{[]byte(`{"id":"1","a":1,"b":"x","t":[{"k":1}]}`),
 		[]byte(`{"id":"2","a":true,"b":"y"}`)}

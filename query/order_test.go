@@ -274,6 +274,7 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 // TestOrderIsTotal keeps the reference honest: without an index, ORDER BY is doc's order, but of arrays and
 // objects by their hashes.
 func TestOrderIsTotal(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	bodies := randomDocuments(r, 300)
 	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil, bind.Info{Lenient: true},

@@ -33,6 +33,7 @@ func (k *keeper) Keep(cursor string, g *exec.PageState) {
 // TestDistinctPages: the pages of a DISTINCT have each row once, whether what was given out is remembered or
 // made again; where it is remembered, no document is read twice but the one that a page looks ahead to.
 func TestDistinctPages(t *testing.T) {
+	t.Parallel()
 	const n = 60
 	bodies := make([][]byte, n)
 	for i := range bodies {

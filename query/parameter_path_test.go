@@ -11,6 +11,7 @@ import (
 // TestParameterInPath: c[@name] is the path that the parameter names, in every clause, and another one for
 // another value.
 func TestParameterInPath(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(3, `{"id":"%","n":%,"m":-%,"l":[%]}`), 2)
 	for _, c := range []struct{ text, n, m string }{

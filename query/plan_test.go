@@ -29,6 +29,7 @@ func planInfo(t testing.TB) bind.Info {
 
 // TestPlans pins what is made of queries.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	datatest.Run(t, "testdata/plans.txt", func(t *testing.T, c *datatest.Case) string {
 		info := planInfo(t)
 		switch c.Cmd {

@@ -132,6 +132,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 // TestEqualScoresAtTheEdge fuses scores of which more are equal than each part gives: both ways take the
 // same.
 func TestEqualScoresAtTheEdge(t *testing.T) {
+	t.Parallel()
 	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy)}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +215,7 @@ func randomMerged(r *rand.Rand) string {
 
 // TestRanksSpareDocuments counts the documents that ranks by an index read.
 func TestRanksSpareDocuments(t *testing.T) {
+	t.Parallel()
 	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {

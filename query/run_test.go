@@ -44,6 +44,7 @@ func rowsText(page exec.Page) string {
 // TestPages checks how many pages there are and how long: a full page of all documents has a cursor even if
 // nothing follows, one of another query only where something does.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(10, `{"id":"%","n":%,"l":[%,%,%]}`), 2)
 	for _, c := range []struct {
@@ -100,6 +101,7 @@ func TestPages(t *testing.T) {
 
 // TestBlockingPages checks the one case in which an aggregate has pages: where its rows are too long for one.
 func TestBlockingPages(t *testing.T) {
+	t.Parallel()
 	sources := newMemory(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
 	want := `[{"n":2},{"n":3},{"n":4},{"n":5},{"n":6}]`
 	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, bind.Info{}, sources,
@@ -112,6 +114,7 @@ func TestBlockingPages(t *testing.T) {
 // TestWritesBetweenPages checks that a page goes on strictly behind the last row, whatever has come and gone
 // since.
 func TestWritesBetweenPages(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	long := strings.Repeat("x", 400)
 	for _, c := range []struct{ text, first, rest string }{
@@ -161,6 +164,7 @@ func (m *memory) drop(rid uint64) {
 
 // TestCutCursor checks a cursor whose key was cut while its row is still there, and after it is gone.
 func TestCutCursor(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	long := strings.Repeat("y", 2000)
 	sources := newMemory(t, info.Index, numbered(6, `{"id":"%","s":"`+long+`%"}`), 1)
@@ -182,6 +186,7 @@ func TestCutCursor(t *testing.T) {
 }
 
 func TestForeignCursors(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(4, `{"id":"%","n":%}`), 1)
 	p := mustPrepare(t, "SELECT * FROM c ORDER BY c.n", info)
@@ -261,6 +266,7 @@ func TestBudget(t *testing.T) {
 
 // TestRunErrors checks what a query can only do wrong while it runs.
 func TestRunErrors(t *testing.T) {
+	t.Parallel()
 	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p",
 		100_000)+`%"}`), 1)
 	failed := errors.New("thrown")
@@ -300,6 +306,7 @@ func TestRunErrors(t *testing.T) {
 
 // TestGroupsInGroups checks that the groups of a subquery and those of the query around it do not meet.
 func TestGroupsInGroups(t *testing.T) {
+	t.Parallel()
 	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1","g":[2,2,3]}`), []byte(`{"id":"2","g":[3]}`),
 		[]byte(`{"id":"3","g":[2,2,3]}`)}, 1)
 	for text, want := range map[string]string{
@@ -316,6 +323,7 @@ func TestGroupsInGroups(t *testing.T) {
 
 // TestSystemProperties checks that queries see what the server adds.
 func TestSystemProperties(t *testing.T) {
+	t.Parallel()
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(2, `{"id":"%"}`), 1)
 	for text, want := range map[string]string{

@@ -59,6 +59,7 @@ func prepareWith(t *testing.T, r *rand.Rand, text string, info bind.Info) *Plan 
 
 // TestShapeDependsOnValues: what looks at the value of a parameter is planned anew for another one.
 func TestShapeDependsOnValues(t *testing.T) {
+	t.Parallel()
 	info := planInfo(t)
 	info.Lenient = true
 	for text, fixed := range map[string]bool{
@@ -102,6 +103,7 @@ func TestShapeDependsOnValues(t *testing.T) {
 // TestWithReads: a plan for other values reads what one for these values alone reads, and nothing where no
 // row can fulfil the conditions. With other names it is another query.
 func TestWithReads(t *testing.T) {
+	t.Parallel()
 	x := planInfo(t).Index
 	bodies := [][]byte{[]byte(`{"id":"1","a":1}`), []byte(`{"id":"2","a":2}`), []byte(`{"id":"3","a":3}`)}
 	sources := newMemory(t, x, bodies, 1)
@@ -146,6 +148,7 @@ func TestWithReads(t *testing.T) {
 
 // TestWithAtOnce: a shape serves many at once.
 func TestWithAtOnce(t *testing.T) {
+	t.Parallel()
 	x := planInfo(t).Index
 	bodies := [][]byte{[]byte(`{"id":"1","a":1,"s":"abc","t":[1]}`)}
 	for _, text := range []string{

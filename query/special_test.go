@@ -113,6 +113,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 
 // TestSpecialIndexesSpareDocuments checks that those queries do not read what they do not need.
 func TestSpecialIndexesSpareDocuments(t *testing.T) {
+	t.Parallel()
 	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
@@ -149,6 +150,7 @@ func TestSpecialIndexesSpareDocuments(t *testing.T) {
 
 // TestRankFusion checks the ranks of a small example by hand.
 func TestRankFusion(t *testing.T) {
+	t.Parallel()
 	bodies := [][]byte{
 		[]byte(`{"id":"a","x":"bike bike sea","v":[0,1]}`),
 		[]byte(`{"id":"b","x":"bike road red","v":[1,0]}`),
@@ -173,6 +175,7 @@ func TestRankFusion(t *testing.T) {
 
 // TestVectorPolicy checks that the container's vector policy says how to compare.
 func TestVectorPolicy(t *testing.T) {
+	t.Parallel()
 	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`),
 		[]byte(`{"id":"near","v":[1,1]}`)}, 1)
 	for distance, want := range map[string][]string{"euclidean": {"near", "far", "none"},

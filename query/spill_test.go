@@ -78,6 +78,7 @@ func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exe
 // for pages of any size, whether they remember or not. Where they do, no document is read for each page
 // again. No file is left.
 func TestSpill(t *testing.T) {
+	t.Parallel()
 	const n = 4000
 	bodies := spillBodies(n)
 	for _, text := range spillCases {
@@ -123,6 +124,7 @@ func TestSpill(t *testing.T) {
 
 // TestSpillChanged: what a page has left is not read any more once a document has changed.
 func TestSpillChanged(t *testing.T) {
+	t.Parallel()
 	dir, err := spill.Open(t.TempDir(), 1<<30)
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +161,7 @@ func TestSpillChanged(t *testing.T) {
 
 // TestSpillQuota: where the folder is full the query fails as a whole, and says so.
 func TestSpillQuota(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s ORDER BY c.s",
 		"SELECT DISTINCT VALUE c.s FROM c", "SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s"} {
 		dir, err := spill.Open(t.TempDir(), 1000)

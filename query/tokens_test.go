@@ -41,6 +41,7 @@ func randomTokens(r *rand.Rand) string {
 // TestCompilerTokens asks the compiler how it cuts random texts into tokens: whether it takes them, what it
 // refuses and where, and which constants it reads.
 func TestCompilerTokens(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {
 		t.Skip(compilerFolder + " names no folder with queryplan.py: Cosmos DB's query compiler is not asked")

@@ -10,6 +10,7 @@ import (
 
 // TestVectorBits holds distances against those of Cosmos DB's query compiler, to the last bit.
 func TestVectorBits(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("testdata/vectors.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,10 @@
 package queue
 
-import "github.com/mayflydb/mayfly/queue/entity"
-import "strings"
+import (
+	"strings"
+
+	"github.com/mayflydb/mayfly/queue/entity"
+)
 
 // AccessRules returns the path and the shared access rules of the queue or topic that path names, or of the
 // queue or topic that contains path. Case is ignored. The rules are XML, as the client sent them.

@@ -73,7 +73,7 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 				return err
 			}
 		}
-		return host.SetRecord(t, rec.key(), rec)
+		return host.SetRecord(t, rec.Key(), rec)
 	}, e.scope)
 	if err != nil {
 		return nil, wrap(err)

@@ -1,17 +1,11 @@
 package queue
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/host"
-	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/queue/entity"
-	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/check"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
 // Check reads everything that queues and topics have stored and calls report for each violated invariant.
@@ -47,256 +41,22 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 	return entities, messages, nil
 }
 
-// checkMessages reports each violated invariant of stored messages. It stops as soon as report returns
-// false. It verifies, in one snapshot, that the keys of each store correspond one to one:
-//
-//	message (m) <-> body (b)
-//	active message <-> an entry for receivers (r, or q), one for the reaper (w or x; no dead letter)
-//	scheduled message <-> an entry by its due time (t)
-//	session's first active message <-> its head (h); message id (i) <-> the time it was seen (j)
-//	message with a stored lock (k) <-> an entry by its end (u), or by its session (y), and none in r, q, w, x
-//	session with a stored lock (g) <-> an entry by its end (v)
-//
-// It also verifies that the counters equal the messages counted, and that each key belongs to a store. The
-// error returned is a read error; violations go to report only.
+// checkMessages reports each violated invariant of stored messages, in one snapshot, and each key that
+// belongs to no store. It stops as soon as report returns false. The error returned is a read error.
 func (m *dataset) checkMessages(ctx context.Context, report func(error) bool) error {
 	if err := m.in.Catalog().Lock(ctx); err != nil { // so that the entities are those of the snapshot
 		return wrap(err)
 	}
 	defer m.in.Catalog().Unlock()
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
-		known := make(map[string]*messageStore)
+		var stores []*view.Store
 		for _, s := range m.allStores() {
-			known[string(s.keys)] = s
-			k := messageChecker{messageStore: s, ctx: ctx, r: r, report: report}
-			if err := k.run(); err != nil || k.stopped {
+			stores = append(stores, &s.Store)
+			if stopped, err := check.Store(ctx, r, &s.Store, report); err != nil || stopped {
 				return err
 			}
 		}
-		return m.checkStrays(ctx, r, known, report)
+		return check.Strays(ctx, r, stores, report)
 	})
 	return wrap(err)
-}
-
-// checkStrays reports message keys that belong to no store.
-func (m *dataset) checkStrays(ctx context.Context, r engine.Reader, known map[string]*messageStore,
-	report func(error) bool) error {
-	it := r.Scan(engine.Range{Start: []byte{0x40}, End: []byte{0x80}}, false)
-	for more := it.Next(); more && ctx.Err() == nil; {
-		key := it.Key()
-		switch {
-		case len(key) > layout.StorePrefixLen && known[string(key[:layout.StorePrefixLen])] != nil:
-			more = it.SeekGE(engine.Prefix(bytes.Clone(key[:layout.StorePrefixLen])).End)
-			continue
-		case len(key) == layout.StorePrefixLen &&
-			(bytes.Equal(key, engine.CeilingKey(key[:layout.StorePrefixLen-1])) ||
-				bytes.Equal(key, engine.MarkKey(key[:layout.StorePrefixLen-1]))):
-			// A key of the engine. Its scope may have been deleted.
-		default:
-			if !report(fmt.Errorf("key %x belongs to no message store", key)) {
-				return it.Close()
-			}
-		}
-		more = it.Next()
-	}
-	return errors.Join(it.Close(), ctx.Err())
-}
-
-// messageChecker checks one store over one snapshot.
-type messageChecker struct {
-	*messageStore
-	ctx     context.Context
-	r       engine.Reader
-	report  func(error) bool
-	stopped bool
-
-	n       layout.Counters // counted from the messages
-	entries map[byte]int64  // the expected number of keys per family
-}
-
-func (k *messageChecker) fault(format string, args ...any) {
-	if !k.stopped {
-		k.stopped = !k.report(fmt.Errorf(k.name()+": "+format, args...))
-	}
-}
-
-func (k *messageChecker) run() error {
-	want, err := k.read(k.r)
-	if err != nil {
-		return err
-	}
-	k.entries = map[byte]int64{layout.FamilyCounters: 1}
-	err = k.eachHeader(k.ctx, k.r, 0, func(seq int64, h layout.Header) (bool, error) {
-		err := k.message(seq, &h, want)
-		return !k.stopped, err
-	})
-	if err != nil || k.stopped {
-		return err
-	}
-	if want.Active != k.n.Active || want.Scheduled != k.n.Scheduled || want.Bytes != k.n.Bytes {
-		k.fault("the counters are %+v, what is there has %+v", want, k.n)
-	}
-	if err := k.heads(); err != nil {
-		return err
-	}
-	if err := k.ids(want); err != nil {
-		return err
-	}
-	if err := k.sessionLocks(want); err != nil {
-		return err
-	}
-	return k.families()
-}
-
-// message checks one message and adds to the expected counts.
-func (k *messageChecker) message(seq int64, h *layout.Header, want layout.Counters) error {
-	if seq < 1 || seq > want.Last {
-		k.fault("message %d, and the last number is %d", seq, want.Last)
-	}
-	if h.Enqueued > want.Latest {
-		k.fault("message %d is of %d, and the last moment that is stored is %d", seq, h.Enqueued, want.Latest)
-	}
-	k.n.Count(h.State, 1)
-	k.n.Bytes += h.Size
-	k.entries[layout.FamilyMessage]++
-	k.entries[layout.FamilyBody]++
-	body, err := k.r.Get(k.keys.Key(layout.FamilyBody, seq))
-	switch {
-	case errors.Is(err, engine.ErrNotFound):
-		k.fault("message %d has no body", seq)
-	case err != nil:
-		return err
-	case int64(len(body)) != h.Size:
-		k.fault("the body of message %d has %d bytes, not %d", seq, len(body), h.Size)
-	}
-	keys := k.keysOf(seq, h)
-	l, locked, err := k.lockOf(k.r, seq)
-	if err != nil {
-		return err
-	}
-	if locked {
-		keys = [][]byte{k.keys.Key(layout.FamilyLock, seq), k.lockIndex(seq, &l)}
-		k.wakes(want, &l)
-	}
-	for _, key := range keys {
-		k.entries[key[layout.StorePrefixLen]]++
-		_, err := k.r.Get(key)
-		if errors.Is(err, engine.ErrNotFound) {
-			k.fault("message %d, in state %d, has no entry %x", seq, h.State, key)
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wakes checks that the store's next change is not later than the end of a lock.
-func (k *messageChecker) wakes(want layout.Counters, l *layout.Lock) {
-	if !l.Covered && l.Lapses() < host.Never && (want.Next == 0 || want.Next > l.Lapses()) {
-		k.fault("a lock lapses at %d, and the next change is due at %d", l.Lapses(), want.Next)
-	}
-}
-
-// sessionLocks checks the locks of sessions and their entries.
-func (k *messageChecker) sessionLocks(want layout.Counters) error {
-	prefix := k.keys.Family(layout.FamilySessionLock)
-	it := k.r.Scan(engine.Prefix(prefix), false)
-	for it.Next() && k.ctx.Err() == nil && !k.stopped {
-		k.entries[layout.FamilySessionLock]++
-		k.entries[layout.FamilySessionLapse]++
-		id, _, err := jsondoc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
-		var l layout.Lock
-		if err == nil {
-			l, err = layout.DecodeLock(it.Value())
-		}
-		if err != nil {
-			it.Close()
-			return err
-		}
-		k.wakes(want, &l)
-		if v, err := k.r.Get(k.keys.SessionLapseKey(l.Until, string(id))); err != nil || !bytes.Equal(v, id) {
-			k.fault("the lock of the session %q has no entry: %q, %v", id, v, err)
-		}
-	}
-	return it.Close()
-}
-
-// keysOf returns the index entries that a message must have.
-func (k *messageChecker) keysOf(seq int64, h *layout.Header) [][]byte {
-	switch {
-	case h.State == layout.Scheduled:
-		return [][]byte{k.keys.MomentKey(layout.FamilyDue, h.Due, seq)}
-	case h.State == layout.Active && k.sub == entity.Main:
-		return [][]byte{k.readyKey(h.Session, seq), k.expiryKey(seq, h)}
-	case h.State == layout.Active:
-		return [][]byte{k.readyKey(h.Session, seq)}
-	}
-	return nil
-}
-
-// heads checks that the head entry of each session names the session's first active message.
-func (k *messageChecker) heads() error {
-	prefix := k.keys.Family(layout.FamilySession)
-	it := k.r.Scan(engine.Prefix(prefix), false)
-	for more := it.Next(); more && k.ctx.Err() == nil && !k.stopped; {
-		id, _, err := jsondoc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
-		if err != nil {
-			it.Close()
-			return fmt.Errorf("%w: key %x", engine.ErrCorrupt, it.Key())
-		}
-		k.entries[layout.FamilyHead]++
-		head, err := k.r.Get(k.keys.Key(layout.FamilyHead, layout.SeqOf(it.Key())))
-		if err != nil || !bytes.Equal(head, id) {
-			k.fault("the session %q has no head %d: %q, %v", id, layout.SeqOf(it.Key()), head, err)
-		}
-		more = it.SeekGE(engine.Prefix(jsondoc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)).End)
-	}
-	return it.Close()
-}
-
-// ids checks that message ids and the times they were seen correspond one to one.
-func (k *messageChecker) ids(want layout.Counters) error {
-	prefix := k.keys.Family(layout.FamilySeenAt)
-	it := k.r.Scan(engine.Prefix(prefix), false)
-	for it.Next() && k.ctx.Err() == nil && !k.stopped {
-		k.entries[layout.FamilySeenAt]++
-		k.entries[layout.FamilySeen]++
-		e, err := host.ParseEntry(len(prefix), it.Key())
-		if err != nil {
-			it.Close()
-			return err
-		}
-		if int64(e.ID) > want.Seen || e.At > want.Latest {
-			k.fault("the id %q is number %d of %d", it.Value(), e.ID, e.At)
-		}
-		v, err := k.r.Get(k.keys.TextKey(layout.FamilySeen, string(it.Value())))
-		if err != nil || len(v) != 16 || binary.BigEndian.Uint64(v) != uint64(e.At) ||
-			binary.BigEndian.Uint64(v[8:]) != e.ID {
-			k.fault("the id %q was seen at %d, number %d: %x, %v", it.Value(), e.At, e.ID, v, err)
-		}
-	}
-	return it.Close()
-}
-
-// families checks the number of keys in each family. If it is the expected number, there are no keys except
-// the expected ones, which have been looked up before.
-func (k *messageChecker) families() error {
-	there := make(map[byte]int64)
-	it := k.r.Scan(engine.Prefix(k.keys), false)
-	for it.Next() && k.ctx.Err() == nil {
-		there[it.Key()[layout.StorePrefixLen]]++
-	}
-	if err := errors.Join(it.Close(), k.ctx.Err()); err != nil {
-		return err
-	}
-	if k.bySession() {
-		delete(there, layout.FamilyState) // a session state belongs to no message
-	}
-	delete(there, layout.FamilyAccessed)
-	for f, n := range there {
-		if n != k.entries[f] {
-			k.fault("%d keys in family %c, not %d", n, f, k.entries[f])
-		}
-	}
-	return nil
 }

@@ -3,6 +3,8 @@ package queue
 import (
 	"slices"
 	"strings"
+
+	"github.com/mayflydb/mayfly/queue/internal/fanout"
 )
 
 // changeChildren adds a subscription to its topic, or removes it. It replaces the list and never modifies
@@ -24,4 +26,37 @@ func sortByPath(list []*entityState) {
 	slices.SortFunc(list, func(a, b *entityState) int {
 		return strings.Compare(strings.ToLower(a.path), strings.ToLower(b.path))
 	})
+}
+
+// topicRules is the rules of a topic's subscriptions. After a subscription or a rule has changed, the next
+// publication builds a new one.
+type topicRules struct {
+	children *[]*entityState
+	table    *fanout.Table[*entityState]
+}
+
+// fanOut returns the rules of the topic's subscriptions. Within a transaction of the topic's scope no rule
+// can change.
+func (e *entityState) fanOut() *fanout.Table[*entityState] {
+	children := e.children.Load()
+	if t := e.subscriptionRules.Load(); t != nil && t.children == children && t.fresh() {
+		return t.table
+	}
+	list := make([]fanout.Subscription[*entityState], 0, len(*children))
+	for _, c := range *children {
+		list = append(list, fanout.Subscription[*entityState]{To: c, Number: c.number, Rules: c.rules.Load()})
+	}
+	table := fanout.NewTable(list)
+	e.subscriptionRules.Store(&topicRules{children, table})
+	return table
+}
+
+// fresh reports whether all subscriptions still have the same rules.
+func (t *topicRules) fresh() bool {
+	for _, s := range t.table.Subscriptions() {
+		if s.To.rules.Load() != s.Rules {
+			return false
+		}
+	}
+	return true
 }

@@ -1,9 +1,9 @@
 package queue
 
 import (
-	"container/heap"
 	"crypto/rand"
 
+	"github.com/mayflydb/mayfly/queue/internal/cursor"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -48,8 +48,8 @@ func (s *messageStore) unclaim(c *claim) {
 		return
 	}
 	if p := s.cursorOf(c.group); p != nil && !s.e.m.shared { // a free session is read from its first message
-		p.release(c.seq)
-		p.waiters.wake(1)
+		p.Release(c.seq)
+		p.Waiters.Wake(1)
 	}
 	if s.forwardsTo() != "" {
 		s.forwardAtLocked(s.now())
@@ -119,14 +119,18 @@ func (s *messageStore) dropSession(l *sessionLock) {
 	if s.sessions[l.id] == l {
 		delete(s.sessions, l.id)
 	}
-	l.cursor.waiters.wakeAll()
-	s.free.wake(1)
+	l.cursor.Waiters.WakeAll()
+	s.free.Wake(1)
 }
 
 // popReturned claims up to n of the messages that have become available below the cursor.
-func (s *messageStore) popReturned(p *receiveCursor, r *Receiver, n int) (list []*claim) {
-	for len(list) < n && len(p.returned) > 0 {
-		if c := s.claim(heap.Pop(&p.returned).(int64), r); c != nil {
+func (s *messageStore) popReturned(p *cursor.Cursor, r *Receiver, n int) (list []*claim) {
+	for len(list) < n {
+		seq, ok := p.PopReturned()
+		if !ok {
+			break
+		}
+		if c := s.claim(seq, r); c != nil {
 			list = append(list, c)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // TestCrashWhileExpiring cuts the disk off while messages become dead letters, are activated and are
 // settled: each is in one place at any moment.
 func TestCrashWhileExpiring(t *testing.T) {
+	t.Parallel()
 	const messages = 200
 	w := newWorld(t, Options{})
 	w.queue("q", flagged, attempts(1))
@@ -105,6 +106,7 @@ func (w *world) expectNothingLost(fs *crashdisk.Disk, messages int) {
 
 // TestFailure: what the engine refuses leaves a message with who had it.
 func TestFailure(t *testing.T) {
+	t.Parallel()
 	volatile(t)
 	w := newWorld(t, Options{})
 	w.queue("q", lockFor(10*time.Second))
@@ -113,13 +115,27 @@ func TestFailure(t *testing.T) {
 	of, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
 	s := memoryLocks{of}
-	c, err := s.beginSettle(d[0].Token)
+	c, err := beginSettle(s, d[0].Token)
 	w.must(err)
-	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))
+	endSettle(s, c)
 	w.settle("q", d[0], Settlement{Outcome: Complete})
-	c, err = s.beginSettle(d[1].Token)
+	c, err = beginSettle(s, d[1].Token)
 	w.must(err)
 	w.at(10 * time.Second) // the lock lapses while the settlement is under way
-	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))
+	endSettle(s, c)
 	w.expect("q", "B+1")
+}
+
+func beginSettle(s memoryLocks, token message.UUID) (*claim, error) {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.beginSettle(token, now)
+}
+
+// endSettle ends a settlement that the engine has refused.
+func endSettle(s memoryLocks, c *claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))
 }

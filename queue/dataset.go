@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
 // dataset is the state of the queues in one host.Instance: all entities of the catalog.
@@ -35,7 +35,7 @@ type dataset struct {
 	numbers map[uint32]*entityState
 }
 
-// entityState is the state in memory of one entity. Fields that are not atomic do not change.
+// entityState is the state in memory of one entity. Fields that are not atomic do not change, except kept.
 type entityState struct {
 	number  uint32
 	kind    entity.Kind
@@ -45,9 +45,10 @@ type entityState struct {
 	created int64
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
+	kept    scopeState // of a queue or topic; a transaction over the scope guards it
 
 	properties        atomic.Pointer[entity.Properties]
-	rules             atomic.Pointer[ruleSet] // of a subscription
+	rules             atomic.Pointer[record.Rules] // of a subscription
 	updated           atomic.Int64
 	accessed          atomic.Int64                   // the last activity
 	covered           atomic.Int64                   // uses until then need not be stored; see storeUses
@@ -56,7 +57,7 @@ type entityState struct {
 	children          atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
 	changes           host.Notifier                  // of changes of its messages
 	awaiting          atomic.Int32                   // calls of Await
-	subscriptionRules atomic.Pointer[fanOut]         // of a topic: its subscriptions' rules; nil: not built yet
+	subscriptionRules atomic.Pointer[topicRules]     // of a topic: its subscriptions' rules; nil: not built yet
 }
 
 // Open implements host.Tenant.
@@ -95,10 +96,10 @@ func (m *dataset) Recover(context.Context) error { return nil }
 // Start implements host.Life.
 func (m *dataset) Start() {
 	m.started = m.in.Clock().Millis()
-	m.timers.start()
-	m.idler.start()
+	m.timers.Start()
+	m.idler.Start()
 	if m.shared {
-		m.watcher.start()
+		m.watcher.Start()
 	}
 	m.q.live.Store(m)
 	m.q.changes.Notify()
@@ -107,11 +108,11 @@ func (m *dataset) Start() {
 // Stop implements host.Life.
 func (m *dataset) Stop() {
 	m.in.Closing("the queues")
-	m.watcher.stop()
-	m.idler.stop()
-	m.timers.stop()
+	m.watcher.Stop()
+	m.idler.Stop()
+	m.timers.Stop()
 	for _, s := range m.allStores() {
-		s.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.name(), Message: "The server is stopping."})
+		s.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.Name(), Message: "The server is stopping."})
 		s.e.changes.Notify()
 	}
 }
@@ -125,7 +126,7 @@ func (m *dataset) Leave(ctx context.Context) error {
 	return m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		for _, e := range m.list() {
 			if rec := e.record(); e.accessed.Load() > 0 {
-				if err := host.SetRecord(t, rec.key(), rec); err != nil {
+				if err := host.SetRecord(t, rec.Key(), rec); err != nil {
 					return err
 				}
 			}
@@ -152,18 +153,18 @@ func (m *dataset) recordTime(ms int64) {
 }
 
 // add creates the state in memory of an entity.
-func (m *dataset) add(rec entityRecord) *entityState {
+func (m *dataset) add(rec record.Entity) *entityState {
 	e := &entityState{
 		number:  rec.Number,
 		kind:    rec.Kind,
 		path:    rec.Path,
-		scope:   rec.scope(),
+		scope:   rec.Scope(),
 		created: rec.Created,
 		m:       m,
 	}
 	p := rec.Properties
 	e.properties.Store(&p)
-	e.rules.Store(&ruleSet{})
+	e.rules.Store(&record.Rules{})
 	e.updated.Store(rec.Updated)
 	e.accessed.Store(rec.Accessed)
 	for _, sub := range storesOf(rec.Kind) {
@@ -178,7 +179,7 @@ func (m *dataset) add(rec entityRecord) *entityState {
 		e.topic = m.numbers[rec.Topic]
 		e.topic.changeChildren(e, true)
 	}
-	m.idler.wakeUp()
+	m.idler.WakeUp()
 	m.q.changes.Notify() // a reader of the list waits for m.mu
 	return e
 }
@@ -197,7 +198,7 @@ func (m *dataset) forget(list []*entityState) {
 	for _, e := range list {
 		for _, s := range e.stores {
 			if s != nil {
-				s.end(s.notFound())
+				s.end(s.NotFound())
 			}
 		}
 		e.changes.Notify()
@@ -206,8 +207,8 @@ func (m *dataset) forget(list []*entityState) {
 }
 
 // record returns the catalog record of the entity.
-func (e *entityState) record() entityRecord {
-	rec := entityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
+func (e *entityState) record() record.Entity {
+	rec := record.Entity{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
 		Updated:  e.updated.Load(),
 		Accessed: e.accessed.Load(), Properties: *e.properties.Load()}
 	if e.topic != nil {
@@ -289,6 +290,3 @@ func (q *Queues) Now() time.Time {
 	}
 	return moment(m.in.Clock().Millis())
 }
-
-// corruptCatalog returns the error for a catalog that contradicts itself.
-func corruptCatalog(what string) error { return fmt.Errorf("%w: %s", engine.ErrCorrupt, what) }

@@ -67,10 +67,10 @@ func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
 	}
 	switch {
 	case mode > ReceiveAndDelete:
-		return s.argument("There is no such mode of receiving.")
-	case s.bySession() && (session == nil || session.s != s):
-		return s.notAllowed("Deferred messages of a session are received by who holds its lock.")
-	case s.bySession():
+		return s.Argument("There is no such mode of receiving.")
+	case s.BySession && (session == nil || session.s != s):
+		return s.NotAllowed("Deferred messages of a session are received by who holds its lock.")
+	case s.BySession:
 		return session.holds()
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
 // Get returns one entity with its counts. It does not count as activity.
@@ -92,7 +93,7 @@ func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, er
 	}
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
 		if m.shared {
-			u, err := readUse(r, e.number)
+			u, err := view.ReadUse(r, e.number)
 			if err != nil {
 				return err
 			}
@@ -103,7 +104,7 @@ func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, er
 			if s == nil {
 				continue
 			}
-			c, err := s.read(r)
+			c, err := s.ReadCounters(r)
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,8 @@
 // All state that must survive a restart is in the engine: entities, rules, messages, delivery counts,
 // session state, and the message ids used for duplicate detection. Locks are volatile by contract: they end
 // with a restart and with a change of the entity. If one server has the engine alone, they are in memory, so
-// a lock costs no write. Memory depends on the number of locks, not on the number of messages stored.
+// a lock costs no write. Memory depends on the number of locks, not on the number of messages stored. Counters
+// are kept in memory, too, so that a transaction need not read them (countercache.go).
 //
 // # Several servers on one engine
 //

@@ -237,7 +237,7 @@ func TestUndurable(t *testing.T) {
 			go func() { sent <- w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil) }()
 			for visible := false; !visible; {
 				w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
-					_, visible, err = s.header(r, 2)
+					_, visible, err = s.Header(r, 2)
 					return err
 				}))
 			}

@@ -46,9 +46,9 @@ type sweeper struct{ m *dataset }
 func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
-			if s != nil && (s.sub == entity.Main || s.nextWakeup() < host.Never ||
+			if s != nil && (s.Sub == entity.Main || s.nextWakeup() < host.Never ||
 				w.m.shared && s.forwardsTo() != "") {
-				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.sub)})
+				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.Sub)})
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		return swept, err
 	}
 	next := s.nextWakeup()
-	if s.sub == entity.Main && s.e.kind != entity.Topic && !s.sweepPostponed(ctx) {
+	if s.Sub == entity.Main && s.e.kind != entity.Topic && !s.sweepPostponed(ctx) {
 		more, at, n, err := s.sweepExpired(ctx, limit)
 		if err != nil {
 			s.expiry.restart()
@@ -89,7 +89,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		}
 		swept.More, swept.Purged, next = swept.More || more, n, min(next, at)
 	}
-	if s.sub == entity.Main && s.e.properties.Load().RequiresDuplicateDetection &&
+	if s.Sub == entity.Main && s.e.properties.Load().RequiresDuplicateDetection &&
 		!(s.e.m.in.ReaperPaused() && host.Held(ctx)) {
 		_, more, at, err := s.forgetSeen(ctx, limit)
 		if err != nil {
@@ -131,8 +131,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	}
 	def := millis(s.e.properties.Load().DefaultTTL)
 	steps := []*host.Step{
-		{Pass: &s.expiry.own, Prefix: s.keys.Family(layout.FamilyDeadline), Cutoff: now},
-		{Pass: &s.expiry.inherited, Prefix: s.keys.Family(layout.FamilyEnqueued), Cutoff: -1},
+		{Pass: &s.expiry.own, Prefix: s.Keys.Family(layout.FamilyDeadline), Cutoff: now},
+		{Pass: &s.expiry.inherited, Prefix: s.Keys.Family(layout.FamilyEnqueued), Cutoff: -1},
 	}
 	if def != host.Never {
 		steps[1].Cutoff = now - def
@@ -256,7 +256,7 @@ func (w *messageTx) purge(s *messageStore, seq int64) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	h, ok, err := s.header(w, seq)
+	h, ok, err := s.Header(w, seq)
 	switch {
 	case err != nil:
 		return false, err

@@ -37,7 +37,7 @@ func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.kind == entity.Subscription || e.stores[entity.Main].bySession() {
+	if e.kind == entity.Subscription || e.stores[entity.Main].BySession {
 		return nil, &entity.Error{Code: entity.CodeArgument, Entity: e.path,
 			Message: "What dies can become a message of a " +
 				"topic, or of a queue that requires no sessions: not of '" + e.path + "'."}

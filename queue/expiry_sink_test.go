@@ -49,6 +49,7 @@ func (w *world) bequeath(name string, fn func() error, list ...host.ExpiredItem)
 func well() error { return nil }
 
 func TestHeir(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("graves")
 	cart := host.ExpiredItem{From: "shop/carts", ID: "7", Body: []byte(`{"id":"7"}`), ExpiredAt: start.Add(-time.Hour)}
@@ -67,6 +68,7 @@ func TestHeir(t *testing.T) {
 
 // TestHeirRefuses: nothing dies whose expiry sink does not take it.
 func TestHeirRefuses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("sessions", sessions)
 	w.queue("closed", withStatus(entity.SendDisabled))
@@ -101,6 +103,7 @@ func TestHeirRefuses(t *testing.T) {
 
 // TestHeirForwards: what has died goes on where its expiry sink forwards.
 func TestHeirForwards(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("to")
 	w.queue("q", forwarding("to"))
@@ -112,6 +115,7 @@ func TestHeirForwards(t *testing.T) {
 
 // TestHeirTakesPieces: a purge that is too large is several ones.
 func TestHeirTakesPieces(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("q")
 	dead := host.ExpiredItem{ID: "7", Body: make([]byte, 2<<20)}

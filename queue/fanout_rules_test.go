@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/record"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -68,6 +69,7 @@ const sub = "t/Subscriptions/s"
 
 // TestRules: cases 120 and 121, and each kind of filter. The rules are the same after a restart.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	for i, c := range []struct {
@@ -124,6 +126,7 @@ func TestRules(t *testing.T) {
 
 // TestRuleCopies: case 120. All rules without an action give one copy, each with one gives its own.
 func TestRuleCopies(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.rules(sub, entity.Rule{Name: "plain1"}, entity.Rule{Name: "plain2", Filter: sql(t, "n = 1")},
@@ -149,6 +152,7 @@ func TestRuleCopies(t *testing.T) {
 // TestRuleFails: what an action cannot be run on is a dead letter of the subscription where that wants it.
 // Other rules, and other subscriptions, do not mind.
 func TestRuleFails(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []bool{true, false} {
 		w := newWorld(t, Options{})
 		w.topic("t", entity.Forever, map[string]func(*entity.Properties){"other": nil,
@@ -175,6 +179,7 @@ func TestRuleFails(t *testing.T) {
 
 // TestRulesLater: rules concern what comes later, also what is scheduled already.
 func TestRulesLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.tidy = true
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
@@ -200,9 +205,9 @@ func BenchmarkFanOut(b *testing.B) {
 		b.Run(fmt.Sprint(filters), func(b *testing.B) {
 			list := make([]*entityState, 10)
 			for i := range list {
-				set := &ruleSet{}
+				set := &record.Rules{}
 				for j := range filters / len(list) {
-					set.list = append(set.list, entity.Rule{Name: fmt.Sprint(j),
+					set.List = append(set.List, entity.Rule{Name: fmt.Sprint(j),
 						Filter: correlation(b, rule.Correlation{CorrelationID: fmt.Sprint(i, " ", j)})})
 				}
 				list[i] = &entityState{kind: entity.Subscription}
@@ -214,7 +219,7 @@ func BenchmarkFanOut(b *testing.B) {
 			m.SetText(message.CorrelationID, "3 0")
 			topic.fanOut()
 			for b.Loop() {
-				if len(topic.fanOut().match(m, &layout.Header{})) != 1 {
+				if len(topic.fanOut().Match(m, &layout.Header{})) != 1 {
 					b.Fatal("not found")
 				}
 			}

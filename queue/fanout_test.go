@@ -35,6 +35,7 @@ func defaultTTL(d time.Duration) func(*entity.Properties) {
 
 // TestPublish: cases 22 to 24. A copy lives no longer than its topic and its subscription let it.
 func TestPublish(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		topic, subscription, own, lives time.Duration
 	}{
@@ -63,6 +64,7 @@ func TestPublish(t *testing.T) {
 
 // TestPublishScheduled: case 32. What is scheduled waits in the topic, and lives from its moment on.
 func TestPublishScheduled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.tidy = true
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"a": nil, "b": nil})
@@ -83,6 +85,7 @@ func TestPublishScheduled(t *testing.T) {
 
 // TestPublishToChains: topics are forwarded to, and subscriptions forward.
 func TestPublishToChains(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("archive")
 	w.topic(
@@ -111,6 +114,7 @@ func TestPublishToChains(t *testing.T) {
 
 // TestPublishToNobody: what no subscription wants is accepted.
 func TestPublishToNobody(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.must(w.q.DeleteRule(w.ctx, "t/Subscriptions/s", DefaultRule))
@@ -122,6 +126,7 @@ func TestPublishToNobody(t *testing.T) {
 
 // TestTopicFull: what lies in its subscriptions fills a topic.
 func TestTopicFull(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.send("t", msg("A"))

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/content"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
@@ -31,7 +32,7 @@ const (
 // forwardsTo returns the path of the entity to which the store forwards its messages, or "" if it forwards
 // none.
 func (s *messageStore) forwardsTo() string {
-	switch p := s.e.properties.Load(); s.sub {
+	switch p := s.e.properties.Load(); s.Sub {
 	case entity.Main:
 		return TargetPath(p.ForwardTo)
 	case entity.DeadLetters:
@@ -62,7 +63,7 @@ func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 		}
 		more, next, err := s.forward(ctx)
 		if err != nil && ctx.Err() == nil {
-			m.logger().Warn("forwarding failed", "entity", s.name(), "error", err)
+			m.logger().Warn("forwarding failed", "entity", s.Name(), "error", err)
 		}
 		if err != nil {
 			s.forwardAt(s.now() + retryTimer)
@@ -163,13 +164,13 @@ func (s *messageStore) unforward(list []*claim) {
 
 // claimForward claims the messages of one forwarding transaction. The messages of a session stay in order.
 func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err error) {
-	if !s.bySession() {
+	if !s.BySession {
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
 	}
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
-		heads := v.Scan(engine.Prefix(s.keys.Family(layout.FamilyHead)), false)
+		heads := v.Scan(engine.Prefix(s.Keys.Family(layout.FamilyHead)), false)
 		for len(list) < maxForward && ctx.Err() == nil && heads.Next() {
-			rg := engine.Prefix(s.readyPrefix(string(heads.Value())))
+			rg := engine.Prefix(s.ReadyPrefix(string(heads.Value())))
 			it := engine.Expect(v.Scan(rg, false), maxForward-len(list))
 			for len(list) < maxForward && it.Next() {
 				s.mu.Lock()
@@ -202,7 +203,7 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 	if err != nil {
 		return err
 	}
-	h, ok, err := s.header(w, seq)
+	h, ok, err := s.Header(w, seq)
 	if err != nil || !ok || h.State != layout.Active {
 		return err
 	}
@@ -212,7 +213,7 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 	at := w.now
 	// The message is forwarded as of the latest of its arrival, the entity's last update and the server's
 	// start.
-	if s.sub == entity.Main {
+	if s.Sub == entity.Main {
 		at = min(at, max(h.Enqueued, s.e.updated.Load(), w.m.started))
 	}
 	if s.expired(&h, at) {
@@ -236,7 +237,7 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 	if h.Origin == 0 {
 		h.Origin = seq
 	}
-	if s.sub == entity.DeadLetters {
+	if s.Sub == entity.DeadLetters {
 		h.Source = strings.ToLower(s.e.path) // the service lowercases it
 	}
 	return w.deliver(to, &h, body)
@@ -244,16 +245,16 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 
 // refusal returns why an entity does not accept a message forwarded to it, or nil if it does. to is nil if
 // the entity does not exist.
-func (w *messageTx) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
+func (w *messageTx) refusal(to *entityState, h *layout.Header, size int64) (*content.Reason, error) {
 	if h.Hops >= maxHops {
-		why := newReason("MaxTransferHopCountExceeded",
+		why := content.NewReason("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")
 		return &why, nil
 	}
 	err := w.takesForwarded(to, size)
 	var no *entity.Error
 	if errors.As(err, &no) {
-		why := newReason(exceptionOf(no.Code), no.Message)
+		why := content.NewReason(exceptionOf(no.Code), no.Message)
 		return &why, nil
 	}
 	return nil, err
@@ -272,7 +273,7 @@ func (w *messageTx) takesForwarded(to *entityState, size int64) error {
 		return no
 	}
 	if size > int64(to.properties.Load().MaxMessageKB)<<10 {
-		return s.tooLarge()
+		return s.TooLarge()
 	}
 	return w.checkQuota(to, size)
 }
@@ -296,7 +297,7 @@ func (w *messageTx) deliver(e *entityState, h *layout.Header, body []byte) error
 	if err != nil {
 		return err
 	}
-	m, err := parseStored(body)
+	m, err := content.Parse(body)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func (w *world) chain(n int) {
 }
 
 func TestForward(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("other", func(p *entity.Properties) { p.DefaultTTL = time.Minute })
 	w.queue("q", forwarding("OTHER"))
@@ -60,6 +61,7 @@ func TestForward(t *testing.T) {
 
 // TestForwardHops: case 122. The fifth hop is refused, in the queue that the fourth one has led to.
 func TestForwardHops(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.chain(6)
 	w.send("q1", msg("A"))
@@ -78,6 +80,7 @@ func TestForwardHops(t *testing.T) {
 
 // TestForwardRefused: what the target does not take is a dead letter of the source.
 func TestForwardRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		refuse func(w *world)
 		want   string
@@ -124,6 +127,7 @@ func withStatus(s entity.Status) func(*entity.Properties) {
 // TestForwardLater: what is there already goes on when its entity begins to forward, and who has received
 // from it does no more.
 func TestForwardLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("to")
 	w.queue("q")
@@ -143,6 +147,7 @@ func TestForwardLater(t *testing.T) {
 // TestForwardDeadLetters: dead letters go on, and tell where they have died; those that nobody takes are dead
 // letters of a transfer.
 func TestForwardDeadLetters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("errors")
 	w.queue("q", deadTo("errors"), flagged, attempts(1))
@@ -177,6 +182,7 @@ func TestForwardDeadLetters(t *testing.T) {
 
 // TestForwardLockedDeadLetter: a dead letter that somebody has locked goes on when the lock is over.
 func TestForwardLockedDeadLetter(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("errors")
 	w.queue("q", attempts(1))
@@ -212,6 +218,7 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 
 // TestForwardToDeduped: the target knows duplicates of what is forwarded to it.
 func TestForwardToDeduped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("to", deduped(time.Minute))
 	w.queue("q", forwarding("to"))
@@ -222,6 +229,7 @@ func TestForwardToDeduped(t *testing.T) {
 
 // TestForwardToSessions: what has no session is a dead letter of the entity that requires one.
 func TestForwardToSessions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("to", sessions)
 	w.queue("q", forwarding("to"))
@@ -234,6 +242,7 @@ func TestForwardToSessions(t *testing.T) {
 
 // TestForwardInTransaction: what a transaction sends goes on when it is committed.
 func TestForwardInTransaction(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("to")
 	w.queue("q", forwarding("to"))
@@ -248,6 +257,7 @@ func TestForwardInTransaction(t *testing.T) {
 // TestCrashWhileForwarding cuts the disk off while messages are forwarded through a chain: each is in one
 // place at any moment, and all arrive.
 func TestCrashWhileForwarding(t *testing.T) {
+	t.Parallel()
 	const messages = 150
 	w := newWorld(t, Options{})
 	w.chain(4)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/alarm"
 )
 
 // An entity with AutoDeleteOnIdle is deleted after it has been idle for that long. Each operation that
@@ -21,7 +22,7 @@ func (e *entityState) recordUse(ms int64) {
 	for ; e != nil; e = e.topic {
 		raiseTo(&e.accessed, ms)
 		if e.m.shared && ms > e.covered.Load() && !e.neverIdle() {
-			e.m.idler.wakeUp() // to store it
+			e.m.idler.WakeUp() // to store it
 		}
 	}
 }
@@ -102,13 +103,13 @@ func (e *entityState) idleTooLong(now int64) bool {
 
 // idler deletes entities that have been idle for too long.
 type idler struct {
-	*alarm
+	*alarm.Alarm
 	m *dataset
 }
 
 func newIdler(m *dataset) *idler {
 	i := &idler{m: m}
-	i.alarm = newAlarm(m, i.look)
+	i.Alarm = alarm.New(m.in.Clock(), i.look)
 	return i
 }
 

@@ -12,6 +12,7 @@ import (
 // TestLargeMessages: a message of 20 MB is published to several subscriptions, received, dead-lettered and
 // received again, whole.
 func TestLargeMessages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	p := entity.Defaults(entity.Topic)
 	p.MaxMessageKB = entity.MaxMessageKB
@@ -94,6 +95,7 @@ func (s *scarce) GiveLarge(n int64) { s.free += n }
 // TestReceiveHasRoom: messages that are received count against the room until they are released, no more are
 // received than it has room for, and a message that is larger than all of it passes alone.
 func TestReceiveHasRoom(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Queue, "q", entity.Defaults(entity.Queue))
 	for range 5 {

@@ -25,6 +25,7 @@ func nextSession() ReceiverOptions { return ReceiverOptions{Session: &SessionReq
 
 // TestScheduled are the cases of scheduled messages.
 func TestScheduled(t *testing.T) {
+	t.Parallel()
 	m, s := time.Minute, time.Second
 	for name, play := range map[string]func(w *world){
 		"in its time": func(w *world) {
@@ -125,6 +126,7 @@ func both(t *testing.T, name string, play func(w *world)) {
 
 // TestDeferred are the cases of deferred messages.
 func TestDeferred(t *testing.T) {
+	t.Parallel()
 	a := entity.Address{Entity: "q"}
 	for name, play := range map[string]func(w *world){
 		"by its number": func(w *world) {
@@ -214,6 +216,7 @@ func TestDeferred(t *testing.T) {
 
 // TestDuplicates: what was accepted within the window is accepted and dropped.
 func TestDuplicates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("q", deduped(time.Minute))
 	w.send("q", msg("X"), msg("X"))
@@ -235,6 +238,7 @@ func TestDuplicates(t *testing.T) {
 
 // TestScheduledNumbers: each message that is scheduled has a number of its own, whatever becomes of it.
 func TestScheduledNumbers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("q", deduped(time.Minute))
 	w.create(entity.Topic, "t", standard())
@@ -267,6 +271,7 @@ func TestScheduledNumbers(t *testing.T) {
 // TestStaysScheduled: receivers are told that a message was scheduled, through topics, too, but not behind
 // a forward.
 func TestStaysScheduled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("q")
 	w.create(entity.Topic, "t", standard())
@@ -297,6 +302,7 @@ func TestStaysScheduled(t *testing.T) {
 
 // TestBatchDelete: the oldest go, but for locked and scheduled ones.
 func TestBatchDelete(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	a := entity.Address{Entity: "q"}
 	w.queue("q")
@@ -317,6 +323,7 @@ func TestBatchDelete(t *testing.T) {
 
 // TestReceiveNumber: one message out of the middle is locked, once, and comes back to its place.
 func TestReceiveNumber(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	a := entity.Address{Entity: "q"}
 	w.queue("q")
@@ -355,6 +362,7 @@ func TestReceiveNumber(t *testing.T) {
 // TestDropLocks: with the option the messages of a receiver that is gone are there again at once, else
 // their locks last.
 func TestDropLocks(t *testing.T) {
+	t.Parallel()
 	for _, drop := range []bool{false, true} {
 		w := newWorld(t, Options{DropLocksOnDisconnect: drop})
 		w.queue("q")
@@ -372,6 +380,7 @@ func TestDropLocks(t *testing.T) {
 
 // TestLazyExpiry: what has expired lies where it is until somebody receives.
 func TestLazyExpiry(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{LazyExpiry: true})
 	w.queue("q")
 	w.send("q", msg("A", lives(time.Second)))

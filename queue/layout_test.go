@@ -13,6 +13,7 @@ import (
 
 // TestLayout pins the keys on disk, and the headers of messages.
 func TestLayout(t *testing.T) {
+	t.Parallel()
 	volatile(t)
 	w := newWorld(t, Options{})
 	w.queue("q", deduped(time.Minute))

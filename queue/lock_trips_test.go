@@ -12,6 +12,7 @@ import (
 
 // TestTripsOfLocks counts the round trips to a shared engine.
 func TestTripsOfLocks(t *testing.T) {
+	t.Parallel()
 	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +31,7 @@ func TestTripsOfLocks(t *testing.T) {
 	}
 	m, err := w.q.dataset()
 	w.must(err)
-	m.watcher.stop()
+	m.watcher.Stop()
 	plain, bySession := w.receiver(address("q"), ReceiverOptions{}), w.receiver(address("s"), session("1"))
 	var d []Delivery
 	for _, c := range []struct {
@@ -48,6 +49,12 @@ func TestTripsOfLocks(t *testing.T) {
 		}},
 		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
 		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
+		{"complete several", "1 begin, 1 commit", func() {
+			errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d[2:12]), make([]Settlement, 10))
+			if errs != nil {
+				t.Error(errs)
+			}
+		}},
 		{"receive in a session", "3 get, 2 scan, 1 begin, 1 commit", func() {
 			d, err = bySession.TryReceive(w.ctx, 100)
 			w.must(err)

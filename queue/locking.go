@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -20,9 +21,11 @@ type messageLocks interface {
 	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error)
 	// receiveNumbers gives out messages by their numbers, all or none: CodeMessageNotFound.
 	receiveNumbers(ctx context.Context, numbers []int64, how numbered) ([]Delivery, error)
-	// settle settles the message of a lock, or adds that to a transaction. Errors: CodeMessageLockLost,
+	// settle settles the messages of locks, and sets the error of each: CodeMessageLockLost,
 	// CodeSessionLockLost.
-	settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
+	settle(ctx context.Context, list []settling)
+	// enlist adds the settlement of a lock's message to a transaction. Errors: see settle.
+	enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
 	// renew renews locks, all or none, and returns the time at which they end. Errors: CodeMessageLockLost.
 	renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error)
 	// find returns the number of the message of a lock; ok is false if the lock is lost.
@@ -42,7 +45,7 @@ type lockTable interface {
 	advance(ctx context.Context) (more bool, err error)
 	// inspect returns the locks of sessions and of messages in the state that r shows. The lock of a message
 	// has Until, which is that of its session if the session covers it.
-	inspect(r engine.Reader, sessions []string, messages []int64) (lockState, error)
+	inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error)
 }
 
 // received is the result of a receive.
@@ -57,10 +60,4 @@ type numbered struct {
 	state  layout.State // of the messages
 	mode   Mode
 	holder *Receiver // gets the locks; nil: no receiver
-}
-
-// lockState is the locks of some messages and sessions. What has no lock is missing.
-type lockState struct {
-	sessions map[string]layout.Lock
-	messages map[int64]int64 // the millisecond at which the lock of a message ends
 }

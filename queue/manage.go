@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
 // Limits of the number of entities.
@@ -118,20 +119,20 @@ func (q *Queues) createOnce(ctx context.Context, kind entity.Kind, path string, 
 	var version uint64
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if rec.Number = t.Number(); rec.Topic == 0 { // LSNs begin above those of deleted entities
-			t.RaiseLSN(rec.scope(), m.in.Catalog().Highest()+1)
-			version = m.firstVersion(t, rec.scope())
+			t.RaiseLSN(rec.Scope(), m.in.Catalog().Highest()+1)
+			version = m.firstVersion(t, rec.Scope())
 		} else {
-			version = m.changeVersion(t, rec.scope())
+			version = m.changeVersion(t, rec.Scope())
 		}
 		createStores(t, rec.Number, kind)
-		for i := range set.list {
-			set.list[i].Created = moment(rec.Created)
-			if err := host.SetRecord(t, recordKey(kindRule, rec.Number, set.list[i].Name),
-				set.list[i]); err != nil {
+		for i := range set.List {
+			set.List[i].Created = moment(rec.Created)
+			if err := host.SetRecord(t, record.Key(record.KindRule, rec.Number, set.List[i].Name),
+				set.List[i]); err != nil {
 				return err
 			}
 		}
-		return host.SetRecord(t, rec.key(), rec)
+		return host.SetRecord(t, rec.Key(), rec)
 	}, scopesOf(parent)...)
 	if err != nil {
 		return entity.Entity{}, wrap(err)
@@ -147,7 +148,7 @@ func scopesOf(e *entityState) [][]byte {
 }
 
 // nameEntity validates the path of a new entity. For a subscription it also returns the topic.
-func nameEntity(kind entity.Kind, path string) (rec entityRecord, topic string, err error) {
+func nameEntity(kind entity.Kind, path string) (rec record.Entity, topic string, err error) {
 	a, management, err := entity.ParseAddress(path)
 	if err != nil {
 		return rec, "", err
@@ -162,7 +163,7 @@ func nameEntity(kind entity.Kind, path string) (rec entityRecord, topic string, 
 	} else {
 		err = entity.CheckName(strings.ToLower(kind.String()), a.Entity, true)
 	}
-	return entityRecord{Kind: kind, Path: a.Entity}, topic, err
+	return record.Entity{Kind: kind, Path: a.Entity}, topic, err
 }
 
 // admit checks that an entity may be created, and returns its completed properties.
@@ -235,6 +236,9 @@ func writtenTarget(text string) string {
 
 // TargetPath returns the path of the entity that ForwardTo or ForwardDeadLettersTo names; "" for none.
 func TargetPath(target string) string {
+	if target == "" {
+		return ""
+	}
 	a, _, err := entity.ParseAddress(target)
 	if err != nil {
 		return ""
@@ -242,8 +246,8 @@ func TargetPath(target string) string {
 	return a.Entity
 }
 
-func firstRules(kind entity.Kind, rules []entity.Rule) (*ruleSet, error) {
-	set := &ruleSet{}
+func firstRules(kind entity.Kind, rules []entity.Rule) (*record.Rules, error) {
+	set := &record.Rules{}
 	if kind != entity.Subscription {
 		return set, nil
 	}
@@ -254,7 +258,7 @@ func firstRules(kind entity.Kind, rules []entity.Rule) (*ruleSet, error) {
 		if err := checkRule(r); err != nil {
 			return nil, err
 		}
-		set = set.with(r)
+		set = set.With(r)
 	}
 	return set, nil
 }
@@ -297,6 +301,7 @@ func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.Cha
 		} else {
 			version = m.changeVersion(t, e.scope)
 		}
+		e.dropKept()
 		for _, d := range list {
 			dropRecords(t, d)
 			dropStores(t, d.number)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestParseAddress(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]struct {
 		address    string
 		management bool
@@ -61,6 +62,7 @@ func FuzzParseAddress(f *testing.F) {
 }
 
 func TestProperties(t *testing.T) {
+	t.Parallel()
 	type properties = entity.Properties
 	const outOfRange = entity.CodeArgumentOutOfRange
 	w := newWorld(t, Options{})
@@ -118,6 +120,7 @@ func TestProperties(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Topic, "News", entity.Defaults(entity.Topic))
 	for path, kind := range map[string]entity.Kind{
@@ -153,6 +156,7 @@ func TestNames(t *testing.T) {
 
 // TestLife: an entity is made, changed, listed and deleted, and what was made is there after a restart.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	for i := range 25 {
 		w.create(entity.Queue, fmt.Sprintf("Q%02d", i), entity.Defaults(entity.Queue))
@@ -217,6 +221,7 @@ func TestLife(t *testing.T) {
 
 // TestIdle: what is use of an entity, and what is not.
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		kind entity.Kind
 		use  func(w *world)
@@ -281,6 +286,7 @@ func idle(kind entity.Kind) entity.Properties {
 // TestIdleUntilScheduled: a scheduled message keeps its entity until it has arrived, and from then on the
 // time runs.
 func TestIdleUntilScheduled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Queue, "q", idle(entity.Queue))
 	w.send("q", msg("1", due(time.Hour)))
@@ -298,6 +304,7 @@ func TestIdleUntilScheduled(t *testing.T) {
 
 // TestIdleEndsReceivers: the idler deletes what is over, and who has it open learns of it.
 func TestIdleEndsReceivers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Queue, "q", idle(entity.Queue))
 	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{})

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -44,7 +45,7 @@ func (s memoryLocks) claimAll(numbers []int64, how *numbered) (list []*claim, er
 			for _, c := range list {
 				s.unclaim(c)
 			}
-			return nil, s.messageNotFound(seq)
+			return nil, s.MessageNotFound(seq)
 		}
 		c.deferred = how.state == layout.Deferred
 		list = append(list, c)
@@ -71,44 +72,66 @@ func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numb
 	return nil, err
 }
 
-func (s memoryLocks) settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
-	c, err := s.beginSettle(token)
+func (s memoryLocks) settle(ctx context.Context, list []settling) {
+	var held []settling
+	now := s.now()
+	s.mu.Lock()
+	for i := range list {
+		st := &list[i]
+		if st.claim, st.err = s.beginSettle(st.token, now); st.err == nil {
+			held = append(held, *st)
+		}
+	}
+	s.mu.Unlock()
+	run := func(_ []settling, fn func(w *messageTx) error) error {
+		return s.e.m.update(ctx, [][]byte{s.e.scope}, fn)
+	}
+	settleTogether(held, run, func(w *messageTx, st *settling) (err error) {
+		st.outcome, err = w.settleClaim(s.messageStore, st.claim, &st.Settlement)
+		return err
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range held {
+		s.endSettle(held[i].claim, held[i].outcome, held[i].err)
+	}
+	for i := range list {
+		if list[i].err == nil {
+			list[i].err, held = held[0].err, held[1:]
+		}
+	}
+}
+
+func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
+	now := s.now()
+	s.mu.Lock()
+	c, err := s.beginSettle(token, now)
+	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	if tx != nil {
-		if err := tx.add(1, 0, &settleStep{s: s, claim: c, settlement: *st}); err != nil {
-			s.endSettle(c, messageReady, err)
-			return err
-		}
-		return nil
-	}
-	var what lockOutcome
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
-		what, err = w.settle(s.messageStore, c.seq, st)
+	step := &settleStep{s: s, claim: c, settlement: *st}
+	if err := tx.add(1, 0, step); err != nil {
+		step.end(err)
 		return err
-	})
-	s.endSettle(c, what, err)
-	return err
+	}
+	return nil
 }
 
-// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile.
-func (s memoryLocks) beginSettle(token message.UUID) (*claim, error) {
-	now := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile. The caller holds
+// the mutex.
+func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) {
 	c := s.held(token, now)
 	if c == nil {
-		return nil, s.lockLost()
+		return nil, s.LockLost()
 	}
 	c.busy = true
 	return c, nil
 }
 
-// endSettle ends the lock. If the settlement has failed, the holder keeps the lock.
+// endSettle ends the lock. If the settlement has failed, the holder keeps the lock. The caller holds the
+// mutex.
 func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
@@ -134,7 +157,7 @@ type settleStep struct {
 func (s *settleStep) entities() []*entityState { return []*entityState{s.s.e} }
 
 func (s *settleStep) apply(w *messageTx) (err error) {
-	s.outcome, err = w.settle(s.s.messageStore, s.claim.seq, &s.settlement)
+	s.outcome, err = w.settleClaim(s.s.messageStore, s.claim, &s.settlement)
 	return err
 }
 
@@ -142,7 +165,19 @@ func (s *settleStep) end(err error) {
 	if err != nil {
 		s.outcome = messageReady
 	}
+	s.s.mu.Lock()
+	defer s.s.mu.Unlock()
 	s.s.endSettle(s.claim, s.outcome, err)
+}
+
+// settleClaim settles the message of a claim. Its header is the one that was read when the message was given
+// out: nobody else changes a message that is claimed.
+func (w *messageTx) settleClaim(s *messageStore, c *claim, st *Settlement) (lockOutcome, error) {
+	p, err := w.partOf(s)
+	if err != nil {
+		return messageRemoved, err
+	}
+	return w.settleHeader(p, c.seq, c.header, st)
 }
 
 func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {
@@ -152,7 +187,7 @@ func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time
 	defer s.mu.Unlock()
 	for _, token := range tokens {
 		if s.held(token, now) == nil {
-			return until, s.lockLost()
+			return until, s.LockLost()
 		}
 	}
 	for _, token := range tokens {
@@ -188,7 +223,7 @@ func (s memoryLocks) renewSession(_ context.Context, r *Receiver) (until int64, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.lock.lost || r.lock.until <= now {
-		return 0, s.sessionLost()
+		return 0, s.SessionLost()
 	}
 	s.rearm(&r.lock.deadline, at)
 	return at, nil
@@ -223,19 +258,19 @@ func (s memoryLocks) advance(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (lockState, error) {
-	found := lockState{sessions: make(map[string]layout.Lock), messages: make(map[int64]int64)}
+func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (view.Locks, error) {
+	found := view.Locks{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range sessions {
 		if l := s.sessions[id]; l != nil && !l.lost {
-			found.sessions[id] = layout.Lock{Until: l.until, Holder: l.holder.o.Name}
+			found.Sessions[id] = layout.Lock{Until: l.until, Holder: l.holder.o.Name}
 		}
 	}
 	for _, seq := range messages {
 		if c := s.claims[seq]; c != nil && c.locked && c.lapses() > now {
-			found.messages[seq] = c.lapses()
+			found.Messages[seq] = c.lapses()
 		}
 	}
 	return found, nil
@@ -253,14 +288,14 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 // missing, expired or of another session.
 func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numbered, now int64) error {
 	if len(missing) > 0 {
-		return s.messageNotFound(missing[len(missing)-1].seq)
+		return s.MessageNotFound(missing[len(missing)-1].seq)
 	}
-	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == entity.Main
+	refuses := s.e.m.opts.RefuseExpiredDeferred && s.Sub == entity.Main
 	def := millis(s.e.properties.Load().DefaultTTL)
 	for i := range list {
 		h := &list[i].Header
-		if refuses && h.Deadline(def) <= now || s.bySession() && h.Session != how.holder.lock.id {
-			return s.messageNotFound(list[i].seq)
+		if refuses && h.Deadline(def) <= now || s.BySession && h.Session != how.holder.lock.id {
+			return s.MessageNotFound(list[i].seq)
 		}
 	}
 	return nil

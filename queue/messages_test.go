@@ -23,6 +23,7 @@ func attempts(n int32) func(*entity.Properties) {
 
 // TestMessages are the rows of the state machine, each by its name.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	s := time.Second
 	for name, play := range map[string]func(w *world){
 		"alive before its time": func(w *world) {

@@ -7,7 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/cursor"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -15,9 +17,8 @@ import (
 // position. All other state is in the engine. A messageStore is created with its entity, and loaded when
 // the dataset is opened. end is called when the entity is deleted or the dataset closes.
 type messageStore struct {
-	e    *entityState
-	sub  entity.Sub
-	keys layout.StoreKeys
+	view.Store
+	e *entityState
 
 	locks messageLocks
 	table lockTable
@@ -27,9 +28,9 @@ type messageStore struct {
 	claims    map[int64]*claim
 	tokens    map[message.UUID]*claim
 	due       deadlines     // of message locks and session locks
-	cursor    receiveCursor // for receivers of a store without sessions
+	cursor    cursor.Cursor // for receivers of a store without sessions
 	sessions  map[string]*sessionLock
-	free      waiters // receivers waiting for any free session
+	free      cursor.Waiters // receivers waiting for any free session
 	receivers map[*Receiver]struct{}
 	waiting   int    // receivers that wait for messages or for a session
 	activates int64  // the earliest due time, in ms, of a scheduled message; host.Never if there is none
@@ -37,6 +38,8 @@ type messageStore struct {
 	forwards  int64  // the time in ms at which to forward messages; host.Never if there are none
 	ticking   bool   // an operation holds turn
 	timer     timer  // used by the timers
+
+	kept keptCounters // guarded by transactions over the scope
 
 	turn         host.Mutex   // held while lapsed locks end and due messages are activated
 	forwarding   host.Mutex   // held while messages are forwarded, so that they stay in order
@@ -50,13 +53,14 @@ type messageStore struct {
 
 // newMessageStore returns the state in memory of a store of an entity.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
-	s := &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewMutex(),
+	s := &messageStore{e: e, Store: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
+		turn:       host.NewMutex(),
 		forwarding: host.NewMutex(), forwards: host.Never,
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: timer{index: -1}}
 	s.locks, s.table = memoryLocks{s}, memoryLocks{s}
-	if e.m.shared {
+	if s.Shared = e.m.shared; s.Shared {
 		s.locks, s.table = storedLocks{s}, storedLocks{s}
 	}
 	return s
@@ -72,7 +76,7 @@ func storesOf(kind entity.Kind) []entity.Sub {
 
 // load reads the part of the state in memory that is derived from the engine.
 func (s *messageStore) load(r engine.Reader) error {
-	c, err := s.read(r)
+	c, err := s.ReadCounters(r)
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,7 @@ func (s *messageStore) load(r engine.Reader) error {
 		s.noteCounters(&c)
 		return nil
 	}
-	if s.activates, err = host.FirstAfter(r, s.keys.Family(layout.FamilyDue), -1); err != nil {
+	if s.activates, err = host.FirstAfter(r, s.Keys.Family(layout.FamilyDue), -1); err != nil {
 		return err
 	}
 	s.e.m.timers.arm(s, s.activates)
@@ -101,7 +105,7 @@ func (s *messageStore) end(why *entity.Error) {
 	for r := range s.receivers {
 		r.end(why)
 	}
-	s.free.wakeAll()
+	s.free.WakeAll()
 }
 
 // changed applies new properties of the entity. All locks are lost without counting a delivery. Receivers
@@ -112,13 +116,13 @@ func (s *messageStore) changed() {
 	refused := s.receiveError()
 	if s.forwardsTo() != "" {
 		s.forwardAtLocked(s.now())
-		if s.sub == entity.Main && refused == nil {
+		if s.Sub == entity.Main && refused == nil {
 			refused = s.forwardingError()
 		}
 	}
 	for _, l := range s.sessions {
 		if !l.lost {
-			l.holder.end(s.sessionLost())
+			l.holder.end(s.SessionLost())
 			s.endSession(l)
 		}
 	}
@@ -132,9 +136,9 @@ func (s *messageStore) changed() {
 			s.unclaim(c)
 		}
 	}
-	s.cursor.restart()
-	s.cursor.waiters.wakeAll()
-	s.free.wakeAll()
+	s.cursor.Restart()
+	s.cursor.Waiters.WakeAll()
+	s.free.WakeAll()
 	s.expiry.restart()
 }
 
@@ -155,26 +159,12 @@ func (s *messageStore) hasWaiters() bool {
 	return s.waiting > 0
 }
 
-// name returns the store's address.
-func (s *messageStore) name() string { return entity.Address{Entity: s.e.path, Sub: s.sub}.String() }
-
-// bySession reports whether messages are received session by session. Dead letters never are.
-func (s *messageStore) bySession() bool {
-	return s.sub == entity.Main && s.e.kind != entity.Topic && s.e.properties.Load().RequiresSession
-}
-
-// notFound returns the error for a store that does not exist any more.
-func (s *messageStore) notFound() *entity.Error {
-	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: s.name(),
-		Message: "The messaging entity '" + s.name() + "' could not be found."}
-}
-
 // receiveError returns the error for receiving from an entity whose status does not allow it, or nil if it
 // does.
 func (s *messageStore) receiveError() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.ReceiveDisabled {
-		return &entity.Error{Code: entity.CodeEntityDisabled, Entity: s.name(),
-			Message: "The messaging entity '" + s.name() + "' is disabled for receiving."}
+		return &entity.Error{Code: entity.CodeEntityDisabled, Entity: s.Name(),
+			Message: "The messaging entity '" + s.Name() + "' is disabled for receiving."}
 	}
 	return nil
 }
@@ -208,7 +198,7 @@ func (s *messageStore) applyEvents(events []event) {
 		switch e.kind {
 		case arrived:
 			s.wakeReceiver(e)
-			if s.sub == entity.Main {
+			if s.Sub == entity.Main {
 				s.expiry.noteArrival(&e.header)
 			}
 		case awaits:
@@ -222,40 +212,28 @@ func (s *messageStore) applyEvents(events []event) {
 // wakeReceiver wakes a receiver for an arrived message. A dead letter keeps its sequence number, which may be
 // below the cursor.
 func (s *messageStore) wakeReceiver(e event) {
-	if !s.bySession() {
-		if s.sub != entity.Main {
-			s.cursor.release(e.seq)
+	if !s.BySession {
+		if s.Sub != entity.Main {
+			s.cursor.Release(e.seq)
 		}
-		s.cursor.waiters.wake(1)
+		s.cursor.Waiters.Wake(1)
 		return
 	}
 	if l := s.sessions[e.header.Session]; l != nil && !l.lost {
-		l.cursor.waiters.wake(1)
+		l.cursor.Waiters.Wake(1)
 		return
 	}
-	s.free.wake(1)
+	s.free.Wake(1)
 }
 
 // cursorOf returns the cursor of the receivers that can get a message. It returns nil if the message's
 // session is not locked.
-func (s *messageStore) cursorOf(session string) *receiveCursor {
-	if !s.bySession() {
+func (s *messageStore) cursorOf(session string) *cursor.Cursor {
+	if !s.BySession {
 		return &s.cursor
 	}
 	if l := s.sessions[session]; l != nil && !l.lost {
 		return &l.cursor
 	}
 	return nil
-}
-
-// readyPrefix returns the key prefix of the messages that receivers scan: those of one session, or all.
-func (s *messageStore) readyPrefix(session string) []byte {
-	if s.bySession() {
-		return s.keys.SessionPrefix(session)
-	}
-	return s.keys.ReadyPrefix()
-}
-
-func (s *messageStore) readyKey(session string, seq int64) []byte {
-	return layout.AppendSeq(s.readyPrefix(session), seq)
 }

@@ -15,6 +15,7 @@ import (
 // TestMillionScheduled: a million messages that are due in one second all arrive, in the order of their
 // numbers, and none before.
 func TestMillionScheduled(t *testing.T) {
+	t.Parallel()
 	const many, batch = 1_000_000, 1000
 	w := newWorld(t, Options{})
 	w.queue("q", func(p *entity.Properties) { p.MaxSizeMB = 5120 })

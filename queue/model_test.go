@@ -21,6 +21,7 @@ import (
 // TestHistories plays random histories on a queue and on its model. After each step a crash is played, too:
 // what is on disk then must be the model without its locks.
 func TestHistories(t *testing.T) {
+	t.Parallel()
 	const steps = 100
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+metatest.QueueHistories; seed++ {
@@ -302,15 +303,15 @@ func (p *modelRun) compare(when string, w *world, tw *queueModel) {
 	w.must(err)
 	var got []string
 	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
-		return s.eachHeader(context.Background(), r, 0, func(seq int64, h layout.Header) (bool, error) {
+		return s.EachHeader(context.Background(), r, 0, func(seq int64, h layout.Header) (bool, error) {
 			state, err := s.table.inspect(r, nil, []int64{seq})
 			if err != nil {
 				return false, err
 			}
-			if _, locked := state.messages[seq]; !locked && s.expired(&h, s.now()) {
+			if _, locked := state.Messages[seq]; !locked && s.expired(&h, s.now()) {
 				return true, nil
 			}
-			body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
+			body, err := r.Get(s.Keys.Key(layout.FamilyBody, seq))
 			if err != nil {
 				return false, err
 			}

@@ -10,6 +10,7 @@ import (
 
 // TestNames: what frameworks call their entities is a name, at both ends of a segment and of the whole path.
 func TestNamesOfFrameworks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	for _, name := range []string{"txt/.-_123", "ns/PingMessage__", "Bus/Fault--Shop.Contracts/Placed--",
 		"MassTransit.Contracts.JobService/SubmitJob--Shop/DoJob--", "tests.bugs.batcheditem__", "_", "-",
@@ -39,6 +40,7 @@ func TestNamesOfFrameworks(t *testing.T) {
 
 // TestNamesRefused: what cannot be a name is refused with the service's text.
 func TestNamesRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Topic, "t", standard())
 	for _, name := range []string{"a//b", "a~b", "a b", "#q", "$q", "a/$b", "a+b", "é", "a::b", "..",
@@ -78,6 +80,7 @@ func TestNamesRefused(t *testing.T) {
 
 // TestDefaultRuleName: the first rule's name has no case, and is told as it was written.
 func TestDefaultRuleName(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Topic, "t", standard())
 	_, err := w.q.Create(

@@ -30,7 +30,7 @@ func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]D
 		return nil, err
 	}
 	if o.Max < 1 {
-		return nil, s.outOfRange("At least one message must be asked for.")
+		return nil, s.OutOfRange("At least one message must be asked for.")
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 1 << 20
@@ -67,7 +67,7 @@ func (s *messageStore) setLockTimes(ctx context.Context, list []Delivery) error 
 	return s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		locked, err := s.table.inspect(r, nil, numbers)
 		for i := range list {
-			if until, ok := locked.messages[numbers[i]]; ok && until > now {
+			if until, ok := locked.Messages[numbers[i]]; ok && until > now {
 				list[i].Broker.LockedUntil = until
 			}
 		}
@@ -79,14 +79,14 @@ func (s *messageStore) setLockTimes(ctx context.Context, list []Delivery) error 
 func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []stored, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		room := o.MaxBytes
-		return s.eachHeader(ctx, r, o.From, func(seq int64, h layout.Header) (bool, error) {
+		return s.EachHeader(ctx, r, o.From, func(seq int64, h layout.Header) (bool, error) {
 			if o.Session != nil && h.Session != *o.Session {
 				return true, nil
 			}
 			if room -= int(h.Size); room < 0 && len(list) > 0 {
 				return false, nil
 			}
-			body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
+			body, err := r.Get(s.Keys.Key(layout.FamilyBody, seq))
 			if err == nil {
 				list = append(list, stored{seq: seq, Header: h, body: bytes.Clone(body)})
 			}
@@ -94,29 +94,6 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 		})
 	})
 	return list, err
-}
-
-// eachHeader calls fn with each message from a number on. It stops if fn returns false or an error.
-func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int64,
-	fn func(int64, layout.Header) (bool, error)) (err error) {
-	rg := engine.Prefix(s.keys.Family(layout.FamilyMessage))
-	rg.Start = s.keys.Key(layout.FamilyMessage, max(from, 0))
-	it := r.Scan(rg, false)
-	looked := 0
-	for more := true; more && err == nil && it.Next(); {
-		if looked++; looked%maxLook == 0 && ctx.Err() != nil {
-			err = ctx.Err()
-			break
-		}
-		var h layout.Header
-		if h, err = layout.DecodeHeader(it.Value()); err == nil {
-			more, err = fn(layout.SeqOf(it.Key()), h)
-		}
-	}
-	if cerr := it.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }
 
 // maxDeleted is how many messages one call deletes at most.
@@ -134,7 +111,7 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 		return 0, err
 	}
 	if most < 1 || most > maxDeleted {
-		return 0, s.outOfRange("From 1 to 4000 messages can be deleted together.")
+		return 0, s.OutOfRange("From 1 to 4000 messages can be deleted together.")
 	}
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
@@ -145,11 +122,11 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	now := s.now()
 	var claims []*claim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		locked, err := s.lockedNumbers(r)
+		locked, err := s.LockedNumbers(r)
 		if err != nil {
 			return err
 		}
-		return s.eachHeader(ctx, r, 0, func(seq int64, h layout.Header) (bool, error) {
+		return s.EachHeader(ctx, r, 0, func(seq int64, h layout.Header) (bool, error) {
 			if locked[seq] || h.State == layout.Scheduled || s.expired(&h, now) ||
 				!moment(h.Enqueued).Before(before) ||
 				session != nil && h.Session != *session {
@@ -179,19 +156,6 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	return n, wrap(err)
 }
 
-// lockedNumbers returns the numbers of the messages that have stored locks.
-func (s *messageStore) lockedNumbers(r engine.Reader) (map[int64]bool, error) {
-	if !s.e.m.shared {
-		return nil, nil
-	}
-	list := make(map[int64]bool)
-	it := r.Scan(engine.Prefix(s.keys.Family(layout.FamilyLock)), false)
-	for it.Next() {
-		list[layout.SeqOf(it.Key())] = true
-	}
-	return list, it.Close()
-}
-
 // deleteClaimed deletes claimed messages and returns how many of them still existed.
 func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n int, err error) {
 	if len(claims) == 0 {
@@ -204,7 +168,7 @@ func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n in
 			return err
 		}
 		for _, c := range claims {
-			h, ok, err := s.header(w, c.seq)
+			h, ok, err := s.Header(w, c.seq)
 			if err == nil && ok {
 				ok, err = w.isFree(s, c.seq)
 			}

@@ -16,6 +16,7 @@ import (
 
 // TestCompeting: receivers compete for what senders send, locks lapse, and each message is completed once.
 func TestCompeting(t *testing.T) {
+	t.Parallel()
 	const senders, each = 3, 60
 	w := newWorld(t, Options{})
 	w.queue("q", lockFor(10*time.Second), attempts(1<<30))
@@ -109,6 +110,7 @@ func (c *consumers) complete(text string) {
 
 // TestIdleReceivers: those who wait cost nothing but their caller, and each message wakes one.
 func TestIdleReceivers(t *testing.T) {
+	t.Parallel()
 	receivers := 10_000
 	if testing.Short() {
 		receivers = 1000
@@ -153,6 +155,7 @@ func TestIdleReceivers(t *testing.T) {
 // TestOutOfOrder: dead letters come in any order of their numbers, while others receive them and give them
 // back. None of them is passed by.
 func TestOutOfOrder(t *testing.T) {
+	t.Parallel()
 	const messages, workers = 300, 4
 	w := newWorld(t, Options{})
 	w.queue("q", attempts(1))

@@ -10,9 +10,9 @@ import (
 )
 
 // How a receive reads messages if locks are in memory. It scans for candidates in one view and claims each
-// in memory. It then reads them again in a second view, which begins after the claims. A message that another operation has
-// settled between the scan and the claim is missing in the second view. All other messages are protected by
-// their claims. Therefore a message is never handed out twice.
+// in memory. It then reads them again in a second view, which begins after the claims. A message that another
+// operation has settled between the scan and the claim is missing in the second view. All other messages are
+// protected by their claims. Therefore a message is never handed out twice.
 
 const (
 	maxReceived = 4 << 20 // bytes of messages that one receive returns; one message may exceed it
@@ -75,10 +75,11 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 	}
 	p := r.cursor()
 	if s.e.m.shared { // other servers make messages available, too: begin at the first one
-		p.restart()
+		p.Restart()
 	}
 	list = s.popReturned(p, r, n)
-	from, moves, last := p.next, p.generation, int64(-1)
+	last := int64(-1)
+	from, moves := p.Position()
 	s.mu.Unlock()
 	if len(list) == n {
 		return list, nil
@@ -109,7 +110,7 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 		return nil, wrap(err)
 	}
 	if last >= 0 {
-		p.advance(last, moves)
+		p.Advance(last, moves)
 	}
 	return list, nil
 }
@@ -117,9 +118,9 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 // readyPrefix returns the key prefix of the messages that the receiver scans.
 func (r *Receiver) readyPrefix() []byte {
 	if r.lock != nil {
-		return r.s.readyPrefix(r.lock.id)
+		return r.s.ReadyPrefix(r.lock.id)
 	}
-	return r.s.readyPrefix("")
+	return r.s.ReadyPrefix("")
 }
 
 // receive reads claimed messages and hands out those that are available, max at most. need is the size in
@@ -233,7 +234,7 @@ func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored,
 func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
-		keys[i] = l.s.keys.Key(layout.FamilyMessage, c.seq)
+		keys[i] = l.s.Keys.Key(layout.FamilyMessage, c.seq)
 	}
 	l.expired, l.missing = nil, nil
 	err = engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
@@ -266,7 +267,7 @@ func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, res
 		if i > 0 && !l.all && (i == l.max || bytesOf > maxReceived) {
 			break
 		}
-		keys = append(keys, l.s.keys.Key(layout.FamilyBody, list[i].seq))
+		keys = append(keys, l.s.Keys.Key(layout.FamilyBody, list[i].seq))
 	}
 	keys = keys[:l.fit(list[:len(keys)])]
 	for _, m := range list[len(keys):] {
@@ -275,7 +276,7 @@ func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, res
 	list = list[:len(keys)]
 	err = engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
 		if v == nil {
-			return false, l.s.corrupt(list[i].seq, "has no body")
+			return false, l.s.Corrupt(list[i].seq, "has no body")
 		}
 		list[i].body = bytes.Clone(v)
 		return true, nil
@@ -349,10 +350,11 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 		return s.ended
 	}
 	if l := list[0].session; l != nil && l.lost {
-		return s.sessionLost()
+		return s.SessionLost()
 	}
 	for i := range list {
 		c := list[i].claim
+		c.header = list[i].Header
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
 		if c.session != nil { // the session's lock covers the message, whose own lock does not end

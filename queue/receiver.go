@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/content"
+	"github.com/mayflydb/mayfly/queue/internal/cursor"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -97,26 +99,26 @@ func (s *messageStore) checkOptions(o *ReceiverOptions) error {
 	}
 	switch {
 	case s.e.kind == entity.Topic:
-		return s.notAllowed("Messages are received from the subscriptions of a topic.")
-	case s.sub == entity.Main && s.forwardsTo() != "":
+		return s.NotAllowed("Messages are received from the subscriptions of a topic.")
+	case s.Sub == entity.Main && s.forwardsTo() != "":
 		return s.forwardingError()
 	case o.Mode > ReceiveAndDelete:
-		return s.argument("There is no such mode of receiving.")
-	case o.Session == nil && s.bySession():
-		return s.notAllowed("It is not possible for an entity that requires sessions to create a " +
+		return s.Argument("There is no such mode of receiving.")
+	case o.Session == nil && s.BySession:
+		return s.NotAllowed("It is not possible for an entity that requires sessions to create a " +
 			"non-sessionful message receiver.")
-	case o.Session != nil && !s.bySession():
-		return s.notAllowed("A sessionful message receiver cannot be created on an entity that does not " +
+	case o.Session != nil && !s.BySession:
+		return s.NotAllowed("A sessionful message receiver cannot be created on an entity that does not " +
 			"require sessions.")
-	case o.Session != nil && !o.Session.Next && len(o.Session.ID) > maxIDBytes:
-		return s.argument("The session id is too long.")
+	case o.Session != nil && !o.Session.Next && len(o.Session.ID) > content.MaxIDBytes:
+		return s.Argument("The session id is too long.")
 	}
 	return nil
 }
 
 // forwardingError returns the error for receiving from an entity that forwards its messages.
 func (s *messageStore) forwardingError() *entity.Error {
-	return s.notAllowed("Messages of an entity that forwards them cannot be received.")
+	return s.NotAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
 // register registers the receiver with its store, unless the store has ended.
@@ -180,9 +182,9 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 			continue
 		}
 		select {
-		case <-w.ready:
+		case <-w.Ready:
 			r.s.mu.Lock()
-			r.cursor().waiters.putBack(w)
+			r.cursor().Waiters.PutBack(w)
 			r.s.mu.Unlock()
 		case <-ctx.Done():
 			return nil, nil
@@ -209,7 +211,7 @@ func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []
 		return nil, 0, err
 	}
 	if max < 1 {
-		return nil, 0, r.s.outOfRange("At least one message must be asked for.")
+		return nil, 0, r.s.OutOfRange("At least one message must be asked for.")
 	}
 	list, need, err = r.take(ctx, max, paid)
 	if len(list) == 0 && ctx.Err() != nil {
@@ -219,7 +221,7 @@ func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []
 }
 
 // wait adds a waiter for messages.
-func (r *Receiver) wait() (*waiter, error) {
+func (r *Receiver) wait() (*cursor.Waiter, error) {
 	defer r.s.e.m.in.Awaiting([][]byte{r.s.e.scope})
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -227,19 +229,19 @@ func (r *Receiver) wait() (*waiter, error) {
 		return nil, r.err
 	}
 	r.s.waiting++
-	return r.cursor().waiters.join(), nil
+	return r.cursor().Waiters.Join(), nil
 }
 
-func (r *Receiver) stopWaiting(w *waiter) {
+func (r *Receiver) stopWaiting(w *cursor.Waiter) {
 	r.s.e.recordUse(r.s.now())
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.s.endWait()
-	r.cursor().waiters.leave(w)
+	r.cursor().Waiters.Leave(w)
 }
 
 // cursor returns the receiver's cursor: that of its session, or that of the store.
-func (r *Receiver) cursor() *receiveCursor {
+func (r *Receiver) cursor() *cursor.Cursor {
 	if r.lock != nil {
 		return &r.lock.cursor
 	}
@@ -274,7 +276,7 @@ func (r *Receiver) end(why *entity.Error) {
 func (r *Receiver) Close() {
 	s := r.s
 	s.mu.Lock()
-	r.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.name(), Message: "The receiver is closed."})
+	r.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.Name(), Message: "The receiver is closed."})
 	held := r.lock != nil && !r.lock.lost
 	s.mu.Unlock()
 	if held || r.lock == nil && r.dropsLocks() {

@@ -18,8 +18,8 @@ func (q *Queues) Recipients(ctx context.Context, to entity.Address, m *message.M
 	}
 	h := layout.Header{Session: arrivals[0].Session, TTL: arrivals[0].TTL, Enqueued: e.m.in.Clock().Millis()}
 	var paths []string
-	for _, c := range e.fanOut().match(arrivals[0].msg, &h) {
-		paths = append(paths, c.to.path)
+	for _, c := range e.fanOut().Match(arrivals[0].msg, &h) {
+		paths = append(paths, c.To.path)
 	}
 	return paths, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/record"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
@@ -18,35 +19,6 @@ const (
 	maxSQLRules         = 2_000
 	maxCorrelationRules = 100_000
 )
-
-// ruleSet is the rules of a subscription, sorted by name. It is immutable, so that readers need no lock.
-type ruleSet struct{ list []entity.Rule }
-
-func compareRule(r entity.Rule, name string) int {
-	return strings.Compare(strings.ToLower(r.Name), strings.ToLower(name))
-}
-
-func (s *ruleSet) find(name string) (at int, ok bool) {
-	return slices.BinarySearchFunc(s.list, name, compareRule)
-}
-
-// with returns the set with r added. It replaces a rule of the same name.
-func (s *ruleSet) with(r entity.Rule) *ruleSet {
-	at, ok := s.find(r.Name)
-	list := slices.Clone(s.list)
-	if ok {
-		list[at] = r
-		return &ruleSet{list}
-	}
-	return &ruleSet{slices.Insert(list, at, r)}
-}
-
-// without returns the set without a rule.
-func (s *ruleSet) without(name string) *ruleSet {
-	list := slices.DeleteFunc(slices.Clone(s.list),
-		func(r entity.Rule) bool { return strings.EqualFold(r.Name, name) })
-	return &ruleSet{list}
-}
 
 func checkRule(r entity.Rule) error {
 	if strings.EqualFold(r.Name, DefaultRule) { // stored with the given spelling
@@ -74,9 +46,9 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r entity.Rule
 	err := q.changeRules(
 		ctx,
 		subscription,
-		func(e *entityState, t *host.Change, now int64) (*ruleSet, error) {
+		func(e *entityState, t *host.Change, now int64) (*record.Rules, error) {
 			set := e.rules.Load()
-			at, there := set.find(r.Name)
+			at, there := set.Find(r.Name)
 			switch {
 			case there && !update:
 				return nil, &entity.Error{Code: entity.CodeRuleExists, Entity: e.path,
@@ -87,14 +59,14 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r entity.Rule
 			case !there && update:
 				return nil, ruleNotFound(e, r.Name)
 			case there:
-				r.Created = set.list[at].Created
+				r.Created = set.List[at].Created
 			default:
 				r.Created = moment(now)
 				if err := e.topic.roomForRule(r); err != nil {
 					return nil, err
 				}
 			}
-			return set.with(r), host.SetRecord(t, recordKey(kindRule, e.number, r.Name), r)
+			return set.With(r), host.SetRecord(t, record.Key(record.KindRule, e.number, r.Name), r)
 		},
 	)
 	return r, err
@@ -103,13 +75,14 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r entity.Rule
 // DeleteRule deletes a rule. It fails with CodeRuleNotFound if there is none. It does not count as activity
 // of the subscription.
 func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) error {
-	return q.changeRules(ctx, subscription, func(e *entityState, t *host.Change, _ int64) (*ruleSet, error) {
-		if _, there := e.rules.Load().find(name); !there {
+	drop := func(e *entityState, t *host.Change, _ int64) (*record.Rules, error) {
+		if _, there := e.rules.Load().Find(name); !there {
 			return nil, ruleNotFound(e, name)
 		}
 		dropRule(t, e, name)
-		return e.rules.Load().without(name), nil
-	})
+		return e.rules.Load().Without(name), nil
+	}
+	return q.changeRules(ctx, subscription, drop)
 }
 
 func ruleNotFound(e *entityState, name string) *entity.Error {
@@ -125,12 +98,12 @@ func ruleName(e *entityState, name string) string {
 
 // changeRules changes the rules of a subscription in one transaction, which excludes publications.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
-	fn func(e *entityState, t *host.Change, now int64) (*ruleSet, error)) error {
+	fn func(e *entityState, t *host.Change, now int64) (*record.Rules, error)) error {
 	return again(func() error { return q.changeRulesOnce(ctx, subscription, fn) })
 }
 
 func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,
-	fn func(e *entityState, t *host.Change, now int64) (*ruleSet, error)) error {
+	fn func(e *entityState, t *host.Change, now int64) (*record.Rules, error)) error {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
 		return err
@@ -140,7 +113,7 @@ func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,
 	if err != nil {
 		return err
 	}
-	var set *ruleSet
+	var set *record.Rules
 	var version uint64
 	before, now := e.rules.Load(), m.in.Clock().Millis()
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) (err error) {
@@ -152,7 +125,7 @@ func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,
 		return wrap(err)
 	}
 	m.changed(ctx, e.topic, version, func() { e.rules.Store(set) })
-	if len(set.list) >= len(before.list) {
+	if len(set.List) >= len(before.List) {
 		e.recordUse(now)
 	}
 	return nil
@@ -172,7 +145,7 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 	if err != nil {
 		return nil, err
 	}
-	return page(slices.Clone(e.rules.Load().list), skip, top), ctx.Err()
+	return page(slices.Clone(e.rules.Load().List), skip, top), ctx.Err()
 }
 
 // Rule returns one rule of a subscription, or CodeRuleNotFound.
@@ -189,11 +162,11 @@ func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Ru
 		return entity.Rule{}, err
 	}
 	set := e.rules.Load()
-	at, ok := set.find(name)
+	at, ok := set.Find(name)
 	if !ok {
 		return entity.Rule{}, ruleNotFound(e, name)
 	}
-	return set.list[at], ctx.Err()
+	return set.List[at], ctx.Err()
 }
 
 // page returns the elements of a list after the first skip, at most top.
@@ -205,7 +178,7 @@ func page[T any](list []T, skip, top int) []T {
 // ruleCounts returns the numbers of rules of all subscriptions of a topic, by kind of filter.
 func (e *entityState) ruleCounts() (sql, correlation int) {
 	for _, s := range *e.children.Load() {
-		for _, r := range s.rules.Load().list {
+		for _, r := range s.rules.Load().List {
 			switch r.Filter.Kind() {
 			case rule.KindCorrelation:
 				correlation++

@@ -31,8 +31,8 @@ func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*me
 	if err != nil {
 		return err
 	}
-	if s.e.kind != entity.Queue || s.sub != entity.Main {
-		return s.notAllowed("Messages are sent to another entity through queues alone.")
+	if s.e.kind != entity.Queue || s.Sub != entity.Main {
+		return s.NotAllowed("Messages are sent to another entity through queues alone.")
 	}
 	e, arrivals, err := q.acceptSent(ctx, to, list)
 	if err != nil || len(arrivals) == 0 {
@@ -113,7 +113,7 @@ func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
 		size += m.Size()
 	}
 	if size > int(e.properties.Load().MaxMessageKB)<<10 {
-		return nil, nil, e.stores[entity.Main].tooLarge()
+		return nil, nil, e.stores[entity.Main].TooLarge()
 	}
 	return e, arrivals, nil
 }
@@ -141,7 +141,7 @@ func (e *entityState) counterKeys() (keys [][]byte) {
 	}
 	for _, s := range e.stores {
 		if s != nil {
-			keys = append(keys, s.keys.Family(layout.FamilyCounters))
+			keys = append(keys, s.Keys.Family(layout.FamilyCounters))
 		}
 	}
 	return keys
@@ -154,8 +154,8 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.sub != entity.Main || s.e.kind == entity.Subscription {
-		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
+	if s.Sub != entity.Main || s.e.kind == entity.Subscription {
+		return nil, nil, s.NotAllowed("Messages can be sent to queues and topics alone.")
 	}
 	if no := s.sendError(); no != nil {
 		return nil, nil, no
@@ -225,9 +225,9 @@ func (s *messageStore) cancelled(ctx context.Context) error {
 
 // cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.
 func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Header, error) {
-	h, ok, err := s.header(r, seq)
+	h, ok, err := s.Header(r, seq)
 	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) { // a due message is delivered
-		err = s.messageNotFound(seq)
+		err = s.MessageNotFound(seq)
 	}
 	return h, err
 }

@@ -13,6 +13,7 @@ import (
 
 // TestServersCompete: receivers of two servers get each message once.
 func TestServersCompete(t *testing.T) {
+	t.Parallel()
 	const messages = 1000
 	for name, mode := range map[string]Mode{"locked": PeekLock, "deleted": ReceiveAndDelete} {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +69,7 @@ func TestServersCompete(t *testing.T) {
 
 // TestServersWake: who waits on one server is woken by what another server does.
 func TestServersWake(t *testing.T) {
+	t.Parallel()
 	plain := func(*entity.Properties) {}
 	for name, c := range map[string]struct {
 		set  func(*entity.Properties)
@@ -84,7 +86,7 @@ func TestServersWake(t *testing.T) {
 			a.queue("q", c.set)
 			m, err := a.q.dataset()
 			a.must(err)
-			m.watcher.stop() // the test looks itself
+			m.watcher.Stop() // the test looks itself
 			got := make(chan string)
 			go func() {
 				r, err := a.q.OpenReceiver(a.ctx, address("q"), c.o)
@@ -111,6 +113,7 @@ func TestServersWake(t *testing.T) {
 
 // TestServersChange: two servers change entities at the same time, and agree on them afterwards.
 func TestServersChange(t *testing.T) {
+	t.Parallel()
 	const each = 15
 	a, b := newServers(t, Options{})
 	a.create(entity.Topic, "t", standard())
@@ -158,6 +161,7 @@ func TestServersChange(t *testing.T) {
 // TestServerKilled: what a server has locked when it ends comes back once the locks lapse, as failed
 // deliveries.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	const messages = 200
 	a, b := newServers(t, Options{})
 	a.queue("q", lockFor(10*time.Second))

@@ -55,6 +55,7 @@ func (w *world) pass(d time.Duration) { w.base.Advance(d) }
 
 // TestServers: what one server does to messages and entities holds for the next operation of another.
 func TestServers(t *testing.T) {
+	t.Parallel()
 	q, s := entity.Address{Entity: "q"}, time.Second
 	for name, play := range map[string]func(a, b *world){
 		"an entity is found at once": func(a, b *world) {

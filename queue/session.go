@@ -1,16 +1,14 @@
 package queue
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
 // openSession locks the session that the receiver requests.
@@ -27,7 +25,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	w := s.free.join()
+	w := s.free.Join()
 	s.waiting++
 	s.mu.Unlock()
 	s.e.m.in.Awaiting([][]byte{s.e.scope})
@@ -36,7 +34,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.endWait()
-		s.free.leave(w)
+		s.free.Leave(w)
 	}()
 	for {
 		got, err := r.lockNext(ctx)
@@ -44,15 +42,15 @@ func (r *Receiver) openSession(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-w.ready:
+		case <-w.Ready:
 			s.mu.Lock()
-			s.free.putBack(w)
+			s.free.PutBack(w)
 			s.mu.Unlock()
 			if err := s.readable(); err != nil {
 				return err
 			}
 		case <-ctx.Done():
-			return s.refuse(
+			return s.Refuse(
 				entity.CodeTimeout,
 				"There was no session with messages in the time that was given.",
 			)
@@ -68,7 +66,7 @@ func (r *Receiver) notLocked(id string) error {
 	if s.ended != nil {
 		return s.ended
 	}
-	return s.refuse(entity.CodeSessionCannotBeLocked,
+	return s.Refuse(entity.CodeSessionCannotBeLocked,
 		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
 }
 
@@ -112,8 +110,8 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 // freeSession returns the first unlocked session whose first message has the number from or higher. head is
 // the number of that message, or 0 if there is no such session.
 func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
-	rg := engine.Prefix(s.keys.Family(layout.FamilyHead))
-	rg.Start = s.keys.Key(layout.FamilyHead, from)
+	rg := engine.Prefix(s.Keys.Family(layout.FamilyHead))
+	rg.Start = s.Keys.Key(layout.FamilyHead, from)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		it := engine.Expect(r.Scan(rg, false), maxLook)
 		for head == 0 && err == nil {
@@ -125,10 +123,10 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 			if len(ids) == 0 || ctx.Err() != nil {
 				break
 			}
-			var locked lockState
+			var locked view.Locks
 			locked, err = s.table.inspect(r, ids, nil)
 			for i := 0; err == nil && head == 0 && i < len(ids); i++ {
-				if _, is := locked.sessions[ids[i]]; !is {
+				if _, is := locked.Sessions[ids[i]]; !is {
 					id, head = ids[i], heads[i]
 				}
 			}
@@ -145,7 +143,7 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 // It claims the expired messages before it, unless the reaper is paused.
 func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*claim, err error) {
 	now, paused := s.now(), s.e.m.in.ReaperPaused()
-	prefix := s.readyPrefix(id)
+	prefix := s.ReadyPrefix(id)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		it := engine.Expect(r.Scan(engine.Prefix(prefix), false), 1)
 		for looked := 1; first == 0 && len(dead) < maxLook && it.Next(); looked++ {
@@ -153,7 +151,7 @@ func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, 
 				break
 			}
 			seq := layout.SeqOf(it.Key())
-			h, ok, err := s.header(r, seq)
+			h, ok, err := s.Header(r, seq)
 			if err != nil {
 				it.Close()
 				return err
@@ -198,7 +196,7 @@ func (r *Receiver) RenewSession(ctx context.Context) (until time.Time, err error
 func (r *Receiver) holds() error {
 	s := r.s
 	if r.lock == nil {
-		return s.notAllowed("The receiver has no session.")
+		return s.NotAllowed("The receiver has no session.")
 	}
 	if err := s.readable(); err != nil {
 		return err
@@ -210,7 +208,7 @@ func (r *Receiver) holds() error {
 		return r.err
 	}
 	if r.lock.lost || r.lock.until <= now {
-		return s.sessionLost()
+		return s.SessionLost()
 	}
 	s.lastReceived.Store(now)
 	s.e.recordUse(now)
@@ -225,38 +223,17 @@ func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 	s := r.s
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) (err error) {
 		if s.e.m.shared {
-			if err := s.holdsSession(v, r.lock, s.now()); err != nil {
+			if err := s.HoldsSession(v, r.lock.id, r.lock.token, s.now()); err != nil {
 				return err
 			}
 		}
-		state, err = s.sessionState(v, r.lock.id)
+		state, err = s.SessionState(v, r.lock.id)
 		return err
 	})
 	if err == nil {
 		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
 	}
 	return state, wrap(err)
-}
-
-// sessionState reads the state of a session, or nil if it has none.
-func (s *messageStore) sessionState(r engine.Reader, id string) ([]byte, error) {
-	raw, err := r.Get(s.keys.TextKey(layout.FamilyState, id))
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	_, state, err := decodeState(raw)
-	return bytes.Clone(state), err
-}
-
-// decodeState decodes the state of a session and the millisecond in which it was set.
-func decodeState(raw []byte) (changed int64, state []byte, err error) {
-	if len(raw) < 8 {
-		return 0, nil, fmt.Errorf("%w: the state of a session has %d bytes", engine.ErrCorrupt, len(raw))
-	}
-	return int64(binary.BigEndian.Uint64(raw)), raw[8:], nil
 }
 
 // SetSessionState sets the state of the receiver's session. An empty state clears it. It may be part of a
@@ -267,7 +244,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 	}
 	s := r.s
 	if len(state) > s.maxState() {
-		return s.refuse(entity.CodeMessageTooLarge, "The state of a session is too large.")
+		return s.Refuse(entity.CodeMessageTooLarge, "The state of a session is too large.")
 	}
 	if tx != nil {
 		return tx.add(1, 0, &stateStep{r, state})

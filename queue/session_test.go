@@ -12,6 +12,7 @@ import (
 
 // TestSessions are the cases of sessions.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	a := entity.Address{Entity: "q"}
 	s := time.Second
 	for name, play := range map[string]func(w *world){

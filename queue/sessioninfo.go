@@ -6,7 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
-	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
 // SessionInfo describes one session of an entity.
@@ -35,17 +35,17 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 		return nil, err
 	}
 	list := make([]SessionInfo, len(ids))
-	var locked lockState
+	var locked view.Locks
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		if locked, err = s.table.inspect(r, ids, nil); err != nil {
 			return err
 		}
 		for i, id := range ids {
 			list[i].ID = id
-			if list[i].Messages, err = s.countActive(ctx, r, id); err != nil {
+			if list[i].Messages, err = s.CountActive(ctx, r, id, MaxCounted); err != nil {
 				return err
 			}
-			if list[i].State, err = s.sessionState(r, id); err != nil {
+			if list[i].State, err = s.SessionState(r, id); err != nil {
 				return err
 			}
 		}
@@ -58,46 +58,9 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 		return nil, wrap(err)
 	}
 	for i := range list {
-		if l, ok := locked.sessions[list[i].ID]; ok {
+		if l, ok := locked.Sessions[list[i].ID]; ok {
 			list[i].Locked, list[i].Holder, list[i].Until = true, l.Holder, moment(l.Until)
 		}
 	}
 	return list, nil
-}
-
-// countActive counts the active messages of a session, MaxCounted at most.
-func (s *messageStore) countActive(ctx context.Context, r engine.Reader, id string) (n int, err error) {
-	if n, err = s.countReady(ctx, r, id); err != nil || !s.e.m.shared {
-		return n, err
-	}
-	var keys [][]byte
-	it := r.Scan(engine.Prefix(s.keys.HeldPrefix(id)), false)
-	for n+len(keys) < MaxCounted && it.Next() {
-		keys = append(keys, s.keys.Key(layout.FamilyMessage, layout.SeqOf(it.Key())))
-	}
-	if err := it.Close(); err != nil {
-		return n, err
-	}
-	return n, engine.GetEach(r, keys, func(_ int, v []byte) (bool, error) {
-		h, err := layout.DecodeHeader(v)
-		if err == nil && h.State == layout.Active {
-			n++
-		}
-		return true, err
-	})
-}
-
-// countReady counts the active messages of a session that have no stored lock, MaxCounted at most.
-func (s *messageStore) countReady(ctx context.Context, r engine.Reader, id string) (n int, err error) {
-	it := r.Scan(engine.Prefix(s.keys.SessionPrefix(id)), false)
-	for n < MaxCounted && it.Next() {
-		if n++; n%maxLook == 0 && ctx.Err() != nil {
-			err = ctx.Err()
-			break
-		}
-	}
-	if cerr := it.Close(); err == nil {
-		err = cerr
-	}
-	return n, err
 }

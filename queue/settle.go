@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/content"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -28,12 +30,91 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 	if err := s.settleable(&st); err != nil {
 		return err
 	}
+	defer s.beginSettling()()
+	if tx != nil {
+		return s.locks.enlist(ctx, token, &st, tx)
+	}
+	list := []settling{{token: token, Settlement: st}}
+	s.locks.settle(ctx, list)
+	return list[0].err
+}
+
+// SettleAll settles messages, each as Settle does, and returns the error of each; nil if all were settled.
+// They share transactions. tokens and list have the same length.
+func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []message.UUID,
+	list []Settlement) (errs []error) {
+	s, err := q.store(ctx, a)
+	if err != nil {
+		return slices.Repeat([]error{err}, len(list))
+	}
+	defer s.beginSettling()()
+	all := make([]settling, 0, len(list))
+	at := make([]int, 0, len(list))
+	errs = make([]error, len(list))
+	for i := range list {
+		if errs[i] = s.settleable(&list[i]); errs[i] == nil {
+			all, at = append(all, settling{token: tokens[i], Settlement: list[i]}), append(at, i)
+		}
+	}
+	s.locks.settle(ctx, all)
+	for i := range all {
+		errs[at[i]] = all[i].err
+	}
+	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+		return nil
+	}
+	return errs
+}
+
+// settling is a settlement that is being made.
+type settling struct {
+	Settlement
+	token   message.UUID
+	claim   *claim // if locks are in memory
+	outcome lockOutcome
+	err     error
+}
+
+// beginSettling records the use of the store until end is called.
+func (s *messageStore) beginSettling() (end func()) {
 	s.e.m.in.Enter()
-	defer s.e.m.in.Leave()
 	now := s.now()
 	s.lastReceived.Store(now)
 	s.e.recordUse(now)
-	return s.locks.settle(ctx, token, &st, tx)
+	return s.e.m.in.Leave
+}
+
+// maxSettled is how many messages one transaction settles.
+const maxSettled = 256
+
+// settleTogether settles messages, as many as fit in each transaction, and sets the error of each. run runs a
+// transaction for messages of list; apply settles one message in it. If a transaction fails, its messages are
+// settled one by one, so that one failure does not affect the others.
+func settleTogether(list []settling, run func(part []settling, fn func(w *messageTx) error) error,
+	apply func(w *messageTx, st *settling) error) {
+	for len(list) > 0 {
+		n, part := 0, list[:min(len(list), maxSettled)]
+		err := run(part, func(w *messageTx) error {
+			for n = 0; n < len(part) && w.moved < maxMoved; n++ {
+				if err := apply(w, &part[n]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			list = list[n:]
+		case len(part) > 1:
+			for i := range part {
+				settleTogether(part[i:i+1], run, apply)
+			}
+			list = list[len(part):]
+		default:
+			part[0].err = err
+			list = list[1:]
+		}
+	}
 }
 
 // settleable validates a settlement.
@@ -42,17 +123,17 @@ func (s *messageStore) settleable(st *Settlement) error {
 		return err
 	}
 	if st.Outcome > DeadLetter {
-		return s.argument("There is no such outcome.")
+		return s.Argument("There is no such outcome.")
 	}
-	if st.Outcome == DeadLetter && s.sub != entity.Main {
-		return s.notAllowed("A message of a dead-letter queue cannot be dead-lettered.")
+	if st.Outcome == DeadLetter && s.Sub != entity.Main {
+		return s.NotAllowed("A message of a dead-letter queue cannot be dead-lettered.")
 	}
 	for _, text := range []*string{st.Reason, st.Description} {
 		if text != nil && utf8.RuneCountInString(*text) > maxReason {
-			return s.argument("The reason and the description of a dead letter have at most 4096 characters.")
+			return s.Argument("The reason and the description of a dead letter have at most 4096 characters.")
 		}
 	}
-	return s.checkProperties(st.Modify)
+	return content.CheckProperties(&s.Store, st.Modify)
 }
 
 // settle settles a message whose lock the caller holds.
@@ -61,13 +142,19 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 	if err != nil {
 		return messageRemoved, err
 	}
-	h, ok, err := s.header(w, seq)
+	h, ok, err := s.Header(w, seq)
+	if err == nil && !ok {
+		err = s.LockLost()
+	}
 	if err != nil {
 		return messageRemoved, err
 	}
-	if !ok {
-		return messageRemoved, s.lockLost()
-	}
+	return w.settleHeader(p, seq, h, st)
+}
+
+// settleHeader is settle for a message whose header is known.
+func (w *messageTx) settleHeader(p *storePart, seq int64, h layout.Header,
+	st *Settlement) (lockOutcome, error) {
 	switch st.Outcome {
 	case Complete:
 		return messageRemoved, w.take(p, seq, &h)
@@ -84,7 +171,8 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 		if err := w.modify(p, seq, &h, st.Modify); err != nil {
 			return messageRemoved, err
 		}
-		return messageRemoved, w.deadLetter(p, seq, &h, reason{st.Reason, st.Description})
+		why := content.Reason{Reason: st.Reason, Description: st.Description}
+		return messageRemoved, w.deadLetter(p, seq, &h, why)
 	}
 }
 
@@ -98,8 +186,8 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	if err := s.readable(); err != nil {
 		return nil, err
 	}
-	if s.bySession() {
-		return nil, s.notAllowed("The lock of a message in a session cannot be renewed: renew the session's.")
+	if s.BySession {
+		return nil, s.NotAllowed("The lock of a message in a session cannot be renewed: renew the session's.")
 	}
 	now := s.now()
 	s.lastReceived.Store(now)
@@ -128,7 +216,7 @@ func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUI
 		return 0, "", err
 	}
 	if m == nil {
-		return 0, "", s.lockLost()
+		return 0, "", s.LockLost()
 	}
 	return seq, m.Text(message.MessageID), nil
 }
@@ -142,11 +230,11 @@ func (s *messageStore) locked(ctx context.Context, token message.UUID) (seq int6
 		return 0, nil, err
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
+		body, err := r.Get(s.Keys.Key(layout.FamilyBody, seq))
 		if err != nil {
 			return err
 		}
-		m, err = parseStored(bytes.Clone(body))
+		m, err = content.Parse(bytes.Clone(body))
 		return err
 	})
 	if errors.Is(err, engine.ErrNotFound) {

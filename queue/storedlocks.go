@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -23,7 +25,7 @@ var errDue = errors.New("queue: changes of the store are due")
 // the lock of the scope.
 func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storePart) error,
 	keys ...[]byte) error {
-	keys = append(keys, s.keys.Family(layout.FamilyCounters))
+	keys = append(keys, s.Keys.Family(layout.FamilyCounters))
 	for {
 		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 			p, err := w.partOf(s.messageStore)
@@ -57,7 +59,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 				return err
 			}
 		}
-		seqs, err := firstReady(w, r.readyPrefix(), look)
+		seqs, err := view.FirstReady(w, r.readyPrefix(), look)
 		if err != nil || len(seqs) == 0 {
 			got, live = received{}, nil
 			reader.releaseMemory()
@@ -138,7 +140,7 @@ func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver)
 		} else {
 			l := layout.Lock{Token: d.Token, Until: until}
 			d.Broker.LockedUntil = until
-			if p.bySession() { // the session's lock covers the message, whose own lock does not end
+			if p.BySession { // the session's lock covers the message, whose own lock does not end
 				l.Covered, l.Session = true, r.lock.id
 				d.Broker.LockedUntil = message.LastMoment
 			}
@@ -169,7 +171,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 	reader := claimReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
 		max: len(numbers)}
 	err = s.run(ctx, func(w *messageTx, p *storePart) error {
-		if s.bySession() {
+		if s.BySession {
 			if err := w.holdsSession(s.messageStore, how.holder.lock); err != nil {
 				return err
 			}
@@ -188,7 +190,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 			var free bool
 			free, err = w.isFree(s.messageStore, numbers[i])
 			if err == nil && (!free || seen[numbers[i]]) {
-				err = s.messageNotFound(numbers[i])
+				err = s.MessageNotFound(numbers[i])
 			}
 			seen[numbers[i]] = true
 		}
@@ -236,26 +238,48 @@ func (s storedLocks) forgetHeld(token message.UUID) {
 func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	for _, token := range tokens {
 		seq := seqOfToken(token)
-		keys = append(keys, s.keys.Key(layout.FamilyLock, seq), s.keys.Key(layout.FamilyMessage, seq))
+		keys = append(keys, s.Keys.Key(layout.FamilyLock, seq), s.Keys.Key(layout.FamilyMessage, seq))
 	}
 	return keys
 }
 
-func (s storedLocks) settle(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
-	if tx != nil {
-		return s.enlist(ctx, token, st, tx)
+func (s storedLocks) settle(ctx context.Context, list []settling) {
+	run := func(part []settling, fn func(w *messageTx) error) error {
+		tokens := make([]message.UUID, len(part))
+		for i := range part {
+			tokens[i] = part[i].token
+		}
+		return s.run(ctx, func(w *messageTx, _ *storePart) error { return fn(w) }, s.ahead(tokens...)...)
 	}
-	err := s.run(ctx, func(w *messageTx, p *storePart) error {
-		seq, l, err := w.heldLock(p, token)
+	settleTogether(list, run, func(w *messageTx, st *settling) error {
+		p, err := w.partOf(s.messageStore)
 		if err != nil {
 			return err
 		}
-		return w.settleStored(p, seq, &l, st)
-	}, s.ahead(token)...)
-	if err == nil {
-		s.forgetHeld(token)
+		seq, l, err := w.heldLock(p, st.token)
+		if st.err = err; isLockLost(err) { // nothing is written for this one
+			return nil
+		}
+		if err == nil {
+			err = w.settleStored(p, seq, &l, &st.Settlement)
+		}
+		return err
+	})
+	for i := range list {
+		if list[i].err == nil {
+			s.forgetHeld(list[i].token)
+		}
 	}
-	return err
+}
+
+// isLockLost reports whether an error says that the lock of a message or of its session is lost.
+func isLockLost(err error) bool {
+	code := entity.CodeOf(err)
+	return err != nil && (code == entity.CodeMessageLockLost || code == entity.CodeSessionLockLost)
+}
+
+func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error) {
+	return s.StoredLocks(r, sessions, messages)
 }
 
 func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
@@ -278,55 +302,14 @@ func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until ti
 
 func (s storedLocks) find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		state, err := s.inspect(r, nil, []int64{seqOfToken(token)})
+		state, err := s.StoredLocks(r, nil, []int64{seqOfToken(token)})
 		if err != nil {
 			return err
 		}
-		l, there, err := s.lockOf(r, seqOfToken(token))
+		l, there, err := s.LockOf(r, seqOfToken(token))
 		seq = seqOfToken(token)
-		ok = there && l.Token == token && l.Busy <= s.now() && state.messages[seq] > s.now()
+		ok = there && l.Token == token && l.Busy <= s.now() && state.Messages[seq] > s.now()
 		return err
 	})
 	return seq, ok, wrap(err)
-}
-
-func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (lockState, error) {
-	found := lockState{sessions: make(map[string]layout.Lock), messages: make(map[int64]int64)}
-	var keys [][]byte
-	for _, seq := range messages {
-		keys = append(keys, s.keys.Key(layout.FamilyLock, seq))
-	}
-	covered := make(map[int64]string)
-	err := eachLock(r, keys, func(i int, l layout.Lock) {
-		if found.messages[messages[i]] = l.Until; l.Covered {
-			covered[messages[i]] = l.Session
-			sessions = append(sessions[:len(sessions):len(sessions)], l.Session)
-		}
-	})
-	if err != nil {
-		return found, err
-	}
-	keys = nil
-	for _, id := range sessions {
-		keys = append(keys, s.keys.TextKey(layout.FamilySessionLock, id))
-	}
-	err = eachLock(r, keys, func(i int, l layout.Lock) { found.sessions[sessions[i]] = l })
-	for seq, id := range covered {
-		found.messages[seq] = found.sessions[id].Until
-	}
-	return found, err
-}
-
-// eachLock calls fn with the locks that are stored under keys.
-func eachLock(r engine.Reader, keys [][]byte, fn func(i int, l layout.Lock)) error {
-	return engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
-		if v == nil {
-			return true, nil
-		}
-		l, err := layout.DecodeLock(v)
-		if err == nil {
-			fn(i, l)
-		}
-		return true, err
-	})
 }

@@ -11,14 +11,14 @@ import (
 func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error) {
 	l := layout.Lock{Token: newToken(), Holder: r.o.Name}
 	err = s.run(ctx, func(w *messageTx, p *storePart) error {
-		_, there, err := s.sessionLockOf(w, id)
+		_, there, err := s.SessionLockOf(w, id)
 		if locked = !there; err != nil || there {
 			return err
 		}
 		l.Until = saturate(w.now, millis(s.e.properties.Load().LockDuration))
 		w.setSessionLock(p, id, &l)
 		return nil
-	}, s.keys.TextKey(layout.FamilySessionLock, id))
+	}, s.Keys.TextKey(layout.FamilySessionLock, id))
 	if err != nil || !locked {
 		return false, err
 	}
@@ -28,7 +28,7 @@ func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (l
 		return false, nil
 	}
 	if old := s.sessions[id]; old != nil { // its lock has ended on another server
-		old.holder.end(s.sessionLost())
+		old.holder.end(s.SessionLost())
 		s.endSession(old)
 	}
 	s.holdSession(r, id, l.Until)
@@ -38,9 +38,9 @@ func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (l
 
 func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64, err error) {
 	err = s.run(ctx, func(w *messageTx, p *storePart) error {
-		l, ok, err := s.sessionLockOf(w, r.lock.id)
+		l, ok, err := s.SessionLockOf(w, r.lock.id)
 		if err == nil && (!ok || l.Token != r.lock.token || l.Until <= w.now) {
-			err = s.sessionLost()
+			err = s.SessionLost()
 		}
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64
 		l.Until = until
 		w.setSessionLock(p, r.lock.id, &l)
 		return nil
-	}, s.keys.TextKey(layout.FamilySessionLock, r.lock.id))
+	}, s.Keys.TextKey(layout.FamilySessionLock, r.lock.id))
 	if err != nil {
 		s.endLost(r, err)
 		return 0, err
@@ -58,7 +58,7 @@ func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.lock.lost {
-		return 0, s.sessionLost()
+		return 0, s.SessionLost()
 	}
 	s.rearm(&r.lock.deadline, until)
 	return until, nil
@@ -71,7 +71,7 @@ func (s storedLocks) endLost(r *Receiver, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.end(s.sessionLost())
+	r.end(s.SessionLost())
 	if !r.lock.lost {
 		s.endSession(r.lock)
 	}
@@ -99,7 +99,7 @@ func (s storedLocks) release(r *Receiver) {
 	}
 	if err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
 		s.e.m.logger().Warn("the locks of a receiver remain until they lapse",
-			"entity", s.name(), "error", err)
+			"entity", s.Name(), "error", err)
 	}
 }
 
@@ -110,20 +110,20 @@ func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) erro
 			if err != nil {
 				return err
 			}
-			l, ok, err := s.sessionLockOf(w, held.id)
+			l, ok, err := s.SessionLockOf(w, held.id)
 			if done = true; err != nil || !ok || l.Token != held.token || l.Until <= w.now {
 				return err
 			}
 			done, err = w.endSession(p, held.id, &l, false)
 			return err
-		}, s.keys.TextKey(layout.FamilySessionLock, held.id), s.keys.Family(layout.FamilyCounters))
+		}, s.Keys.TextKey(layout.FamilySessionLock, held.id), s.Keys.Family(layout.FamilyCounters))
 		if err != nil {
 			return err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free.wake(1)
+	s.free.Wake(1)
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (s storedLocks) releaseMessages(ctx context.Context, tokens []message.UUID)
 		}
 		for _, token := range tokens {
 			seq := seqOfToken(token)
-			l, ok, err := p.lockOf(w, seq)
+			l, ok, err := p.LockOf(w, seq)
 			if err == nil && ok && l.Token == token && l.Busy <= w.now && l.Until > w.now {
 				err = w.unlock(p, seq, &l)
 			}
@@ -156,7 +156,7 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
 		c, last, err = w.advance(s.messageStore)
 		return err
-	}, s.keys.Family(layout.FamilyCounters))
+	}, s.Keys.Family(layout.FamilyCounters))
 	s.mu.Lock()
 	for _, l := range ended {
 		s.endSession(l)
@@ -168,7 +168,7 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 	}
 	if s.noteCounters(&c); last > 0 {
 		s.e.recordUse(last)
-		s.e.m.idler.wakeUp()
+		s.e.m.idler.WakeUp()
 	}
 	return c.Next != 0 && c.Next <= s.now(), nil
 }

@@ -44,9 +44,9 @@ func (st *storedSettleStep) apply(w *messageTx) error {
 		return err
 	}
 	seq := seqOfToken(st.token)
-	l, ok, err := p.lockOf(w, seq)
+	l, ok, err := p.LockOf(w, seq)
 	if err == nil && (!ok || l.Token != st.token || l.Busy == 0) {
-		err = p.lockLost()
+		err = p.LockLost()
 	}
 	if err != nil {
 		return err
@@ -69,13 +69,13 @@ func (st *storedSettleStep) end(err error) {
 			return err
 		}
 		seq := seqOfToken(st.token)
-		l, ok, err := p.lockOf(w, seq)
+		l, ok, err := p.LockOf(w, seq)
 		if err != nil || !ok || l.Token != st.token {
 			return err
 		}
 		return w.endBusy(p, seq, &l)
 	}, s.ahead(st.token)...)
 	if err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
-		s.e.m.logger().Warn("a message of a transaction stays locked", "entity", s.name(), "error", err)
+		s.e.m.logger().Warn("a message of a transaction stays locked", "entity", s.Name(), "error", err)
 	}
 }

@@ -85,7 +85,7 @@ func (s *messageStore) learnDue(ctx context.Context) error {
 	}
 	var c layout.Counters
 	err := s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
-		c, err = s.read(r)
+		c, err = s.ReadCounters(r)
 		return err
 	})
 	if err == nil {
@@ -197,7 +197,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionL
 		}
 		l := d.lock
 		l.lost = true
-		l.holder.end(s.sessionLost())
+		l.holder.end(s.SessionLost())
 		for _, c := range l.holder.held {
 			if !c.busy {
 				c.busy = true
@@ -215,7 +215,7 @@ func (w *messageTx) lapseLock(s *messageStore, l *lapsed) error {
 	if err != nil {
 		return err
 	}
-	h, ok, err := s.header(w, l.seq)
+	h, ok, err := s.Header(w, l.seq)
 	if l.outcome = messageRemoved; err != nil || !ok {
 		return err
 	}
@@ -237,7 +237,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 		return err
 	}
 	s.e.recordUse(last)
-	s.e.m.idler.wakeUp()
+	s.e.m.idler.WakeUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.schedules == before { // else a concurrent scheduling may be due earlier than next
@@ -251,7 +251,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 func (w *messageTx) activate(s *messageStore) (next, last int64, err error) {
 	var due []host.Entry
 	next = host.Never
-	it := engine.Expect(w.Scan(engine.Prefix(s.keys.Family(layout.FamilyDue)), false), maxActivate+1)
+	it := engine.Expect(w.Scan(engine.Prefix(s.Keys.Family(layout.FamilyDue)), false), maxActivate+1)
 	for next == host.Never && it.Next() {
 		e, err := host.ParseEntry(layout.StorePrefixLen+1, it.Key())
 		if err != nil {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/alarm"
 )
 
 // timers make due changes of stores if no other operation does: locks lapse and scheduled messages become
 // active. One goroutine serves all stores of a dataset. Correctness does not depend on its speed, because
 // receives and the reaper make the due changes of their store themselves.
 type timers struct {
-	*alarm
+	*alarm.Alarm
 	m    *dataset
 	mu   sync.Mutex // guards the following fields
 	heap timerHeap
@@ -25,7 +26,7 @@ const retryTimer = 1000
 
 func newTimers(m *dataset) *timers {
 	t := &timers{m: m}
-	t.alarm = newAlarm(m, t.tick)
+	t.Alarm = alarm.New(m.in.Clock(), t.tick)
 	return t
 }
 
@@ -47,7 +48,7 @@ func (t *timers) arm(s *messageStore, at int64) {
 		heap.Fix(&t.heap, s.timer.index)
 	}
 	if s.timer.index == 0 {
-		t.wakeUp()
+		t.WakeUp()
 	}
 }
 
@@ -74,7 +75,7 @@ func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 				continue // it was deleted
 			}
 			if ctx.Err() == nil {
-				t.m.logger().Warn("a timer of a queue failed", "entity", s.name(), "error", err)
+				t.m.logger().Warn("a timer of a queue failed", "entity", s.Name(), "error", err)
 			}
 			t.arm(s, now+retryTimer)
 			continue

@@ -153,7 +153,7 @@ func (t *timers) watch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open = append(t.open, tx)
-	t.wakeUp()
+	t.WakeUp()
 }
 
 // unwatch removes a transaction that has ended.

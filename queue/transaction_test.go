@@ -11,6 +11,7 @@ import (
 
 // TestTransaction: sends and settlements happen together, or not at all.
 func TestTransaction(t *testing.T) {
+	t.Parallel()
 	a := entity.Address{Entity: "q"}
 	begin := func(w *world) *Transaction {
 		tx, err := w.q.Begin(w.ctx)

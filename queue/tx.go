@@ -6,19 +6,21 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
 // messageTx is a transaction on messages. Its methods can be combined: a move is a remove and an insert. Only
 // files named tx*.go write keys.
 type messageTx struct {
 	engine.Txn
-	m     *dataset
-	now   int64
-	moved int64 // bytes of messages written so far
-	parts []*storePart
+	m      *dataset
+	now    int64
+	moved  int64 // bytes of messages written so far
+	parts  []*storePart
+	scopes []scopeUse // if the engine is not shared
+	keyBuf []byte     // see key
 }
 
 // storePart is the part of a transaction that concerns one message store.
@@ -27,9 +29,10 @@ type storePart struct {
 	layout.Counters
 	dirty  bool    // a key of the store was written
 	events []event // applied to the store once the transaction is durable
-	// unlinked are messages whose lock was ended: they have no index entries.
+	// unlinked are messages whose lock was ended: they have no index entries. nil: none.
 	unlinked map[int64]bool
-	firsts   map[string]int64 // the first active message of sessions, where it is known; 0: none
+	// firsts are the first active messages of sessions, where they are known; 0: none. nil: none is known.
+	firsts map[string]int64
 }
 
 // event is a change that is applied to the state in memory of a store once the transaction is durable.
@@ -86,7 +89,7 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *mess
 			}
 		}
 		if err != nil && m.shared && entity.CodeOf(err) == entity.CodeEntityNotFound {
-			m.watcher.wakeUp() // another server may have deleted the entity and created it again
+			m.watcher.WakeUp() // another server may have deleted the entity and created it again
 		}
 		if err != nil {
 			return nil, wrap(err)
@@ -110,7 +113,7 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 			return p, nil
 		}
 	}
-	c, err := s.read(w)
+	c, err := w.counters(s)
 	if err != nil {
 		return nil, err
 	}
@@ -118,23 +121,42 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
-	p := &storePart{messageStore: s, Counters: c, unlinked: make(map[int64]bool), firsts: make(map[string]int64)}
+	p := &storePart{messageStore: s, Counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
+}
+
+// setFirst records the first active message of a session, 0 for none.
+func (p *storePart) setFirst(session string, seq int64) {
+	if p.firsts == nil {
+		p.firsts = make(map[string]int64)
+	}
+	p.firsts[session] = seq
+}
+
+// setUnlinked records that a message has no index entries.
+func (p *storePart) setUnlinked(seq int64) {
+	if p.unlinked == nil {
+		p.unlinked = make(map[int64]bool)
+	}
+	p.unlinked[seq] = true
 }
 
 // finish writes the counters of all changed stores. It assigns one LSN in each of their scopes.
 func (w *messageTx) finish() {
 	var last []byte
 	for _, p := range w.parts {
-		if p.dirty {
-			if scope := p.e.scope; !bytes.Equal(scope, last) {
-				w.NextLSN(scope)
-				last = scope
-			}
-			p.Counters.Latest = max(p.Counters.Latest, w.now)
-			w.Set(p.keys.Family(layout.FamilyCounters), p.Counters.Encode())
+		if !p.dirty {
+			continue
 		}
+		if scope := p.e.scope; w.m.shared && !bytes.Equal(scope, last) {
+			w.NextLSN(scope)
+			last = scope
+		}
+		p.Counters.Latest = max(p.Counters.Latest, w.now)
+		w.Set(p.Keys.Family(layout.FamilyCounters), p.Counters.Encode())
+		w.keepCounters(p)
+		w.keepScopes()
 	}
 }
 
@@ -155,18 +177,6 @@ func (w *messageTx) tell() {
 	}
 }
 
-// read reads the counters of the store, or returns CodeEntityNotFound if the store does not exist any more.
-func (s *messageStore) read(r engine.Reader) (c layout.Counters, err error) {
-	v, err := r.Get(s.keys.Family(layout.FamilyCounters))
-	if errors.Is(err, engine.ErrNotFound) {
-		return c, s.notFound()
-	}
-	if err != nil {
-		return c, err
-	}
-	return layout.DecodeCounters(v)
-}
-
 // createStores writes the counters of an entity's stores. A store exists as long as its counters do.
 func createStores(t engine.Txn, number uint32, kind entity.Kind) {
 	for _, sub := range storesOf(kind) {
@@ -179,22 +189,10 @@ func dropStores(t engine.Txn, number uint32) {
 	t.DeleteRange(engine.Prefix(layout.EntityPrefix(number)))
 }
 
-// header reads the header of a message; ok is false if there is no message.
-func (s *messageStore) header(r engine.Reader, seq int64) (h layout.Header, ok bool, err error) {
-	v, err := r.Get(s.keys.Key(layout.FamilyMessage, seq))
-	if errors.Is(err, engine.ErrNotFound) {
-		return h, false, nil
-	}
-	if err == nil {
-		h, err = layout.DecodeHeader(v)
-	}
-	return h, err == nil, err
-}
-
 // put stores a message under a sequence number, with its index entries.
 func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) error {
 	h.Size = int64(len(body))
-	w.Set(p.keys.Key(layout.FamilyBody, seq), body)
+	w.Set(w.key(p, layout.FamilyBody, seq), body)
 	w.moved += h.Size
 	p.Bytes += h.Size
 	p.Count(h.State, 1)
@@ -204,7 +202,7 @@ func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) 
 	case layout.Active:
 		return w.link(p, seq, h)
 	case layout.Scheduled:
-		w.Set(p.keys.MomentKey(layout.FamilyDue, h.Due, seq), nil)
+		w.Set(p.Keys.MomentKey(layout.FamilyDue, h.Due, seq), nil)
 		if w.m.shared {
 			p.Wake(h.Due)
 		}
@@ -213,24 +211,30 @@ func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) 
 	return nil
 }
 
+// key returns a key of a store, until the next call.
+func (w *messageTx) key(p *storePart, family byte, seq int64) []byte {
+	w.keyBuf = p.Keys.AppendKey(w.keyBuf[:0], family, seq)
+	return w.keyBuf
+}
+
 // rewrite stores a message's header without changing its index entries.
 func (w *messageTx) rewrite(p *storePart, seq int64, h *layout.Header) {
 	p.dirty = true
-	w.Set(p.keys.Key(layout.FamilyMessage, seq), h.Encode())
+	w.Set(w.key(p, layout.FamilyMessage, seq), h.Encode())
 }
 
 // take deletes a message and its index entries.
 func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
 	p.dirty = true
-	w.Delete(p.keys.Key(layout.FamilyBody, seq))
-	w.Delete(p.keys.Key(layout.FamilyMessage, seq))
+	w.Delete(w.key(p, layout.FamilyBody, seq))
+	w.Delete(w.key(p, layout.FamilyMessage, seq))
 	p.Bytes -= h.Size
 	p.Count(h.State, -1)
 	switch h.State {
 	case layout.Active:
 		return w.unlink(p, seq, h)
 	case layout.Scheduled:
-		w.Delete(p.keys.MomentKey(layout.FamilyDue, h.Due, seq))
+		w.Delete(p.Keys.MomentKey(layout.FamilyDue, h.Due, seq))
 	}
 	return nil
 }
@@ -238,26 +242,26 @@ func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
 // link writes the index entries of an active message, for receivers and for the reaper. A message that
 // arrives is the last one of its session; a message that was locked may be before others.
 func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
-	if p.bySession() {
+	if p.BySession {
 		first, known := p.firsts[h.Session]
 		if !known {
 			var err error
-			if first, err = firstOf(w, p.readyPrefix(h.Session), 0); err != nil {
+			if first, err = view.FirstOf(w, p.ReadyPrefix(h.Session), 0); err != nil {
 				return err
 			}
 		}
-		if p.firsts[h.Session] = first; first == 0 || seq < first {
-			w.Set(p.keys.Key(layout.FamilyHead, seq), []byte(h.Session))
-			p.firsts[h.Session] = seq
+		if p.setFirst(h.Session, first); first == 0 || seq < first {
+			w.Set(p.Keys.Key(layout.FamilyHead, seq), []byte(h.Session))
+			p.setFirst(h.Session, seq)
 		}
 		if seq < first {
-			w.Delete(p.keys.Key(layout.FamilyHead, first))
+			w.Delete(p.Keys.Key(layout.FamilyHead, first))
 		}
 	}
 	delete(p.unlinked, seq)
-	w.Set(p.readyKey(h.Session, seq), nil)
-	if p.sub == entity.Main {
-		w.Set(p.expiryKey(seq, h), nil)
+	w.Set(p.ReadyKey(h.Session, seq), nil)
+	if p.Sub == entity.Main {
+		w.Set(p.ExpiryKey(seq, h), nil)
 	}
 	p.events = append(p.events, event{kind: arrived, seq: seq, header: *h})
 	return nil
@@ -269,23 +273,23 @@ func (w *messageTx) unlink(p *storePart, seq int64, h *layout.Header) error {
 		return nil
 	}
 	delete(p.firsts, h.Session)
-	w.Delete(p.readyKey(h.Session, seq))
-	if p.sub == entity.Main {
-		w.Delete(p.expiryKey(seq, h))
+	w.Delete(p.ReadyKey(h.Session, seq))
+	if p.Sub == entity.Main {
+		w.Delete(p.ExpiryKey(seq, h))
 	}
-	if !p.bySession() {
+	if !p.BySession {
 		return nil
 	}
-	head := p.keys.Key(layout.FamilyHead, seq)
+	head := p.Keys.Key(layout.FamilyHead, seq)
 	if _, err := w.Get(head); errors.Is(err, engine.ErrNotFound) {
 		return nil
 	} else if err != nil {
 		return err
 	}
 	w.Delete(head)
-	next, err := firstOf(w, p.readyPrefix(h.Session), seq)
+	next, err := view.FirstOf(w, p.ReadyPrefix(h.Session), seq)
 	if err == nil && next > 0 {
-		w.Set(p.keys.Key(layout.FamilyHead, next), []byte(h.Session))
+		w.Set(p.Keys.Key(layout.FamilyHead, next), []byte(h.Session))
 	}
 	return err
 }
@@ -298,45 +302,24 @@ func (w *messageTx) unlinkAll(p *storePart, list []stored) error {
 		if h.State != layout.Active {
 			continue
 		}
-		w.Delete(p.readyKey(h.Session, list[i].seq))
-		if p.sub == entity.Main {
-			w.Delete(p.expiryKey(list[i].seq, h))
+		w.Delete(p.ReadyKey(h.Session, list[i].seq))
+		if p.Sub == entity.Main {
+			w.Delete(p.ExpiryKey(list[i].seq, h))
 		}
-		if p.bySession() {
-			w.Delete(p.keys.Key(layout.FamilyHead, list[i].seq))
+		if p.BySession {
+			w.Delete(p.Keys.Key(layout.FamilyHead, list[i].seq))
 			ids[h.Session] = true
 		}
-		p.unlinked[list[i].seq] = true
+		p.setUnlinked(list[i].seq)
 	}
 	for id := range ids {
-		first, err := firstOf(w, p.readyPrefix(id), 0)
+		first, err := view.FirstOf(w, p.ReadyPrefix(id), 0)
 		if err != nil {
 			return err
 		}
-		if p.firsts[id] = first; first > 0 {
-			w.Set(p.keys.Key(layout.FamilyHead, first), []byte(id))
+		if p.setFirst(id, first); first > 0 {
+			w.Set(p.Keys.Key(layout.FamilyHead, first), []byte(id))
 		}
 	}
 	return nil
-}
-
-// expiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no
-// time to live of its own.
-func (s *messageStore) expiryKey(seq int64, h *layout.Header) []byte {
-	if h.TTL == layout.NoTTL {
-		return s.keys.MomentKey(layout.FamilyEnqueued, h.Enqueued, seq)
-	}
-	return s.keys.MomentKey(layout.FamilyDeadline, h.Deadline(host.Never), seq)
-}
-
-// firstOf returns the first sequence number from one on among the keys with a prefix, or 0 if there is
-// none.
-func firstOf(r engine.Reader, prefix []byte, from int64) (seq int64, err error) {
-	rg := engine.Prefix(prefix)
-	rg.Start = layout.AppendSeq(prefix, from)
-	it := engine.Expect(r.Scan(rg, false), 1)
-	if it.Next() {
-		seq = layout.SeqOf(it.Key())
-	}
-	return seq, it.Close()
 }

@@ -18,7 +18,7 @@ import (
 // seen reports whether a message with an id was accepted within the window. If not, it records the id as
 // accepted now.
 func (w *messageTx) seen(p *storePart, id string, window time.Duration) (bool, error) {
-	key := p.keys.TextKey(layout.FamilySeen, id)
+	key := p.Keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return false, err
@@ -31,12 +31,12 @@ func (w *messageTx) seen(p *storePart, id string, window time.Duration) (bool, e
 		if w.now < at+millis(window) {
 			return true, nil
 		}
-		w.Delete(p.keys.MomentKey(layout.FamilySeenAt, at, n))
+		w.Delete(p.Keys.MomentKey(layout.FamilySeenAt, at, n))
 	}
 	p.Seen++
 	v = binary.BigEndian.AppendUint64(nil, uint64(w.now))
 	w.Set(key, binary.BigEndian.AppendUint64(v, uint64(p.Seen)))
-	w.Set(p.keys.MomentKey(layout.FamilySeenAt, w.now, p.Seen), []byte(id))
+	w.Set(p.Keys.MomentKey(layout.FamilySeenAt, w.now, p.Seen), []byte(id))
 	p.dirty = true
 	return false, nil
 }
@@ -46,7 +46,7 @@ func (w *messageTx) seen(p *storePart, id string, window time.Duration) (bool, e
 func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
-		next, err = host.FirstAfter(r, s.keys.Family(layout.FamilySeenAt), -1)
+		next, err = host.FirstAfter(r, s.Keys.Family(layout.FamilySeenAt), -1)
 		return err
 	})
 	if next = saturate(next, window); err != nil || next > s.now() {
@@ -64,7 +64,7 @@ func (w *messageTx) forgetSeen(s *messageStore, window int64, limit int) (n int,
 	if err != nil {
 		return 0, 0, err
 	}
-	prefix := s.keys.Family(layout.FamilySeenAt)
+	prefix := s.Keys.Family(layout.FamilySeenAt)
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(prefix), false), limit+1)
 	for it.Next() {
@@ -77,7 +77,7 @@ func (w *messageTx) forgetSeen(s *messageStore, window int64, limit int) (n int,
 			next = at
 			break
 		}
-		w.Delete(p.keys.TextKey(layout.FamilySeen, string(it.Value())))
+		w.Delete(p.Keys.TextKey(layout.FamilySeen, string(it.Value())))
 		w.Delete(it.Key())
 		n, p.dirty = n+1, true
 	}

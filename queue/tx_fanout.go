@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/content"
 	"github.com/mayflydb/mayfly/queue/internal/fanout"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -23,15 +24,15 @@ func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Mes
 	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == layout.NoTTL && millis(def) != host.Never {
 		copied.TTL = millis(def) // the copy keeps it if the topic's default changes
 	}
-	for _, c := range topic.fanOut().match(m, &copied) {
-		number := int32(c.to.number)
+	for _, c := range topic.fanOut().Match(m, &copied) {
+		number := int32(c.To.number)
 		if number < h.Count {
 			continue
 		}
 		if w.moved >= maxMoved {
 			return number, nil
 		}
-		p, err := w.partOf(c.to.stores[entity.Main])
+		p, err := w.partOf(c.To.stores[entity.Main])
 		if entity.CodeOf(err) == entity.CodeEntityNotFound {
 			continue // the subscription is being deleted
 		}
@@ -68,8 +69,8 @@ func (w *messageTx) firstOfMany(topic *entityState, h *layout.Header, m *message
 	if len(body) < maxMoved {
 		return 0
 	}
-	if list := topic.fanOut().match(m, h); len(list) > 1 {
-		return int32(list[0].to.number)
+	if list := topic.fanOut().Match(m, h); len(list) > 1 {
+		return int32(list[0].To.number)
 	}
 	return 0
 }
@@ -83,7 +84,7 @@ func (w *messageTx) publishScheduled(
 	at int64,
 	body []byte,
 ) (done bool, err error) {
-	m, err := parseStored(body)
+	m, err := content.Parse(body)
 	if err != nil {
 		return false, err
 	}
@@ -105,16 +106,17 @@ func (w *messageTx) publishScheduled(
 // copy stores the copies for one subscription: one for all matching rules without an action, and one for
 // each matching rule with an action. If an action fails there is no copy for its rule. The message then
 // becomes a dead letter of the subscription, once, if DeadLetterOnFilterErrors is set.
-func (w *messageTx) copy(p *storePart, c *recipient, h layout.Header, m *message.Message, body []byte) error {
-	if c.plain {
+func (w *messageTx) copy(p *storePart, c *fanout.Recipient[*entityState], h layout.Header, m *message.Message,
+	body []byte) error {
+	if c.Plain {
 		plain := h
 		if _, err := w.store(p, &plain, m, body); err != nil {
 			return err
 		}
 	}
-	var failed *reason
-	for _, r := range c.actions {
-		acted, why := c.to.applyAction(r, m, &h)
+	var failed *content.Reason
+	for _, r := range c.Actions {
+		acted, why := c.To.applyAction(r, m, &h)
 		if why != nil && failed == nil {
 			failed = why
 		}
@@ -135,23 +137,23 @@ func (w *messageTx) copy(p *storePart, c *recipient, h layout.Header, m *message
 
 // applyAction returns a copy of a message after a rule's action, or the reason for which the action failed.
 func (e *entityState) applyAction(r *entity.Rule, m *message.Message,
-	h *layout.Header) (acted *message.Message, why *reason) {
+	h *layout.Header) (acted *message.Message, why *content.Reason) {
 	acted = m.Clone()
 	err := r.Action.Run(&fanout.View{Message: acted, Header: h})
 	if err == nil {
 		acted.SetString("RuleName", r.Name)
-		err = e.topic.stores[entity.Main].checkMessage(acted)
+		err = content.Check(&e.topic.stores[entity.Main].Store, acted)
 	}
 	if err == nil {
 		return acted, nil
 	}
-	failed := newReason("RuleActionException", err.Error())
+	failed := content.NewReason("RuleActionException", err.Error())
 	var known *rule.Error
 	switch {
 	case errors.As(err, &known):
-		failed = newReason(known.Exception, known.Message)
+		failed = content.NewReason(known.Exception, known.Message)
 	case entity.CodeOf(err) == entity.CodeMessageTooLarge:
-		failed = newReason("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
+		failed = content.NewReason("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
 	}
 	return nil, &failed
 }

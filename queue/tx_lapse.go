@@ -40,7 +40,7 @@ func (w *messageTx) advance(s *messageStore) (c layout.Counters, last int64, err
 func (w *messageTx) lapseMessages(p *storePart) error {
 	var list []host.Entry
 	next := int64(host.Never)
-	it := engine.Expect(w.Scan(engine.Prefix(p.keys.Family(layout.FamilyLapse)), false), maxLapse+1)
+	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.Family(layout.FamilyLapse)), false), maxLapse+1)
 	for next == host.Never && it.Next() {
 		e, err := host.ParseEntry(layout.StorePrefixLen+1, it.Key())
 		if err != nil {
@@ -67,9 +67,9 @@ func (w *messageTx) lapseMessages(p *storePart) error {
 			p.Wake(e.At)
 			return nil
 		}
-		l, ok, err := p.lockOf(w, seqs[i])
+		l, ok, err := p.LockOf(w, seqs[i])
 		if err == nil && !ok {
-			err = p.corrupt(seqs[i], "has no lock, and is to be unlocked")
+			err = p.Corrupt(seqs[i], "has no lock, and is to be unlocked")
 		}
 		if err == nil {
 			err = w.lapseStored(p, seqs[i], &l, l.Until)
@@ -83,12 +83,12 @@ func (w *messageTx) lapseMessages(p *storePart) error {
 
 // lapseSessions ends lapsed locks of sessions.
 func (w *messageTx) lapseSessions(p *storePart) error {
-	if p.sub != entity.Main {
+	if p.Sub != entity.Main {
 		return nil
 	}
 	var ids []string
 	next := int64(host.Never)
-	prefix := p.keys.Family(layout.FamilySessionLapse)
+	prefix := p.Keys.Family(layout.FamilySessionLapse)
 	it := engine.Expect(w.Scan(engine.Prefix(prefix), false), maxLapse+1)
 	for next == host.Never && it.Next() {
 		if len(it.Key()) < len(prefix)+8 {
@@ -106,9 +106,9 @@ func (w *messageTx) lapseSessions(p *storePart) error {
 	}
 	p.Wake(next)
 	for _, id := range ids {
-		l, ok, err := p.sessionLockOf(w, id)
+		l, ok, err := p.SessionLockOf(w, id)
 		if err == nil && !ok {
-			err = fmt.Errorf("%w: the session %q of %s has no lock", engine.ErrCorrupt, id, p.name())
+			err = fmt.Errorf("%w: the session %q of %s has no lock", engine.ErrCorrupt, id, p.Name())
 		}
 		if err != nil {
 			return err

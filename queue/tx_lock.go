@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"errors"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -12,49 +10,20 @@ import (
 // received or can expire. Each transaction that gives a message out, settles it or ends its lock reads the
 // lock first. Therefore the servers that share an engine agree on the holder of each message.
 
-// lockOf reads the lock of a message; ok is false if it has none.
-func (s *messageStore) lockOf(r engine.Reader, seq int64) (l layout.Lock, ok bool, err error) {
-	return readLock(r, s.keys.Key(layout.FamilyLock, seq))
-}
-
-// sessionLockOf reads the lock of a session; ok is false if it has none.
-func (s *messageStore) sessionLockOf(r engine.Reader, id string) (l layout.Lock, ok bool, err error) {
-	return readLock(r, s.keys.TextKey(layout.FamilySessionLock, id))
-}
-
-func readLock(r engine.Reader, key []byte) (l layout.Lock, ok bool, err error) {
-	v, err := r.Get(key)
-	if errors.Is(err, engine.ErrNotFound) {
-		return l, false, nil
-	}
-	if err == nil {
-		l, err = layout.DecodeLock(v)
-	}
-	return l, err == nil, err
-}
-
 // isFree reports whether a message has no stored lock.
 func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
 	if !w.m.shared {
 		return true, nil // the caller has claimed it
 	}
-	_, locked, err := s.lockOf(w, seq)
+	_, locked, err := s.LockOf(w, seq)
 	return !locked, err
-}
-
-// lockIndex returns the index entry of a message's lock.
-func (s *messageStore) lockIndex(seq int64, l *layout.Lock) []byte {
-	if l.Covered {
-		return layout.AppendSeq(s.keys.HeldPrefix(l.Session), seq)
-	}
-	return s.keys.MomentKey(layout.FamilyLapse, l.Lapses(), seq)
 }
 
 // setLock stores the lock of a message without index entries.
 func (w *messageTx) setLock(p *storePart, seq int64, l *layout.Lock) {
 	p.dirty = true
-	w.Set(p.keys.Key(layout.FamilyLock, seq), l.Encode())
-	w.Set(p.lockIndex(seq, l), nil)
+	w.Set(p.Keys.Key(layout.FamilyLock, seq), l.Encode())
+	w.Set(p.LockIndex(seq, l), nil)
 	if !l.Covered {
 		p.Wake(l.Lapses())
 	}
@@ -63,9 +32,9 @@ func (w *messageTx) setLock(p *storePart, seq int64, l *layout.Lock) {
 // dropLock deletes the lock of a message. The caller decides where the message goes.
 func (w *messageTx) dropLock(p *storePart, seq int64, l *layout.Lock) {
 	p.dirty = true
-	w.Delete(p.keys.Key(layout.FamilyLock, seq))
-	w.Delete(p.lockIndex(seq, l))
-	p.unlinked[seq] = true
+	w.Delete(p.Keys.Key(layout.FamilyLock, seq))
+	w.Delete(p.LockIndex(seq, l))
+	p.setUnlinked(seq)
 }
 
 // unlock ends the lock of a message without counting a delivery. If a transaction is going to settle the
@@ -78,7 +47,7 @@ func (w *messageTx) unlock(p *storePart, seq int64, l *layout.Lock) error {
 		w.setLock(p, seq, &lost)
 		return nil
 	}
-	h, ok, err := p.header(w, seq)
+	h, ok, err := p.Header(w, seq)
 	if err != nil || !ok || h.State != layout.Active {
 		return err
 	}
@@ -103,7 +72,7 @@ func (w *messageTx) lapseStored(p *storePart, seq int64, l *layout.Lock, at int6
 		return w.unlock(p, seq, l)
 	}
 	w.dropLock(p, seq, l)
-	h, ok, err := p.header(w, seq)
+	h, ok, err := p.Header(w, seq)
 	if err != nil || !ok {
 		return err
 	}
@@ -121,7 +90,7 @@ func (w *messageTx) unlockAll(s *messageStore) error {
 		return err
 	}
 	var list []int64
-	it := w.Scan(engine.Prefix(p.keys.Family(layout.FamilyLock)), false)
+	it := w.Scan(engine.Prefix(p.Keys.Family(layout.FamilyLock)), false)
 	for it.Next() {
 		list = append(list, layout.SeqOf(it.Key()))
 	}
@@ -130,7 +99,7 @@ func (w *messageTx) unlockAll(s *messageStore) error {
 	}
 	w.bringLocks(p, list)
 	for _, seq := range list {
-		l, ok, err := p.lockOf(w, seq)
+		l, ok, err := p.LockOf(w, seq)
 		if err == nil && ok {
 			err = w.unlock(p, seq, &l)
 		}
@@ -139,7 +108,7 @@ func (w *messageTx) unlockAll(s *messageStore) error {
 		}
 	}
 	for _, family := range []byte{layout.FamilySessionLock, layout.FamilySessionLapse} {
-		w.DeleteRange(engine.Prefix(p.keys.Family(family)))
+		w.DeleteRange(engine.Prefix(p.Keys.Family(family)))
 	}
 	return nil
 }
@@ -152,7 +121,7 @@ func (w *messageTx) bringLocks(p *storePart, list []int64) {
 	}
 	keys := make([][]byte, 0, 2*len(list))
 	for _, seq := range list {
-		keys = append(keys, p.keys.Key(layout.FamilyLock, seq), p.keys.Key(layout.FamilyMessage, seq))
+		keys = append(keys, p.Keys.Key(layout.FamilyLock, seq), p.Keys.Key(layout.FamilyMessage, seq))
 	}
 	a.Prefetch(keys)
 }
@@ -160,13 +129,13 @@ func (w *messageTx) bringLocks(p *storePart, list []int64) {
 // heldLock returns the lock with a token, or CodeMessageLockLost if it does not exist or has lapsed.
 func (w *messageTx) heldLock(p *storePart, token message.UUID) (seq int64, l layout.Lock, err error) {
 	seq = seqOfToken(token)
-	l, ok, err := p.lockOf(w, seq)
+	l, ok, err := p.LockOf(w, seq)
 	if err != nil {
 		return 0, l, err
 	}
 	until := l.Until
 	if ok && l.Token == token && l.Covered {
-		of, there, err := p.sessionLockOf(w, l.Session)
+		of, there, err := p.SessionLockOf(w, l.Session)
 		if err != nil {
 			return 0, l, err
 		}
@@ -175,7 +144,7 @@ func (w *messageTx) heldLock(p *storePart, token message.UUID) (seq int64, l lay
 		}
 	}
 	if !ok || l.Token != token || l.Busy > w.now || until <= w.now {
-		return 0, l, p.lockLost()
+		return 0, l, p.LockLost()
 	}
 	return seq, l, nil
 }
@@ -187,7 +156,7 @@ func (w *messageTx) settleStored(p *storePart, seq int64, l *layout.Lock, st *Se
 	if err != nil || what != messageReady {
 		return err
 	}
-	h, _, err := p.header(w, seq)
+	h, _, err := p.Header(w, seq)
 	if err == nil {
 		err = w.link(p, seq, &h)
 	}
@@ -197,15 +166,15 @@ func (w *messageTx) settleStored(p *storePart, seq int64, l *layout.Lock, st *Se
 // setSessionLock stores the lock of a session.
 func (w *messageTx) setSessionLock(p *storePart, id string, l *layout.Lock) {
 	p.dirty = true
-	w.Set(p.keys.TextKey(layout.FamilySessionLock, id), l.Encode())
-	w.Set(p.keys.SessionLapseKey(l.Until, id), []byte(id))
+	w.Set(p.Keys.TextKey(layout.FamilySessionLock, id), l.Encode())
+	w.Set(p.Keys.SessionLapseKey(l.Until, id), []byte(id))
 	p.Wake(l.Until)
 }
 
 func (w *messageTx) dropSessionLock(p *storePart, id string, l *layout.Lock) {
 	p.dirty = true
-	w.Delete(p.keys.TextKey(layout.FamilySessionLock, id))
-	w.Delete(p.keys.SessionLapseKey(l.Until, id))
+	w.Delete(p.Keys.TextKey(layout.FamilySessionLock, id))
+	w.Delete(p.Keys.SessionLapseKey(l.Until, id))
 }
 
 // holdsSession fails with CodeSessionLockLost unless a lock of a session is stored and has not lapsed.
@@ -213,22 +182,14 @@ func (w *messageTx) holdsSession(s *messageStore, held *sessionLock) error {
 	if !w.m.shared {
 		return nil // the caller has checked it in memory
 	}
-	return s.holdsSession(w, held, w.now)
-}
-
-func (s *messageStore) holdsSession(r engine.Reader, held *sessionLock, now int64) error {
-	l, ok, err := s.sessionLockOf(r, held.id)
-	if err == nil && (!ok || l.Token != held.token || l.Until <= now) {
-		err = s.sessionLost()
-	}
-	return err
+	return s.HoldsSession(w, held.id, held.token, w.now)
 }
 
 // endSession ends the lock of a session, with those of its messages. lapsed reports whether their deliveries
 // are counted. done is false if messages are left for another transaction.
 func (w *messageTx) endSession(p *storePart, id string, l *layout.Lock, lapsed bool) (done bool, err error) {
 	var list []int64
-	it := engine.Expect(w.Scan(engine.Prefix(p.keys.HeldPrefix(id)), false), maxLapse+1)
+	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.HeldPrefix(id)), false), maxLapse+1)
 	for len(list) <= maxLapse && it.Next() {
 		list = append(list, layout.SeqOf(it.Key()))
 	}
@@ -240,11 +201,11 @@ func (w *messageTx) endSession(p *storePart, id string, l *layout.Lock, lapsed b
 		if i == maxLapse || w.moved >= maxMoved {
 			return false, nil
 		}
-		held, ok, err := p.lockOf(w, seq)
+		held, ok, err := p.LockOf(w, seq)
 		switch {
 		case err != nil:
 		case !ok:
-			err = p.corrupt(seq, "has no lock, and is held by a session")
+			err = p.Corrupt(seq, "has no lock, and is held by a session")
 		case lapsed:
 			err = w.lapseStored(p, seq, &held, l.Until)
 		default:
@@ -256,13 +217,4 @@ func (w *messageTx) endSession(p *storePart, id string, l *layout.Lock, lapsed b
 	}
 	w.dropSessionLock(p, id, l)
 	return true, nil
-}
-
-// firstReady returns the numbers of the first n messages below a prefix of families r or q.
-func firstReady(r engine.Reader, prefix []byte, n int) (list []int64, err error) {
-	it := engine.Expect(r.Scan(engine.Prefix(prefix), false), n)
-	for len(list) < n && it.Next() {
-		list = append(list, layout.SeqOf(it.Key()))
-	}
-	return list, it.Close()
 }

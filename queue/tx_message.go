@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/content"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -69,8 +70,8 @@ func (w *messageTx) store(p *storePart, h *layout.Header, m *message.Message, bo
 	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
 	}
-	if _, has := m.SessionID(); !has && p.bySession() { // forwarded or published, not sent
-		return 0, w.storeDeadLetter(p, entity.DeadLetters, h, body, newReason("Session id is null",
+	if _, has := m.SessionID(); !has && p.BySession { // forwarded or published, not sent
+		return 0, w.storeDeadLetter(p, entity.DeadLetters, h, body, content.NewReason("Session id is null",
 			"Session enabled entity doesn't allow a message whose session identifier is null."))
 	}
 	return w.insert(p, h, body)
@@ -78,8 +79,8 @@ func (w *messageTx) store(p *storePart, h *layout.Header, m *message.Message, bo
 
 // storeDeadLetter stores a message among the dead letters of an entity that cannot accept or forward it.
 func (w *messageTx) storeDeadLetter(p *storePart, in entity.Sub, h *layout.Header, body []byte,
-	why reason) error {
-	body, err := setReason(body, why)
+	why content.Reason) error {
+	body, err := content.SetReason(body, why)
 	if err != nil {
 		return err
 	}
@@ -109,12 +110,12 @@ func (w *messageTx) arrive(s *messageStore, seq int64, due int64) (done bool, er
 	if err != nil {
 		return false, err
 	}
-	h, ok, err := s.header(w, seq)
+	h, ok, err := s.Header(w, seq)
 	if err != nil {
 		return false, err
 	}
 	if !ok || h.State != layout.Scheduled {
-		return false, s.corrupt(seq, "is due and not scheduled")
+		return false, s.Corrupt(seq, "is due and not scheduled")
 	}
 	body, err := w.body(p, seq)
 	if err != nil {
@@ -134,7 +135,7 @@ func (w *messageTx) arrive(s *messageStore, seq int64, due int64) (done bool, er
 
 // body reads the encoded sections that a message's sender wrote.
 func (w *messageTx) body(p *storePart, seq int64) ([]byte, error) {
-	return w.Get(p.keys.Key(layout.FamilyBody, seq))
+	return w.Get(p.Keys.Key(layout.FamilyBody, seq))
 }
 
 // checkQuota fails with CodeQuotaExceeded if an entity has no space for size more bytes. Messages in the
@@ -169,14 +170,14 @@ func (w *messageTx) modify(p *storePart, seq int64, h *layout.Header, list []mes
 	}
 	body, err := w.body(p, seq)
 	if err == nil {
-		body, err = setProperties(body, list)
+		body, err = content.SetProperties(body, list)
 	}
 	if err != nil {
 		return err
 	}
 	p.Bytes += int64(len(body)) - h.Size
 	h.Size = int64(len(body))
-	w.Set(p.keys.Key(layout.FamilyBody, seq), body)
+	w.Set(p.Keys.Key(layout.FamilyBody, seq), body)
 	w.rewrite(p, seq, h)
 	return nil
 }
@@ -198,7 +199,7 @@ func (w *messageTx) returnMessage(p *storePart, seq int64, h *layout.Header, at 
 	if err := w.modify(p, seq, h, list); err != nil {
 		return messageRemoved, err
 	}
-	if counts && p.sub == entity.Main { // deliveries of dead letters are not counted
+	if counts && p.Sub == entity.Main { // deliveries of dead letters are not counted
 		h.Count++
 		w.rewrite(p, seq, h)
 	}
@@ -217,7 +218,7 @@ func (w *messageTx) returnMessage(p *storePart, seq int64, h *layout.Header, at 
 // deferMessage defers a message: it can be received only by its sequence number. The deferral counts as a
 // delivery. A message that has reached MaxDeliveryCount becomes a dead letter instead.
 func (w *messageTx) deferMessage(p *storePart, seq int64, h *layout.Header) (lockOutcome, error) {
-	if p.sub == entity.Main {
+	if p.Sub == entity.Main {
 		h.Count++
 	}
 	if p.exhausted(h) {
@@ -236,12 +237,12 @@ func (w *messageTx) deferMessage(p *storePart, seq int64, h *layout.Header) (loc
 // exhausted reports whether a message has reached its entity's MaxDeliveryCount. Deliveries of dead letters
 // are not counted.
 func (s *messageStore) exhausted(h *layout.Header) bool {
-	return s.sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
+	return s.Sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }
 
 // exhaust dead-letters a message that has reached MaxDeliveryCount.
 func (w *messageTx) exhaust(p *storePart, seq int64, h *layout.Header) error {
-	return w.deadLetter(p, seq, h, newReason("MaxDeliveryCountExceeded", fmt.Sprintf(
+	return w.deadLetter(p, seq, h, content.NewReason("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
@@ -249,26 +250,26 @@ func (w *messageTx) exhaust(p *storePart, seq int64, h *layout.Header) error {
 func (w *messageTx) lapse(p *storePart, seq int64, h *layout.Header) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
-			newReason("TTLExpiredException", "The message expired and was dead lettered."))
+			content.NewReason("TTLExpiredException", "The message expired and was dead lettered."))
 	}
 	return w.take(p, seq, h)
 }
 
 // deadLetter moves a message to its entity's dead letters under the same sequence number. A message that is
 // a dead letter already could not be forwarded: it moves to the transfer dead letters.
-func (w *messageTx) deadLetter(p *storePart, seq int64, h *layout.Header, why reason) error {
+func (w *messageTx) deadLetter(p *storePart, seq int64, h *layout.Header, why content.Reason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
 		return err
 	}
-	if body, err = setReason(body, why); err != nil {
+	if body, err = content.SetReason(body, why); err != nil {
 		return err
 	}
 	if err := w.take(p, seq, h); err != nil {
 		return err
 	}
 	to := entity.DeadLetters
-	if p.sub == entity.DeadLetters {
+	if p.Sub == entity.DeadLetters {
 		to = entity.TransferDeadLetters
 	}
 	dead, err := w.partOf(p.e.stores[to])
@@ -302,7 +303,7 @@ func millis(d time.Duration) int64 {
 // expires returns the millisecond at which a message of this store expires. It is host.Never for dead
 // letters and for messages that are not active.
 func (s *messageStore) expires(h *layout.Header) int64 {
-	if s.sub != entity.Main || h.State != layout.Active {
+	if s.Sub != entity.Main || h.State != layout.Active {
 		return host.Never
 	}
 	return h.Deadline(millis(s.e.properties.Load().DefaultTTL))

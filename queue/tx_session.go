@@ -21,7 +21,7 @@ func (w *messageTx) setState(s *messageStore, id string, state []byte) error {
 		return err
 	}
 	p.dirty = true
-	key := s.keys.TextKey(layout.FamilyState, id)
+	key := s.Keys.TextKey(layout.FamilyState, id)
 	if len(state) == 0 {
 		w.Delete(key)
 		return nil

@@ -11,6 +11,7 @@ import (
 
 // TestUpdateOfNothing: an update whose properties are those that the entity has touches no lock and no link.
 func TestUpdateOfNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("q")
 	w.queue("s", sessions)
@@ -51,6 +52,7 @@ func TestUpdateOfNothing(t *testing.T) {
 
 // TestImmutable: what cannot be changed is refused in the service's words.
 func TestImmutable(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
 	for path, c := range map[string]struct {
@@ -82,6 +84,7 @@ func TestImmutable(t *testing.T) {
 
 // TestPartitionedSize: a partitioned entity has the size of its 16 partitions, told and taken back.
 func TestPartitionedSize(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	partitioned := func(mb int32) entity.Properties {
 		p := entity.Defaults(entity.Queue)
@@ -110,6 +113,7 @@ func TestPartitionedSize(t *testing.T) {
 
 // TestMessageSizes: an entity takes the Standard tier's message size, or one of the Premium tier.
 func TestMessageSizes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	for kb, ok := range map[int32]bool{0: true, 256: true, 1024: true, 102_400: true, 1: false, 257: false,
 		1023: false, 102_401: false, -1: false} {
@@ -129,6 +133,7 @@ func TestMessageSizes(t *testing.T) {
 
 // TestAccessed: a queue or topic has had no use until somebody uses it; an update is none.
 func TestAccessed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("q")
 	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
@@ -153,6 +158,7 @@ func TestAccessed(t *testing.T) {
 
 // TestTargetsAsWritten: what an entity forwards to is told as it was written.
 func TestTargetsAsWritten(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("To/Here")
 	for written, want := range map[string]string{"to/here": "to/here", "/TO/here/": "TO/here",
@@ -176,6 +182,7 @@ func TestTargetsAsWritten(t *testing.T) {
 
 // TestForwardToItself: an update may forward an entity to itself; hops end that.
 func TestForwardToItself(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	p := standard()
 	p.ForwardTo = "q"
@@ -192,6 +199,7 @@ func TestForwardToItself(t *testing.T) {
 
 // TestForwardSessions: an entity with sessions may forward its messages; those of a session keep their order.
 func TestForwardSessions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("to")
 	w.queue("q", sessions)
@@ -227,6 +235,7 @@ func TestForwardSessions(t *testing.T) {
 // TestIdleWhileForwarding: a queue keeps the AutoDeleteOnIdle that it was given, which has no effect while it
 // forwards; a subscription tells the longest.
 func TestIdleWhileForwarding(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("to")
 	p := idle(entity.Queue)
@@ -253,6 +262,7 @@ func TestIdleWhileForwarding(t *testing.T) {
 
 // TestEmptySession: an empty session id goes with any partition key.
 func TestEmptySession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("q")
 	m := msg("A", of(""))
@@ -263,6 +273,7 @@ func TestEmptySession(t *testing.T) {
 
 // TestRuleTexts: a rule that is missing, or there already, is told as the service tells it.
 func TestRuleTexts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.create(entity.Topic, "News", entity.Defaults(entity.Topic))
 	w.create(entity.Subscription, "news/subscriptions/All", entity.Defaults(entity.Subscription))
@@ -288,6 +299,7 @@ func TestRuleTexts(t *testing.T) {
 
 // TestDeadLetterSource: where a message died is told in lower case, as the service tells it.
 func TestDeadLetterSource(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, Options{})
 	w.queue("Errors")
 	w.queue("Sales.Orders", func(p *entity.Properties) { p.ForwardDeadLettersTo = "Errors" })

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
 // If several servers share an engine, a server must not delete an entity as idle that another server uses.
@@ -31,37 +32,37 @@ func (m *dataset) storeUses(ctx context.Context, now int64) error {
 			continue
 		}
 		last := e.accessed.Load()
-		own := use{server: m.server, accessed: last, until: max(now, last) + useAhead}
+		own := view.Use{Server: m.server, Accessed: last, Until: max(now, last) + useAhead}
 		err := m.update(ctx, [][]byte{e.scope}, func(w *messageTx) error {
-			stored, err := readUse(w, e.number)
+			stored, err := view.ReadUse(w, e.number)
 			if err != nil {
 				return err
 			}
 			e.noteUse(stored)
 			next := own
-			if stored.server != m.server {
-				next.accessed, next.until = max(own.accessed, stored.accessed), max(own.until, stored.until)
+			if stored.Server != m.server {
+				next.Accessed, next.Until = max(own.Accessed, stored.Accessed), max(own.Until, stored.Until)
 			}
 			return w.setUse(e, next)
-		}, useKey(e.number))
+		}, view.UseKey(e.number))
 		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		e.covered.Store(own.until)
+		e.covered.Store(own.Until)
 	}
 	return nil
 }
 
 // noteUse records a stored use by another server.
-func (e *entityState) noteUse(u use) {
-	if u.server == e.m.server {
+func (e *entityState) noteUse(u view.Use) {
+	if u.Server == e.m.server {
 		return
 	}
-	raiseTo(&e.accessed, u.accessed)
-	raiseTo(&e.elsewhere, u.until)
+	raiseTo(&e.accessed, u.Accessed)
+	raiseTo(&e.elsewhere, u.Until)
 }
 
 // learnUse reads what other servers have stored of the use of an entity, and of the entities that decide with
@@ -72,7 +73,7 @@ func (e *entityState) learnUse(r engine.Reader) error {
 		list = append(list, e.topic)
 	}
 	for _, one := range list {
-		u, err := readUse(r, one.number)
+		u, err := view.ReadUse(r, one.number)
 		if err != nil {
 			return err
 		}

@@ -2,13 +2,12 @@ package queue
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
-	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
 // The properties and rules of entities are kept in memory, and in records of the catalog. If several servers
@@ -59,7 +58,7 @@ func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 
 // created adds an entity that this server has stored to the state in memory; parent is the topic of a
 // subscription.
-func (m *dataset) created(ctx context.Context, parent *entityState, rec entityRecord, rules *ruleSet,
+func (m *dataset) created(ctx context.Context, parent *entityState, rec record.Entity, rules *record.Rules,
 	version uint64) (e *entityState) {
 	m.recordTime(rec.Created)
 	add := func() {
@@ -75,67 +74,6 @@ func (m *dataset) created(ctx context.Context, parent *entityState, rec entityRe
 		e = m.numbered(rec.Number) // adoptAll has added it
 	}
 	return e
-}
-
-// storedEntity is what the catalog has of an entity.
-type storedEntity struct {
-	rec     entityRecord
-	rules   *ruleSet // of a subscription
-	version uint64   // of its scope
-}
-
-// readEntities reads all entities, topics before their subscriptions.
-func readEntities(r engine.Reader, versions bool) (list []*storedEntity, err error) {
-	byNumber := make(map[uint32]*storedEntity)
-	var subscriptions []*storedEntity
-	err = host.ScanRecords(r, kindEntity, func(_ []byte, rec entityRecord) error {
-		st := &storedEntity{rec: rec, rules: &ruleSet{}}
-		byNumber[rec.Number] = st
-		if rec.Topic != 0 {
-			subscriptions = append(subscriptions, st)
-			return nil
-		}
-		list = append(list, st)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if versions {
-		if err := readVersions(r, list); err != nil {
-			return nil, err
-		}
-	}
-	for _, st := range subscriptions {
-		topic := byNumber[st.rec.Topic]
-		if topic == nil {
-			return nil, corruptCatalog("the subscription " + st.rec.Path + " has no topic")
-		}
-		st.version = topic.version
-		list = append(list, st)
-	}
-	return list, host.ScanRecords(r, kindRule, func(key []byte, rec entity.Rule) error {
-		st := byNumber[binary.BigEndian.Uint32(key[host.CatalogHead-4:])]
-		if st == nil || st.rec.Kind != entity.Subscription {
-			return corruptCatalog("the rule " + rec.Name + " has no subscription")
-		}
-		st.rules = st.rules.with(rec)
-		return nil
-	})
-}
-
-// readVersions reads the marks of the scopes of queues and topics.
-func readVersions(r engine.Reader, list []*storedEntity) error {
-	keys := make([][]byte, len(list))
-	for i, st := range list {
-		keys[i] = engine.MarkKey(st.rec.scope())
-	}
-	return engine.GetEach(r, keys, func(i int, v []byte) (more bool, err error) {
-		if v != nil {
-			list[i].version, err = engine.ParseMark(v)
-		}
-		return true, err
-	})
 }
 
 // refresh reads the records of entities again, after another server has changed some.
@@ -160,20 +98,20 @@ func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 // complete is set if no queue or topic can have been created or deleted since r: the caller holds the
 // catalog's lock. Without it, only entities of known scopes are adopted. The caller holds m.loading.
 func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
-	list, err := readEntities(r, m.shared)
+	list, err := record.ReadAll(r, m.shared)
 	if err != nil {
 		return err
 	}
 	there := make(map[uint32]bool)
 	versions := make(map[*entityState]uint64)
 	for _, st := range list {
-		there[st.rec.Number] = true
+		there[st.Rec.Number] = true
 		e, err := m.adoptOne(r, st, complete)
 		if err != nil {
 			return err
 		}
 		if e != nil {
-			versions[e.top()] = st.version
+			versions[e.top()] = st.Version
 		}
 	}
 	var gone []*entityState
@@ -196,23 +134,23 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 }
 
 // adoptOne is adoptAll for one entity. It returns nil if the entity is not in memory.
-func (m *dataset) adoptOne(r engine.Reader, st *storedEntity, complete bool) (*entityState, error) {
-	e := m.numbered(st.rec.Number)
+func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*entityState, error) {
+	e := m.numbered(st.Rec.Number)
 	if e == nil {
-		topic := m.numbered(st.rec.Topic)
-		if !complete && (topic == nil || st.version <= topic.version.Load()) {
+		topic := m.numbered(st.Rec.Topic)
+		if !complete && (topic == nil || st.Version <= topic.version.Load()) {
 			return nil, nil
 		}
 		return m.loadEntity(r, st)
 	}
-	if st.version > e.top().version.Load() {
-		e.adopt(&st.rec, st.rules)
+	if st.Version > e.top().version.Load() {
+		e.adopt(&st.Rec, st.Rules)
 	}
 	return e, nil
 }
 
 // adopt applies a stored change of the entity.
-func (e *entityState) adopt(rec *entityRecord, rules *ruleSet) {
+func (e *entityState) adopt(rec *record.Entity, rules *record.Rules) {
 	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))
 	e.rules.Store(rules)
@@ -226,7 +164,7 @@ func (e *entityState) adopt(rec *entityRecord, rules *ruleSet) {
 			s.changed()
 		}
 	}
-	e.m.idler.wakeUp()
+	e.m.idler.WakeUp()
 	e.m.q.changes.Notify()
 }
 
@@ -261,6 +199,6 @@ func (m *dataset) learn(ctx context.Context) error {
 	if !m.shared {
 		return nil
 	}
-	_, err := m.in.Catalog().CatchUp(ctx)
+	err := m.in.Catalog().CatchUp(ctx)
 	return wrap(err)
 }

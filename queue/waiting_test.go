@@ -9,6 +9,7 @@ import (
 
 // TestWaiting: who waits is woken, first come first served, by whatever brings a message.
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	a := entity.Address{Entity: "q"}
 	s := time.Second
 	for name, c := range map[string]struct {
@@ -73,9 +74,9 @@ func waitUntil(w *world, a entity.Address) {
 	w.must(err)
 	for n := 0; n == 0; {
 		s.mu.Lock()
-		n = s.cursor.waiters.idle.Len() + s.free.idle.Len()
+		n = s.cursor.Waiters.Len() + s.free.Len()
 		for _, l := range s.sessions {
-			n += l.cursor.waiters.idle.Len()
+			n += l.cursor.Waiters.Len()
 		}
 		s.mu.Unlock()
 	}
@@ -85,6 +86,7 @@ func noReceivers(p *entity.Properties) { p.Status = entity.ReceiveDisabled }
 
 // TestEnded: receivers end with what they receive from.
 func TestEnded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(w *world)
 		want entity.Code

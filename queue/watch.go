@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/internal/alarm"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
 // watcher notices what other servers have done in a shared engine, for callers of this server that wait: for
 // messages, for a session, or for a change of an entity. It looks once per watchEvery, with three reads for
 // all entities together. Answers do not depend on it: each transaction reads the state that it needs.
 type watcher struct {
-	*alarm
+	*alarm.Alarm
 	m    *dataset
 	seen map[uint32]uint64 // the LSN of each scope at the last look, by entity
 }
@@ -23,7 +25,7 @@ const watchEvery = int64(time.Second / time.Millisecond)
 
 func newWatcher(m *dataset) *watcher {
 	w := &watcher{m: m, seen: make(map[uint32]uint64)}
-	w.alarm = newAlarm(m, w.ring)
+	w.Alarm = alarm.New(m.in.Clock(), w.ring)
 	return w
 }
 
@@ -103,7 +105,7 @@ func (m *dataset) awaitedScopes() (list [][]byte) {
 }
 
 // reported implements host.OpenTenant.Changed: the watcher looks at once.
-func (m *dataset) reported([]byte) { m.watcher.wakeUp() }
+func (m *dataset) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.
 func readCounters(r engine.Reader, list []*entityState) (map[*messageStore]layout.Counters, error) {
@@ -112,7 +114,7 @@ func readCounters(r engine.Reader, list []*entityState) (map[*messageStore]layou
 	for _, e := range list {
 		for _, s := range e.stores {
 			if s != nil {
-				stores, keys = append(stores, s), append(keys, s.keys.Family(layout.FamilyCounters))
+				stores, keys = append(stores, s), append(keys, s.Keys.Family(layout.FamilyCounters))
 			}
 		}
 	}
@@ -145,10 +147,10 @@ func (e *entityState) isAwaited() bool {
 func (s *messageStore) wakeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cursor.waiters.wakeAll()
-	s.free.wakeAll()
+	s.cursor.Waiters.WakeAll()
+	s.free.WakeAll()
 	for _, l := range s.sessions {
-		l.cursor.waiters.wakeAll()
+		l.cursor.Waiters.WakeAll()
 	}
 }
 
@@ -159,14 +161,14 @@ func (m *dataset) isUnknown(ctx context.Context, path string) (stored bool, err 
 		return false, nil
 	}
 	err = m.in.Engine().View(ctx, func(r engine.Reader) error {
-		_, err := r.Get(recordKey(kindEntity, 0, path))
+		_, err := r.Get(record.Key(record.KindEntity, 0, path))
 		if stored = err == nil; errors.Is(err, engine.ErrNotFound) {
 			return nil
 		}
 		return err
 	})
 	if stored {
-		m.watcher.wakeUp()
+		m.watcher.WakeUp()
 	}
 	return stored, wrap(err)
 }

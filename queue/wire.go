@@ -2,25 +2,15 @@ package queue
 
 import (
 	"encoding/hex"
-	"fmt"
-	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/content"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// This file has everything of package queue that depends on the content of messages: the validation of sent
-// messages, changes of stored ones, and the properties that the broker adds to received ones.
-
-const (
-	maxID         = 128       // characters of ids and partition keys
-	maxProperty   = 32 << 10  // bytes of one property
-	maxProperties = 64 << 10  // bytes of all properties
-	maxIDBytes    = 4 * maxID // of an id in UTF-8
-)
+// This file encodes sent messages, and adds the broker's properties to received ones.
 
 // arrival is a validated message to be stored in an entity.
 type arrival struct {
@@ -42,7 +32,7 @@ func bodyBytes(list []arrival) (n int) {
 
 // arrivalOf validates a message and encodes it.
 func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
-	if err := s.checkMessage(m); err != nil {
+	if err := content.Check(&s.Store, m); err != nil {
 		return a, err
 	}
 	m = m.Clone()
@@ -69,87 +59,6 @@ func (e *entityState) idOf(m *message.Message) string {
 	return id
 }
 
-// checkMessage refuses a message that exceeds the limits, or that has no session id if the store requires
-// one. A topic accepts messages without a session id even if its subscriptions require one.
-func (s *messageStore) checkMessage(m *message.Message) error {
-	session, has := m.SessionID()
-	if !has && s.bySession() {
-		return s.notAllowed("The SessionId was not set on a message, and it cannot be sent to the entity. " +
-			"Entities that have session support enabled can only receive messages that have the SessionId " +
-			"set to a valid value.")
-	}
-	key := m.PartitionKey()
-	if session != "" && key != "" && key != session {
-		return s.argument("The partition key of a message is another one than its session id.")
-	}
-	for _, id := range []string{m.Text(message.MessageID), session, key, m.ViaPartitionKey(),
-		m.Text(message.ReplyToGroupID)} {
-		if utf8.RuneCountInString(id) > maxID {
-			return s.argument("Message ids, session ids and partition keys have at most 128 characters.")
-		}
-	}
-	if m.PropertiesSize() > maxProperties {
-		return s.refuse(entity.CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
-	}
-	return s.checkProperties(m.Application)
-}
-
-// checkProperties refuses application properties that are too large.
-func (s *messageStore) checkProperties(list []message.Property) error {
-	total := 0
-	for _, p := range list {
-		if len(p.Name)+len(p.Value) > maxProperty {
-			return s.refuse(entity.CodeMessageTooLarge, "A property of a message has at most 32 KB.")
-		}
-		total += len(p.Name) + len(p.Value)
-	}
-	if total > maxProperties {
-		return s.refuse(entity.CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
-	}
-	return nil
-}
-
-// parseStored decodes a stored body, or returns engine.ErrCorrupt.
-func parseStored(body []byte) (*message.Message, error) {
-	m, err := message.ParseStored(body)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
-	}
-	return m, nil
-}
-
-// setProperties sets application properties in an encoded body; a null value deletes one.
-func setProperties(body []byte, list []message.Property) ([]byte, error) {
-	m, err := parseStored(body)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range list {
-		m.Set(p.Name, p.Value)
-	}
-	return m.AppendStored(nil), nil
-}
-
-// reason is the reason and description of a dead letter.
-type reason struct{ Reason, Description *string }
-
-func newReason(name, text string) reason { return reason{&name, &text} }
-
-// setReason sets the dead-letter properties in an encoded body.
-func setReason(body []byte, why reason) ([]byte, error) {
-	m, err := parseStored(body)
-	if err != nil {
-		return nil, err
-	}
-	if why.Reason != nil {
-		m.SetString("DeadLetterReason", *why.Reason)
-	}
-	if why.Description != nil {
-		m.SetString("DeadLetterErrorDescription", *why.Description)
-	}
-	return m.AppendStored(nil), nil
-}
-
 // delivery returns a message as a receiver gets it, without its lock.
 func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	d, err := s.shown(m)
@@ -161,7 +70,7 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	if m.State == layout.Active && m.Due > 0 { // receivers see it as scheduled
 		d.Broker.State = message.Scheduled
 	}
-	if def := millis(props.DefaultTTL); m.TTL == layout.NoTTL && def != host.Never && s.sub == entity.Main {
+	if def := millis(props.DefaultTTL); m.TTL == layout.NoTTL && def != host.Never && s.Sub == entity.Main {
 		d.Broker.TTL, d.Broker.ExpiresAt = def, m.Header.Deadline(def)
 	}
 	return d, nil
@@ -170,7 +79,7 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 // shown returns a message as Peek shows it. Its expiry time is set only if it has a time to live of its
 // own. An expiry time that follows from the entity's default may still change.
 func (s *messageStore) shown(m *stored) (Delivery, error) {
-	body, err := parseStored(m.body)
+	body, err := content.Parse(m.body)
 	if err != nil {
 		return Delivery{}, err
 	}

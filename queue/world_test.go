@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
@@ -45,8 +44,6 @@ func newWorld(t testing.TB, o Options) *world {
 
 func newWorldOn(t testing.TB, fs *crashdisk.Disk, o Options) *world {
 	t.Helper()
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := &world{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
 	w.open()
 	t.Cleanup(func() {

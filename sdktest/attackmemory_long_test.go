@@ -4,7 +4,6 @@ package sdktest
 
 import (
 	"bufio"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -19,9 +18,6 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
-
-// strictKey is a key of Service Bus that no attacker has.
-const strictKey = "root:Manage+Send+Listen:nobody-knows-this"
 
 // burstBound is what a neighbour may have to wait beside hundreds of large reads that begin at once.
 const burstBound = 250 * time.Millisecond
@@ -125,7 +121,7 @@ func memoryAttacks() []memoryAttack {
 func TestAttackMemory(t *testing.T) {
 	for _, c := range memoryAttacks() {
 		t.Run(c.name, func(t *testing.T) {
-			port, err := freePort()
+			port, err := FreePort()
 			must(t, err)
 			bus := fmt.Sprintf("127.0.0.1:%d", port)
 			a := attacked(t, "--servicebus", "--servicebus-key", strictKey, "--servicebus-port", strconv.Itoa(port),
@@ -185,14 +181,6 @@ func (a *target) descriptors() int {
 	return len(list)
 }
 
-// dialDirect connects to direct mode.
-func (a *target) dialDirect() net.Conn {
-	a.t.Helper()
-	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port), &tls.Config{InsecureSkipVerify: true})
-	must(a.t, err)
-	return c
-}
-
 // rawAMQP is a connection of AMQP with one session, whose client has shown no key and reads nothing on.
 type rawAMQP struct{ net.Conn }
 
@@ -224,7 +212,7 @@ func (c *rawAMQP) attach(handle uint32, name string) error {
 
 // TestAttackByIdleBusConnections: idle connections without a key do not shut Service Bus out.
 func TestAttackByIdleBusConnections(t *testing.T) {
-	port, err := freePort()
+	port, err := FreePort()
 	must(t, err)
 	script := t.TempDir() + "/few"
 	must(t, os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 200\nexec '"+binary+"' \"$@\"\n"), 0o755))

@@ -78,7 +78,7 @@ type Server struct {
 // Start runs the server and returns when it is ready.
 func (s *Server) Start(ctx context.Context) error {
 	if s.Port == 0 {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return err
 		}
@@ -154,6 +154,9 @@ func (s *Server) Kill() error {
 	return err
 }
 
+// Signal sends a signal to the process.
+func (s *Server) Signal(sig os.Signal) error { return s.cmd.Process.Signal(sig) }
+
 // Running reports whether the process is alive.
 func (s *Server) Running() bool {
 	if s.exited == nil {
@@ -185,8 +188,11 @@ const (
 // nextPort is where the search for a free port goes on: no two servers of a run are given the same.
 var nextPort atomic.Int64
 
-// freePort finds a port that nobody listens on and that nobody was given before.
-func freePort() (int, error) {
+// PID is the number of the process.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
+// FreePort finds a port that nobody listens on and that nobody was given before.
+func FreePort() (int, error) {
 	nextPort.CompareAndSwap(0, int64(firstPort+os.Getpid()%(lastPort-firstPort-2000)))
 	for {
 		port := int(nextPort.Add(1))

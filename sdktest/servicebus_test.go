@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
+
+	"github.com/mayflydb/mayfly/queue/access"
 )
 
 // busTime is how long a runner may take for all scenarios of servicebus.md, of which one takes a minute.
@@ -112,7 +115,7 @@ func startBus(t *testing.T, args ...string) bus {
 	b := bus{}
 	for _, port := range []*int{&b.amqp, &b.admin, &b.tls, &b.plainAdmin} {
 		var err error
-		*port, err = freePort()
+		*port, err = FreePort()
 		must(t, err)
 	}
 	b.Server = start(t, append([]string{"--virtual-clock", "--servicebus",
@@ -176,4 +179,36 @@ func (b bus) administrator(t *testing.T) *admin.Client {
 			Transport: &http.Client{Transport: transport}}})
 	must(t, err)
 	return c
+}
+
+// rest sends a request to Service Bus over HTTP, with a token of the emulator's key; headers are pairs.
+func (b bus) rest(t *testing.T, method, path, body string, headers ...string) (int, string) {
+	t.Helper()
+	return b.restAs(t, access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(time.Hour)), method, path, body,
+		headers...)
+}
+
+// restAs is rest with a token.
+func (b bus) restAs(t *testing.T, token, method, path, body string, headers ...string) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+at(b.plainAdmin)+"/"+path, strings.NewReader(body))
+	must(t, err)
+	req.Header.Set("Authorization", token)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	must(t, err)
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	must(t, err)
+	return res.StatusCode, string(answer)
+}
+
+// atom is rest for the management of entities.
+func (b bus) atom(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	return b.rest(t, method, path+"?api-version=2021-05", body, "Content-Type", "application/atom+xml")
 }

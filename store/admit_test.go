@@ -12,6 +12,7 @@ import (
 
 // Containers pay from their own throughput, or together from their database's.
 func TestAdmit(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	at := time.Unix(1_000_000, 0)

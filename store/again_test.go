@@ -16,6 +16,7 @@ import (
 // above all that the old one has issued, whether the container or its database was dropped, through a
 // restart, and after a crash between the two.
 func TestMadeAgain(t *testing.T) {
+	t.Parallel()
 	fs := crashdisk.New()
 	b := newBenchOn(t, fs, `"changeFeedPolicy":{"retentionDuration":10}`, 3)
 	etags := map[string]bool{}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
@@ -51,7 +50,6 @@ type archiveModelItem struct {
 // Leases, the ceiling and the moves to an archive, whatever the pace of the reaper: what lives, what is
 // counted and what has been moved is what the simulation says.
 func TestMortals(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, reaper := range []string{"off", "each step", "random"} {
 		for seed := range uint64(racetest.Campaign(6, 2)) {
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {

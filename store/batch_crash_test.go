@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -22,7 +21,7 @@ import (
 
 // A crash leaves each atomic batch whole or not at all, and those whole that were answered.
 func TestAtomicBatchSurvivesACrashWhole(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	const writers, rounds, crashes = 3, 40, 12
 	ctx, fs := context.Background(), crashdisk.New()
 	db, err := openAt(ctx, slowly(fs), ttl.NewManual(time.Unix(1_700_000_000, 0)))

@@ -86,6 +86,7 @@ func withPatch(t testing.TB, id, operations string) store.Operation {
 
 // Whatever fails in an atomic batch, and wherever, it has changed nothing.
 func TestAtomicBatchRollsBack(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
 	b.put(`{"id":"old","pk":"p","u":1,"n":1}`, `{"id":"gone","pk":"p","u":2}`, `{"id":"ghost","pk":"p","u":9,"ttl":1}`)
@@ -150,6 +151,7 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 
 // The operations of an atomic batch see what those before them did, and share one LSN.
 func TestAtomicBatch(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 4)
 	defer b.close()
 	out, r, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
@@ -203,6 +205,7 @@ func TestAtomicBatch(t *testing.T) {
 
 // In bulk each operation stands alone, in any range.
 func TestBulk(t *testing.T) {
+	t.Parallel()
 	for _, ranges := range []int{1, 5} {
 		b := newBench(t, "", ranges)
 		b.put(`{"id":"there","pk":"k0"}`)
@@ -233,6 +236,7 @@ func TestBulk(t *testing.T) {
 
 // Without ContinueOnError a bulk request ends with its first failure; what was done before it stays.
 func TestBulkStops(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 3)
 	defer b.close()
 	out := b.batch(definition.PartitionKey{}, store.BatchOptions{},
@@ -247,6 +251,7 @@ func TestBulkStops(t *testing.T) {
 }
 
 func TestBatchIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 2)
 	defer b.close()
 	one := op(store.OperationRead, "x", "")
@@ -290,6 +295,7 @@ func TestBatchIsRefused(t *testing.T) {
 
 // An operation on an item outside of the range that a request names is told to look for the range anew.
 func TestBulkOutsideOfItsRange(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 4)
 	defer b.close()
 	var ops []store.Operation
@@ -314,6 +320,7 @@ func TestBulkOutsideOfItsRange(t *testing.T) {
 
 // Splits pass a bulk request by: what has moved to another range is done there.
 func TestBulkDuringSplits(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	done := make(chan struct{})
@@ -341,6 +348,7 @@ func TestBulkDuringSplits(t *testing.T) {
 
 // An answer is 4 MB at most.
 func TestBatchAnswerIsBounded(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"big","pk":"p","n":0,"s":"` + strings.Repeat("x", 1500<<10) + `"}`)
@@ -382,6 +390,7 @@ func TestBatchAnswerIsBounded(t *testing.T) {
 
 // Whoever looks sees all of a batch or nothing of it.
 func TestAtomicBatchIsSeenWhole(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 2)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p","n":0}`, `{"id":"b","pk":"p","n":0}`)

@@ -11,6 +11,7 @@ import (
 
 // Check sees each way in which the feeds can be wrong.
 func TestCheckFeeds(t *testing.T) {
+	t.Parallel()
 	key := func(scope []byte, family byte, lsn uint64) []byte {
 		return layout.AppendSequenceKey(nil, scope, family, layout.FirstOf(lsn))
 	}

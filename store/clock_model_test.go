@@ -77,6 +77,7 @@ func (w *worldModel) allowed(id string, to int64) bool {
 // by the clock of its own database, a clock goes back as far as it may and no further, and a restart changes
 // nothing.
 func TestClockHistories(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		l := openLab(t, store.Options{ManualReaper: true})
 		defer func() { l.close() }()

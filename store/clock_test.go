@@ -17,6 +17,7 @@ import (
 
 // TestClockChanges: each change of a clock, on the server's and on a database's own.
 func TestClockChanges(t *testing.T) {
+	t.Parallel()
 	type clock struct {
 		set func(context.Context, store.ClockChange) (ttl.State, error)
 		now func() time.Time
@@ -78,6 +79,7 @@ func TestClockChanges(t *testing.T) {
 
 // TestClockOfTheSystem: without a virtual clock there is nothing to move.
 func TestClockOfTheSystem(t *testing.T) {
+	t.Parallel()
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +106,7 @@ func TestClockOfTheSystem(t *testing.T) {
 
 // TestClockBack: a clock goes back as far as what is stored allows, and the error says what does not.
 func TestClockBack(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, store.Options{ManualReaper: true})
 	_, c := l.database("db")
 	set := func(text string) error {
@@ -198,6 +201,7 @@ func TestClockBack(t *testing.T) {
 
 // TestMarksAfterReopen: what forbids a way back is known to the next process.
 func TestMarksAfterReopen(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		what string
 		do   func(l *lab, d *store.Database, c *store.Container) error
@@ -246,6 +250,7 @@ func TestMarksAfterReopen(t *testing.T) {
 
 // TestDatabaseClocks: two databases whose clocks are apart, side by side, in all that a clock drives.
 func TestDatabaseClocks(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, store.Options{ManualReaper: true})
 	da, a := l.database("a")
 	_, b := l.database("b")
@@ -349,6 +354,7 @@ func (l *lab) scriptNow(c *store.Container) int64 {
 // TestReaperMeetsEachClock: the loop purges what is due by a database's clock while the server's stands
 // still, and the other way round, by a clock that runs as by one that is set.
 func TestReaperMeetsEachClock(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, store.Options{})
 	da, a := l.database("a")
 	_, b := l.database("b")

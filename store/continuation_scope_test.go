@@ -15,6 +15,7 @@ import (
 // A page of a range of effective partition keys can be followed by one of a partition key in that range:
 // clients that hold a feed range go on by the key that it stands for.
 func TestContinuationOfRangeForKey(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 2}, false, "")
 	defer b.close()
 	for i := range 10 {

@@ -13,6 +13,7 @@ import (
 // What the published figures say of a 1 KB document: a read 1 RU, a create 5 to 7, a replace about twice as
 // much, a delete as a create; more for more bytes and for more index entries; the same for the same.
 func TestCharges(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	pk := definition.NewPartitionKey(jsondoc.StringValue("a"))

@@ -17,7 +17,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
@@ -33,7 +32,7 @@ import (
 // the disk as a crash would leave it. The store on the copy must hold all that anybody was told. One copy of
 // each life is where the next life begins.
 func TestCrash(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for i := range uint64(metatest.Crashes) {
 		seed := metatest.FirstSeed() + i
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -455,8 +454,8 @@ func (k *observedKey) contradicts(s state) string {
 // TestFailingDisk lets the disk fail at the n-th operation, with n rising until nothing fails any more: once,
 // from then on, and for want of room. Nothing that was acknowledged is lost, and every error says what it is.
 func TestFailingDisk(t *testing.T) {
+	t.Parallel()
 	// Pebble leaves this goroutine behind where it fails to open.
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
 	t.Run("side by side", storesOnFailingDisk)
 }
 

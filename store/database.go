@@ -61,11 +61,10 @@ func (ds *dataset) database(id string) (*Database, error) {
 }
 
 // CatchUp loads the changes that other stores over the same engine have made to databases, containers and
-// the resources in them. It reports whether there were any. A caller that does not find something by its
-// name calls CatchUp and looks again. CatchUp waits while a change of this store is being made durable.
-func (db *DB) CatchUp(ctx context.Context) (changed bool, err error) {
-	changed, err = db.live().in.Catalog().CatchUp(ctx)
-	return changed, classify.ToFault(err)
+// the resources in them. A caller that does not find something by its name calls CatchUp and looks again.
+// CatchUp waits while a change of this store is being made durable.
+func (db *DB) CatchUp(ctx context.Context) error {
+	return classify.ToFault(db.live().in.Catalog().CatchUp(ctx))
 }
 
 // DatabaseByRID returns the database with the given resource id. It fails with CodeBadRequest if rid is

@@ -18,6 +18,7 @@ import (
 // A dry run says what the change does: the effects on the items of a random history are counted before a
 // change and found again after it.
 func TestDryRunIsWhatHappens(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
@@ -168,6 +169,7 @@ func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspec
 }
 
 func TestDryRunRefuses(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"indexingPolicy":{"indexingMode":"none","automatic":false}`, 1)
 	defer b.close()
 	for _, next := range []ttl.Seconds{-2, 5, ttl.Never} {
@@ -190,6 +192,7 @@ func (c tickingClock) Now() time.Time {
 
 // TestPageWithin: a page of a query has no more time than its caller gives it, and the next one goes on.
 func TestPageWithin(t *testing.T) {
+	t.Parallel()
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
 	defer b.close()
@@ -221,6 +224,7 @@ func TestPageWithin(t *testing.T) {
 
 // A look over a whole container ends when its time is up, and says so.
 func TestLooksAreCutShort(t *testing.T) {
+	t.Parallel()
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":50`,
 		store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})

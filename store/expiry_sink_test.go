@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
@@ -38,8 +37,6 @@ type sharedHost struct {
 
 func newSharedHost(t *testing.T, last bool) *sharedHost {
 	t.Helper()
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := &sharedHost{t: t, fs: crashdisk.New(), last: last}
 	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
 	w.open()
@@ -122,6 +119,7 @@ func inBothOrders(t *testing.T, test func(w *sharedHost)) {
 // What expires arrives with its expiry sink, another tenant, and what was there before the expiry sink was
 // does not.
 func TestHeirOfAnotherTenant(t *testing.T) {
+	t.Parallel()
 	inBothOrders(t, func(w *sharedHost) {
 		w.bequeath("")
 		w.create("before")
@@ -144,6 +142,7 @@ func TestHeirOfAnotherTenant(t *testing.T) {
 
 // A write that needs the id of a ghost passes that on first.
 func TestHeirOfAGhostInTheWay(t *testing.T) {
+	t.Parallel()
 	inBothOrders(t, func(w *sharedHost) {
 		w.create("a")
 		w.clock.Advance(5 * time.Second)
@@ -154,6 +153,7 @@ func TestHeirOfAGhostInTheWay(t *testing.T) {
 
 // Where the expiry sink refuses, or is not there, nothing is lost: the purge fails and is tried again.
 func TestHeirThatRefuses(t *testing.T) {
+	t.Parallel()
 	inBothOrders(t, func(w *sharedHost) {
 		w.create("refused")
 		w.clock.Advance(5 * time.Second)
@@ -175,6 +175,7 @@ func TestHeirThatRefuses(t *testing.T) {
 
 // Whatever crashes when, a document is in one place.
 func TestHeirAndCrashes(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(metatest.FirstSeed(), 0))
 	inBothOrders(t, func(w *sharedHost) {
 		var all []string
@@ -212,6 +213,7 @@ func TestHeirAndCrashes(t *testing.T) {
 // A restore raises the numbers of each tenant above those of all; the clock moves for both, and neither is
 // set back behind the other.
 func TestTenantsShareRestoreAndClock(t *testing.T) {
+	t.Parallel()
 	inBothOrders(t, func(w *sharedHost) {
 		ctx := w.t.Context()
 		_, err := w.db.Snapshot(ctx, "s")
@@ -252,6 +254,7 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 
 // Purges into the other tenant, writes to both and moves of the clock do not wait for each other for ever.
 func TestHeirUnderClockMoves(t *testing.T) {
+	t.Parallel()
 	inBothOrders(t, func(w *sharedHost) {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 		defer cancel()

@@ -35,6 +35,7 @@ func (b *bench) expiry(id string) inspect.Expiry {
 }
 
 func TestExplainItem(t *testing.T) {
+	t.Parallel()
 	const keeps = `,"changeFeedPolicy":{"retentionDuration":10}`
 	for name, c := range map[string]struct {
 		spec string
@@ -158,6 +159,7 @@ func (b *bench) leaseFor(id string, seconds int) {
 }
 
 func TestExplainRefuses(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	for name, key := range map[string]store.Key{

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -29,7 +28,6 @@ import (
 // of random sizes while items come, change, expire and go, ranges are split, and the store is closed and
 // opened.
 func TestFeedHistories(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, ranges := range []int{1, 4} {
 		for seed := range uint64(racetest.Campaign(5, 2)) {
 			t.Run(fmt.Sprintf("ranges=%d/seed=%d", ranges, seed), func(t *testing.T) {

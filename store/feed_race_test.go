@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
@@ -27,9 +26,9 @@ import (
 // afterwards completes what it knows: who follows the latest versions knows the last one of all that is
 // alive, and who replays all versions has the very items.
 func TestFeedSurvivesCrashes(t *testing.T) {
+	t.Parallel()
 	for _, ranges := range []int{1, 4} {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
-			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 			fs := crashdisk.New()
 			latest, all := newReplica(store.LatestVersions), newReplica(store.AllVersions)

@@ -18,6 +18,7 @@ import (
 // A page ends where a transaction ends: a batch is read whole, and so are an expiry and the create that made
 // it visible.
 func TestFeedPagesEndWithTransactions(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
 	put := func(id, more string) {
@@ -81,6 +82,7 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 // is let in, and one that has not is refused, whenever the space was freed and however long the window was
 // before.
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		minutes := int64(1)
@@ -171,6 +173,7 @@ func TestPurgeOfLargeVersions(t *testing.T) {
 
 // A prefix of a hierarchical key, read over one range and over several.
 func TestFeedOfPrefix(t *testing.T) {
+	t.Parallel()
 	for _, ranges := range []int{1, 5} {
 		b := newBench(t, "", ranges)
 		d, err := b.db.Database("db")

@@ -12,6 +12,7 @@ import (
 
 // A forecast of a random history is what its items say of themselves.
 func TestForecast(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 9))
@@ -63,6 +64,7 @@ func TestForecast(t *testing.T) {
 
 // What is purged is counted, and the next expiry is named.
 func TestContainerMetrics(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 2)
 	defer b.close()
 	b.mortal("a", 0)

@@ -15,6 +15,7 @@ import (
 // Data of a format that no step leads from is neither opened nor adopted, and the error says what to do with
 // it.
 func TestOtherFormats(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		format int
 		is     error

@@ -17,6 +17,7 @@ import (
 // and made again on another number of ranges. By the old ids a query, a list, a change feed and a batch find
 // each item of the new container once.
 func TestFormerRanges(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)
 	spec := b.c.Info().Spec
 	old := rangeIDs(b.c)

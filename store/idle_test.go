@@ -36,6 +36,7 @@ func (b *bench) idleAfter(seconds int) {
 
 // Every use counts, and only use.
 func TestAutoDeleteOnIdle(t *testing.T) {
+	t.Parallel()
 	uses := map[string]func(b *bench) error{
 		"write": func(b *bench) error {
 			_, _, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"x","pk":"p"}`), store.WriteOptions{})
@@ -105,6 +106,7 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 
 // What is no use, and who is kept.
 func TestIdleAlthough(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p","ttl":100}`)
@@ -140,6 +142,7 @@ func TestIdleAlthough(t *testing.T) {
 // A restart remembers when the container was used, to the second after Close, and after a crash never too
 // early.
 func TestIdleThroughRestarts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, crash := range []bool{false, true} {
 		fs := crashdisk.New()

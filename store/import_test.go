@@ -17,6 +17,7 @@ const ago = time.Second // of ages, for short
 // TestImportMatrix: ways to say how old × the container's default × the item's own ttl: the _ts, the second
 // of its death, or the refusal. "in" is what is left of its life, "gone" that it had none when it came.
 func TestImportMatrix(t *testing.T) {
+	t.Parallel()
 	const now = 100_000 // after clockStart
 	ages := map[string]store.ImportOptions{
 		"now":      {},
@@ -114,6 +115,7 @@ func (b *bench) importLife(body string, o store.ImportOptions, now int64) string
 // TestImportMeetsNoOlderPolicy: floors of policies that an item has not met do not count for it, while they
 // keep those dead that have died by them; a policy that comes later counts.
 func TestImportMeetsNoOlderPolicy(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	create := func(id string, o *store.ImportOptions) {
@@ -155,6 +157,7 @@ func TestImportMeetsNoOlderPolicy(t *testing.T) {
 // TestImportInFeeds: an import has its place in the feeds by when it came, whatever its _ts, so that a reader
 // by time and one by position both meet it; the store's clock and its next start are not confused by it.
 func TestImportInFeeds(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, store.Options{ManualReaper: true})
 	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
@@ -211,6 +214,7 @@ func TestImportInFeeds(t *testing.T) {
 // TestImportOverOthers: an import replaces a live item, frees what a dead one holds, and may be refused as a
 // write is.
 func TestImportOverOthers(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":60`, 1)
 	defer b.close()
 	in := func(o store.ImportOptions) (store.Item, error) {
@@ -256,6 +260,7 @@ func TestImportOverOthers(t *testing.T) {
 
 // TestImportWakesTheReaper: what the reaper's pass has gone by already is met all the same.
 func TestImportWakesTheReaper(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, store.Options{})
 	_, c := l.database("db")
 	for _, o := range []store.ImportOptions{{Age: 3600 * ago}, {ExpiresIn: 2 * ago}} {
@@ -273,6 +278,7 @@ func TestImportWakesTheReaper(t *testing.T) {
 }
 
 func TestParseImport(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ in, out, options string }{
 		{`{}`, `{}`, "{0 0s 0s}"},
 		{`{"id":"a"}`, `{"id":"a"}`, "{0 0s 0s}"},

@@ -19,6 +19,7 @@ import (
 // JSON, items are created, replaced and deleted, and all keys of the container are printed as they lie in the
 // store.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	datatest.Walk(t, "testdata/keys", func(t *testing.T, d *datatest.Case) string {
 		clock := ttl.NewManual(time.Unix(1_000_000, 0))
 		e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})

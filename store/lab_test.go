@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
@@ -31,8 +30,6 @@ type lab struct {
 
 func newLab(t *testing.T, o store.Options) *lab {
 	t.Helper()
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	l := openLab(t, o)
 	t.Cleanup(l.close)
 	return l

@@ -35,6 +35,7 @@ func (b *bench) lease(seconds int) store.Lease {
 
 // A lease suspends expiry to the second, and what it leaves is as if it had not been.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 2)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p"}`)
@@ -98,6 +99,7 @@ func TestLease(t *testing.T) {
 
 // Nobody notices a lease but by what lives.
 func TestLeaseIsNoWrite(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10,"changeFeedPolicy":{"retentionDuration":1000}`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p"}`)
@@ -133,6 +135,7 @@ func TestLeaseIsNoWrite(t *testing.T) {
 
 // What a lease was acknowledged for is not lost in a crash, and does not begin anew.
 func TestLeaseIsDurable(t *testing.T) {
+	t.Parallel()
 	ctx, fs := context.Background(), crashdisk.New()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, fs, clock)

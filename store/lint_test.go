@@ -16,6 +16,7 @@ import (
 )
 
 func TestLint(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Logger: logger, Ranges: 1, ManualReaper: true})
@@ -110,6 +111,7 @@ func TestLint(t *testing.T) {
 }
 
 func TestLintOfContainers(t *testing.T) {
+	t.Parallel()
 	for def, want := range map[ttl.Seconds]string{ttl.Absent: "", ttl.Never: "", 60: "",
 		86_400_000: "ttl-milliseconds", ttl.Max: "ttl-over-ten-years"} {
 		spec := definition.ContainerSpec{DefaultTTL: def}
@@ -121,6 +123,7 @@ func TestLintOfContainers(t *testing.T) {
 
 // A vector of another length than the policy says is stored, and told of.
 func TestLintOfVectors(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","distanceFunction":"cosine","dimensions":3}]}`, 1)
 	defer b.close()
 	for member, want := range map[string]string{
@@ -157,6 +160,7 @@ func TestLintOfVectors(t *testing.T) {
 // What a document has in the property of the path, where that is probably not what was meant; and a ttl that
 // is null, which is refused.
 func TestLintOfAPath(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10,"ttlPropertyPath":"/base"`,
 		store.Options{ManualReaper: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -17,6 +17,7 @@ import (
 // A data folder of the time when a ttlPropertyPath was kept and not obeyed is brought up to date as it is
 // opened: from then on items count from the property, and what had expired before stays expired.
 func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
+	t.Parallel()
 	disk, clock := vfs.NewMem(), ttl.NewManual(time.Unix(1_000_000, 0))
 	open := func() (*DB, *Container) {
 		t.Helper()

@@ -18,6 +18,7 @@ import (
 // is given back. Where others have all of it they are refused, and may come back; who needs more than a tenth
 // of it alone is refused for good.
 func TestQueriesShareOneMemory(t *testing.T) {
+	t.Parallel()
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Memory: 10 << 20})
 	defer b.close()
 	long := strings.Repeat("x", 1000)

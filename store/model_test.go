@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
@@ -32,7 +31,6 @@ func inMemory(c metatest.Config) (metatest.Subject, error) {
 // Neither the pace of the reaper, nor the number of ranges, nor reopens, nor splits, nor what comes between
 // any two steps of an operation changes an answer: those are of a map.
 func TestRandomHistories(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	all := metatest.Modes()
 	splits := slices.Clone(all)
 	for i := range splits {
@@ -81,7 +79,7 @@ func interleaved() []metatest.Mode {
 // A history with interruptions goes the same way each time: else one that has failed could neither be played
 // again nor be cut down. And whatever can come between two steps of an operation does.
 func TestInterruptionsRepeat(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	seen := map[string]int{}
 	for i, m := range interleaved() {
 		seed := metatest.FirstSeed() + uint64(i)

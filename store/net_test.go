@@ -14,6 +14,7 @@ import (
 
 // An entry that the reaper has passed by, for whatever reason, stays behind for a minute at most.
 func TestReaperComesBack(t *testing.T) {
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	defer g.db.Close()
 	sweep := func() int {
@@ -44,6 +45,7 @@ func TestReaperComesBack(t *testing.T) {
 // A transaction that is made again writes what was given, not what the policy of the first time has made of
 // it.
 func TestCeilingOfASecondTry(t *testing.T) {
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	defer g.db.Close()
 	limit := func(n int) {

@@ -4,12 +4,16 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
+
+// ServerInfo is what a server tells about itself.
+type ServerInfo = host.ServerInfo
 
 // Options configure a DB. The zero value is a good default.
 type Options struct {
@@ -56,6 +60,8 @@ type Options struct {
 	// and deletes for seven days if their own policy has no retention, as an account with continuous backup
 	// does. SetContinuousBackup changes it.
 	ContinuousBackup bool
+	// Server describes this server to those who list servers.
+	Server ServerInfo
 	// ManualReaper runs no background loop: expired items are purged by SweepNow only. No answer depends on
 	// it.
 	ManualReaper bool

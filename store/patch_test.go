@@ -46,6 +46,7 @@ func (b *bench) patches(operations, condition, want string, code fault.Code) {
 const fine = fault.CodeInternal // the zero Code: no failure
 
 func TestPatchItem(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 2)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","n":1}`)
@@ -85,6 +86,7 @@ func TestPatchItem(t *testing.T) {
 }
 
 func TestPatchCondition(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","n":1,"s":"it's","l":[1,2,3]}`)
@@ -120,6 +122,7 @@ func TestPatchCondition(t *testing.T) {
 // A condition can have more to do than anybody waits for. Who gives up leaves the item as it was, and the
 // range to others.
 func TestPatchConditionEnds(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","l":[` + strings.Repeat("0,", 2000) + `0]}`)
@@ -134,6 +137,7 @@ func TestPatchConditionEnds(t *testing.T) {
 }
 
 func TestPatchLeavesAlone(t *testing.T) {
+	t.Parallel()
 	for _, paths := range []string{`["/address/zip"]`, `["/address/zip","/pk"]`} {
 		t.Run(paths, func(t *testing.T) {
 			kind := definition.KindHash
@@ -193,6 +197,7 @@ func TestPatchLeavesAlone(t *testing.T) {
 
 // What a patch makes is a document like any other.
 func TestPatchMakesADocument(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","u":1,"s":"`+strings.Repeat("x", 1<<20)+`"}`, `{"id":"2","pk":"p","u":2}`)
@@ -218,6 +223,7 @@ func TestPatchMakesADocument(t *testing.T) {
 
 // A patch is a write: it restarts the life of its item, by the ttl that the item has from then on.
 func TestPatchedLife(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	read := func(id string, there bool) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -335,7 +334,6 @@ func (g *queryRig) reduce(policy string, q *one, page int) {
 // Whatever the index, the ranges, the scope and the size of pages: a query's answer is the one that looking
 // at every document with the plain rules of the language gives.
 func TestQueriesAgree(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	t.Run("with", func(t *testing.T) {
 		for _, ranges := range []int{1, 3} {
 			t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
@@ -387,7 +385,6 @@ func (g *queryRig) agree(queries int) {
 // -tags long more documents than a query sorts or gathers at a time, too.
 func TestQueriesOnManyDocuments(t *testing.T) {
 	racetest.Sequential(t)
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	g := newQueryRig(t, 1, 1)
 	defer g.close()
 	g.create(metatest.DefaultPolicy, metatest.CompositePolicy)
@@ -446,7 +443,7 @@ func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 // A query that goes on after writes, after documents have expired and after a change of the indexing policy
 // neither repeats nor loses rows of documents that nothing has happened to.
 func TestQueriesResume(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for _, ranges := range []int{1, 3} {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
 			g := newQueryRig(t, metatest.FirstSeed()+uint64(ranges), ranges)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -26,8 +25,6 @@ import (
 // newQueryBench opens a store in memory with one container of a hash key "/pk", or of keys "/pk" and "/sub".
 func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string) *bench {
 	t.Helper()
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
 	if err != nil {
@@ -85,6 +82,7 @@ func (b *bench) expect(text, want string) {
 // Who leaves a loop over rows, or whose context ends, leaves nothing behind: the store closes, and it would
 // not with an iterator open.
 func TestRowsEndEarly(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 3, Lenient: true}, false, `"indexingPolicy":{"excludedPaths":[{"path":"/s/?"}]}`)
 	defer b.close()
 	for i := range 200 {
@@ -141,6 +139,7 @@ func (b *bench) cancelEarly(text string) {
 
 // What a query may reach that names no scope.
 func TestQueryReach(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 4}, false, `"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)
 	defer b.close()
 	for i := range 8 {
@@ -203,6 +202,7 @@ func TestQueryReach(t *testing.T) {
 
 // A partition key in the conditions leads to its range alone.
 func TestPinnedPartitionKey(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 8}, false, "")
 	defer b.close()
 	keys := []string{`"x"`, `"y"`, "null", "true", "false", "0", "1.0", "9007199254740993", `"` + strings.Repeat("k", 300) + `"`, `""`}
@@ -238,6 +238,7 @@ func TestPinnedPartitionKey(t *testing.T) {
 // Scopes of a hierarchical key: all of it, a prefix, a range, a part of a range, and conditions that name
 // levels.
 func TestQueryScopes(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 3}, true, "")
 	defer b.close()
 	for i := range 24 {
@@ -314,6 +315,7 @@ func reversed(words string) string {
 
 // A query that must see what a client has seen does not answer from before it.
 func TestQuerySession(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 2}, false, "")
 	defer b.close()
 	_, r, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), store.WriteOptions{})
@@ -339,6 +341,7 @@ func TestQuerySession(t *testing.T) {
 // What is wrong with a query comes as a *fault.Error with the *query.Error, *query.CursorError or
 // *query.MemoryError inside.
 func TestQueryErrors(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{}, false, `"indexingPolicy":{"includedPaths":[{"path":"/n/?"},{"path":"/o/*"}],"excludedPaths":[{"path":"/*"}],
 		"compositeIndexes":[[{"path":"/n"},{"path":"/o/x","order":"descending"}],[{"path":"/a"},{"path":"/b"}]]}`)
 	defer b.close()
@@ -397,6 +400,7 @@ func TestQueryErrors(t *testing.T) {
 
 // A continuation is good for its query, its parameters and its scope.
 func TestForeignContinuation(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 2}, false, "")
 	defer b.close()
 	for i := range 10 {
@@ -434,6 +438,7 @@ func second2(_ store.QueryPage, err error) error { return err }
 
 // What DISTINCT, GROUP BY and lists keep in memory is bounded.
 func TestQueryMemory(t *testing.T) {
+	t.Parallel()
 	b := newQueryBench(t, store.Options{}, false, "")
 	defer b.close()
 	numbers := make([]string, 30)
@@ -457,6 +462,7 @@ func TestQueryMemory(t *testing.T) {
 
 // A lenient store sorts where it has no index.
 func TestLenientOrderBy(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{metatest.DefaultPolicy, metatest.NoIndex, metatest.SomePaths} {
 		b := newQueryBench(t, store.Options{Ranges: 2, Lenient: true}, false, `"indexingPolicy":`+metatest.PolicyJSON(policy))
 		b.put(`{"id":"1","pk":"x","a":1,"b":2,"o":{"y":1},"l":[{"k":"b"}]}`, `{"id":"2","pk":"y","a":1,"b":3,"o":{"y":3},"l":[{"k":"a"}]}`,
@@ -478,6 +484,7 @@ func TestLenientOrderBy(t *testing.T) {
 
 // Computed properties stand beside the stored ones in queries, and nowhere else.
 func TestComputedProperties(t *testing.T) {
+	t.Parallel()
 	const computed = `"computedProperties":[{"name":"low","query":"SELECT VALUE LOWER(c.name) FROM c"},{"name":"twice","query":"SELECT VALUE c.n * 2 FROM c"}]`
 	for _, policy := range []string{
 		`{"includedPaths":[{"path":"/*"},{"path":"/low/?"},{"path":"/twice/?"}],"compositeIndexes":[[{"path":"/low"},{"path":"/twice"}]]}`,
@@ -513,6 +520,7 @@ func TestComputedProperties(t *testing.T) {
 // In the second in which an item expires it is gone from every form of query, whether the reaper has been or
 // not.
 func TestQueriesSeeNoGhosts(t *testing.T) {
+	t.Parallel()
 	for _, ranges := range []int{1, 3} {
 		b := newQueryBench(t, store.Options{Ranges: ranges}, false, `"defaultTtl":10,"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)
 		b.put(`{"id":"a","pk":"x","n":3,"ttl":5,"tags":[7]}`, `{"id":"b","pk":"y","n":2}`, `{"id":"c","pk":"z","n":1,"ttl":-1}`, `{"id":"d","pk":"x","n":4,"ttl":12,"tags":[7]}`)

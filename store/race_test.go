@@ -13,7 +13,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
@@ -53,11 +52,6 @@ func newBenchWith(t *testing.T, fs vfs.FS, spec string, o store.Options) *bench 
 	return newBenchOver(t, fs, spec, o, func(e *pebble.Engine) engine.Engine { return e })
 }
 
-// clockOfMatches is the goroutine of the library for regular expressions, which ends by itself.
-func clockOfMatches() goleak.Option {
-	return goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock")
-}
-
 // newBenchOver is newBenchWith over an engine that somebody watches.
 func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options,
 	watch func(*pebble.Engine) engine.Engine) *bench {
@@ -72,8 +66,6 @@ func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options,
 // newBenchOf is a bench over an engine, which is closed with it.
 func newBenchOf(t *testing.T, e engine.Engine, spec string, o store.Options) *bench {
 	t.Helper()
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others, clockOfMatches()) })
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	if o.Clock == nil {
 		o.Clock = b.clock
@@ -284,6 +276,7 @@ func TestNobodySeesTheDead(t *testing.T) {
 // What one reader has missed no later read finds: not when the default is short for a moment only, not when a
 // partition is deleted, while items are purged below the readers' feet.
 func TestTheDeadStayDead(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":1000`, 2)
 	defer b.close()
 	const items = 12
@@ -362,6 +355,7 @@ func TestTheDeadStayDead(t *testing.T) {
 
 // A ghost has one expiry sink.
 func TestOneCreateOverAGhost(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	for round := range 30 {
@@ -392,6 +386,7 @@ func TestOneCreateOverAGhost(t *testing.T) {
 
 // However many items want the same unique value, one has it; also where the one that had it has just expired.
 func TestUniqueUnderConcurrency(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
 	for round := range 20 {
@@ -441,6 +436,7 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 
 // Who replaces under If-Match never loses an update of somebody else.
 func TestIfMatchLosesNoUpdate(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","n":0}`), store.WriteOptions{}); err != nil {

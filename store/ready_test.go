@@ -45,6 +45,7 @@ func ranges(t *testing.T, n int) (*DB, *Container) {
 // TestReady: a store is ready as long as each of its ranges gives a writer its turn, and the error names the
 // one that does not.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	db, c := ranges(t, 2)
 	e := db.live().eng
 	if err := db.Ready(t.Context()); err != nil {
@@ -78,6 +79,7 @@ func TestReady(t *testing.T) {
 
 // TestWaitersHonourTheirContext: who waits for somebody else's count of documents gives up with its request.
 func TestWaitersHonourTheirContext(t *testing.T) {
+	t.Parallel()
 	db, c := ranges(t, 1)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -38,6 +38,7 @@ func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 // Where the deadline of an item passes while it is being written, and the reaper looks in between, the item
 // is purged all the same by one of the next sweeps, and its death is told once.
 func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
+	t.Parallel()
 	var e *between
 	b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
 		func(p *pebble.Engine) engine.Engine { e = &between{Engine: p}; return e })
@@ -81,6 +82,7 @@ func (d smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 
 // What frees room on a full disk does not wait for what needs some: the record of a container's last use.
 func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
+	t.Parallel()
 	var avail atomic.Uint64
 	avail.Store(1 << 40)
 	b := newBenchWith(t, smallDisk{vfs.NewMem(), &avail}, `"defaultTtl":10`,
@@ -125,6 +127,7 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 
 // A look at the clock that is under way while it is set back does not put it forward again.
 func TestClockThatIsSetBackStaysThere(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	b := &bench{t: t, ctx: ctx}
 	e, err := pebble.Open(ctx, pebble.Options{Memory: true})
@@ -164,6 +167,7 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 
 // Whoever asks for figures while a store is restored gets those of the one or of the other.
 func TestMetricsWhileAStoreIsRestored(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.mustSnapshot("one")
@@ -190,6 +194,7 @@ func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 // A reader of the feed misses nothing that is written after a database was restored, though the numbers of
 // what was lost have been told to him.
 func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	put := func(id string) {

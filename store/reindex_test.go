@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -28,7 +26,6 @@ import (
 // every moment a query may rely on what its source says that it can rely on, and in the end all is as if it
 // had always been so.
 func TestReindexUnderWrites(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for seed := range uint64(racetest.Campaign(3, 1)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			policies := indexPolicies()
@@ -148,6 +145,7 @@ func TestIndexProgress(t *testing.T) {
 // A document with so many entries that old and new ones do not fit into one transaction is indexed anew all
 // the same.
 func TestReindexLargeDocument(t *testing.T) {
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"excludedPaths":[{"path":"/other/*"}]}`)
 	defer g.db.Close()
 	var b strings.Builder
@@ -229,6 +227,7 @@ func TestShapesRunOut(t *testing.T) {
 
 // Check finds an index entry that is missing, one too many, and a record of a shape that is wrong.
 func TestCheckFindsIndexFaults(t *testing.T) {
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]}`)
 	defer g.db.Close()
 	if _, _, err := g.c.Create(t.Context(), definition.PartitionKey{}, []byte(`{"id":"1","pk":"p","a":1}`),
@@ -286,6 +285,7 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 // What was made of a document ahead of its transaction is made again where the second or the policy has
 // become another.
 func TestDraftGoesStale(t *testing.T) {
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/_ts"}]]}`)
 	defer g.db.Close()
 	for i, meanwhile := range []func(){

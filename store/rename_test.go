@@ -35,6 +35,7 @@ func (b *bench) read(id string) (store.Item, error) {
 }
 
 func TestRename(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, renameSpec, 1)
 	defer b.close()
 	a := b.write("a", `,"u":1,"n":1`)
@@ -90,6 +91,7 @@ func TestRename(t *testing.T) {
 
 // TestRenameOntoGhost: an id that only an expired item has is free.
 func TestRenameOntoGhost(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, renameSpec, 1)
 	defer b.close()
 	b.write("ghost", `,"u":1,"ttl":5`)
@@ -108,6 +110,7 @@ func TestRenameOntoGhost(t *testing.T) {
 // TestRenameInBatch: later operations of a batch know the item by its new id, and a batch that fails has
 // renamed nothing.
 func TestRenameInBatch(t *testing.T) {
+	t.Parallel()
 	for _, atomic := range []bool{true, false} {
 		b := newBench(t, "", 2)
 		b.write("a", "")
@@ -137,6 +140,7 @@ func TestRenameInBatch(t *testing.T) {
 
 // TestRenameInScript is what Microsoft's sample for replaceDocument does.
 func TestRenameInScript(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.procedure("swap", `function () {
@@ -164,6 +168,7 @@ func TestRenameInScript(t *testing.T) {
 
 // TestRenameKeepsPartition: an id that is the partition key cannot change.
 func TestRenameKeepsPartition(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	c := b.container("by-id", "/id", "")

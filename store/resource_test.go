@@ -105,6 +105,7 @@ func (w *smallWorld) every() string {
 
 // TestResourcesReopen: what was answered is there after a restart, to the byte.
 func TestResourcesReopen(t *testing.T) {
+	t.Parallel()
 	fs := vfs.NewMem()
 	w := newSmallWorld(t, fs)
 	users := w.d.Resources(store.KindUser)
@@ -145,6 +146,7 @@ func TestResourcesReopen(t *testing.T) {
 // TestResourcesCrash takes the machine down behind every change: what was answered is there, and nothing
 // else.
 func TestResourcesCrash(t *testing.T) {
+	t.Parallel()
 	disk := crashdisk.New()
 	w := newSmallWorld(t, disk)
 	defer w.close()
@@ -178,6 +180,7 @@ func TestResourcesCrash(t *testing.T) {
 // TestResourcesGoWithTheirOwners: nothing is left of what belonged to something that was dropped, on disk
 // either, and a handle on it changes nothing any more.
 func TestResourcesGoWithTheirOwners(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		drop func(w *smallWorld) error
@@ -219,6 +222,7 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 
 // TestResourceRules goes through what is refused.
 func TestResourceRules(t *testing.T) {
+	t.Parallel()
 	w := newSmallWorld(t, vfs.NewMem())
 	defer w.close()
 	users, keys, permissions := w.d.Resources(store.KindUser), w.d.Resources(store.KindEncryptionKey), w.permissions("u")
@@ -296,6 +300,7 @@ func TestResourceRules(t *testing.T) {
 // TestPermissionsAccepted: a link may be of names or rids, escaped or not, and one that leads nowhere by rid
 // is taken.
 func TestPermissionsAccepted(t *testing.T) {
+	t.Parallel()
 	w := newSmallWorld(t, vfs.NewMem())
 	defer w.close()
 	item, _, err := w.c.Create(w.ctx, pk("a"), []byte(`{"id":"i /i","pk":"a"}`), store.WriteOptions{})
@@ -349,6 +354,7 @@ func parsed(t *testing.T, json string) definition.PartitionKey {
 
 // TestEncryptionKeysAreThere: a container is made only with keys that its database has.
 func TestEncryptionKeysAreThere(t *testing.T) {
+	t.Parallel()
 	w := newSmallWorld(t, vfs.NewMem())
 	defer w.close()
 	for key, code := range map[string]fault.Code{"k": fault.CodeInternal, "other": fault.CodeBadRequest} {

@@ -32,6 +32,7 @@ func (h *skippingClock) Now() time.Time {
 // TestScriptIsBlocked: a script that overruns several times in a row is not run any more, until it is
 // replaced.
 func TestScriptIsBlocked(t *testing.T) {
+	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()
@@ -75,6 +76,7 @@ func (p *paced) Now() time.Time {
 
 // TestLongScriptIsBlocked: a script that takes most of its time is run six times in a row.
 func TestLongScriptIsBlocked(t *testing.T) {
+	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: &paced{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})

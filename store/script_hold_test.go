@@ -33,6 +33,7 @@ func (p *pausing) Now() time.Time {
 // TestScriptHoldsItsRange: while a procedure has its time, readers of its range go on as if there were none,
 // and writers wait: until their request ends, or as long as a request may.
 func TestScriptHoldsItsRange(t *testing.T) {
+	t.Parallel()
 	clock := &pausing{Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
 		release: make(chan struct{})}
 	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,
@@ -97,6 +98,7 @@ func TestScriptHoldsItsRange(t *testing.T) {
 // TestPatchOfOwnWrite: a trigger writes the item whose condition takes long. Nobody can evaluate that
 // beforehand, so it is told once that it takes too long, and not tried again.
 func TestPatchOfOwnWrite(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"many","pk":"a","l":[]}`)

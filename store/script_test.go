@@ -66,6 +66,7 @@ func (b *bench) execute(id string, args ...jsondoc.Value) (string, error) {
 
 // TestScriptRollsBack lets a procedure of eight writes fail after each of them, in each way that there is.
 func TestScriptRollsBack(t *testing.T) {
+	t.Parallel()
 	b := newPatientBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	defer b.close()
 	for i := range 4 {
@@ -128,6 +129,7 @@ func TestScriptRollsBack(t *testing.T) {
 // TestScriptSeesItsOwnWrites compares what queries answer inside a transaction with what they answer after
 // it.
 func TestScriptSeesItsOwnWrites(t *testing.T) {
+	t.Parallel()
 	queries := []string{
 		"SELECT * FROM c", "SELECT VALUE COUNT(1) FROM c", "SELECT c.id FROM c WHERE c.n > 3", "SELECT c.id FROM c WHERE c.n = 2 AND c.s = 'x'",
 		"SELECT c.id, c.n FROM c ORDER BY c.n", "SELECT c.id FROM c ORDER BY c.m DESC", "SELECT VALUE MAX(c.n) FROM c", "SELECT DISTINCT VALUE c.s FROM c",
@@ -210,6 +212,7 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 
 // TestScriptsAreSerial: procedures that read and write the same document do not lose each other's writes.
 func TestScriptsAreSerial(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"n","pk":"a","n":0}`)
@@ -231,6 +234,7 @@ func TestScriptsAreSerial(t *testing.T) {
 }
 
 func TestScriptErrorCodes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	ctx, cancel := context.WithCancel(b.ctx)

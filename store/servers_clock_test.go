@@ -64,6 +64,7 @@ func unwatched(e engine.Engine) engine.Engine { return e }
 // Servers whose machines disagree about the time agree on what has expired, and date what they write by the
 // database's clock.
 func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
+	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	ahead, behind := twoServers(t, `"defaultTtl":30`, clock,
 		[2]ttl.Clock{skewed{clock, 40 * time.Second}, skewed{clock, -40 * time.Second}}, unwatched)
@@ -105,6 +106,7 @@ func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
 
 // A wait ends with what another server writes. The clocks stand still: the wait does not look by itself.
 func TestWaitForAnotherServer(t *testing.T) {
+	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	a, b := twoServers(t, "", clock, [2]ttl.Clock{clock, clock}, unwatched)
 	wait := b.waitFor(store.WaitFeed, "a")
@@ -141,6 +143,7 @@ func (e *stalled) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 // A split whose server has been stopped is undone by another one, so that the range takes writes again. The
 // stopped server makes it anew when it goes on.
 func TestSplitOfAServerThatStops(t *testing.T) {
+	t.Parallel()
 	clock, machine := ttl.NewManual(time.Unix(1_700_000_000, 0)), ttl.NewManual(time.Unix(1_700_000_000, 0))
 	e := &stalled{stop: make(chan struct{}), on: make(chan struct{})}
 	a, b := twoServers(t, "", clock, [2]ttl.Clock{machine, clock}, func(of engine.Engine) engine.Engine {
@@ -199,6 +202,7 @@ func clockTurn() {
 
 // One server sends the events of a subscription. Another one does when that one stops.
 func TestDeliveryOfServers(t *testing.T) {
+	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	a, b := twoServers(t, "", clock, [2]ttl.Clock{clock, clock}, unwatched)
 	begun, ended := make(chan int, 2), make(chan int)

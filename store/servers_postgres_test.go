@@ -16,6 +16,7 @@ import (
 // Two stores over one database: a wait ends by the other's write, without a look of its own, since its clock
 // stands still. What one has made is known to the other.
 func TestStoresOfOneDatabase(t *testing.T) {
+	t.Parallel()
 	url := os.Getenv("MAYFLY_POSTGRES")
 	if url == "" {
 		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")
@@ -51,7 +52,7 @@ func TestStoresOfOneDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.CatchUp(ctx); err != nil {
+	if err := b.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
 	db, err := b.Database("db")

@@ -94,6 +94,7 @@ func (b *bench) wantGone(id string) {
 
 // What one store changes of a container holds for what the other does next, read or write.
 func TestStatesOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	each := func(name, spec string, ranges int, fn func(t *testing.T, a, b *bench)) {
 		t.Run(name, func(t *testing.T) {
 			a, b := newServers(t, spec, ranges)
@@ -201,6 +202,7 @@ func TestStatesOfSeveralStores(t *testing.T) {
 
 // Two stores make databases and containers: no number is given twice, and no name.
 func TestNumbersOfSeveralStores(t *testing.T) {
+	t.Parallel()
 	a, b := newServers(t, "", 1)
 	rids := map[string]bool{a.c.RID(): true}
 	for i := range 10 {
@@ -226,6 +228,7 @@ func TestNumbersOfSeveralStores(t *testing.T) {
 // TestStoresSideBySide has two stores write to one container, and change it, at random. No number names two
 // writes, and both end with the same documents.
 func TestStoresSideBySide(t *testing.T) {
+	t.Parallel()
 	a, b := newServers(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)
 	var mu sync.Mutex
 	etags, alive := map[string]bool{}, map[string]bool{}

@@ -18,6 +18,7 @@ import (
 // Whoever writes, the ceiling holds, in the document and in what decides about its life; what is there
 // already is left alone.
 func TestCeiling(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":50`, 1)
 	defer b.close()
 	b.put(`{"id":"old","pk":"p","ttl":1000}`)
@@ -74,6 +75,7 @@ func TestCeiling(t *testing.T) {
 
 // Settings live as long as their container, through restarts.
 func TestSettingsAreKept(t *testing.T) {
+	t.Parallel()
 	fs, clock := vfs.NewMem(), ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(t.Context(), fs, clock)
 	if err != nil {
@@ -131,6 +133,7 @@ func TestSettingsAreKept(t *testing.T) {
 // Two containers that are made in either order, one the archive of the other, with everybody at work: nobody
 // waits for ever, and nothing is lost.
 func TestMovesBesideEverything(t *testing.T) {
+	t.Parallel()
 	for _, first := range []bool{false, true} {
 		b := newBench(t, `"defaultTtl":-1`, 2)
 		source, archive := b.c, b.container("other", "/pk", `"defaultTtl":-1`)

@@ -83,6 +83,7 @@ func (b *bench) holds(want string) {
 }
 
 func TestSnapshotAndRestore(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"memory", "disk"} {
 		t.Run(where, func(t *testing.T) {
 			fs := vfs.FS(vfs.NewMem())
@@ -133,6 +134,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 }
 
 func TestSnapshotRefusals(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.mustSnapshot("x")
@@ -177,6 +179,7 @@ func (b *bench) incarnation() uint32 {
 
 // What a client still holds of the time before a restore names nothing else after it.
 func TestRestoreIsANewIncarnation(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.upsert("a", "")
@@ -218,6 +221,7 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 // The LSNs of a container go on above those that it had come to, even where it had been dropped and the store
 // closed.
 func TestRestoreOfADroppedContainer(t *testing.T) {
+	t.Parallel()
 	fs := vfs.NewMem()
 	b := newBenchOn(t, fs, "", 1)
 	b.mustSnapshot("s")
@@ -261,6 +265,7 @@ func openMemory(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, err
 }
 
 func TestForkAndRestoreOneDatabase(t *testing.T) {
+	t.Parallel()
 	w := newSmallWorld(t, vfs.NewMem())
 	b := w.bench
 	b.upsert("a", `,"v":"1"`)
@@ -335,6 +340,7 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 // TestRestoreOneContainer: a container comes back alone, replaced or deleted, with what expired by a shorter
 // default; its neighbour, and the database's clock, stay as they are.
 func TestRestoreOneContainer(t *testing.T) {
+	t.Parallel()
 	w := newSmallWorld(t, vfs.NewMem())
 	b := w.bench
 	b.upsert("a", `,"v":"1"`)
@@ -391,6 +397,7 @@ func TestRestoreOneContainer(t *testing.T) {
 // Requests that run while the store goes back and forth get an answer of one state or are refused, and none
 // sees a mixture: two documents are always written together.
 func TestRestoreUnderLoad(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 2)
 	b.pair("0")
 	b.mustSnapshot("s")
@@ -469,6 +476,7 @@ func (b *bench) pairOnce(worker, n int) {
 // The n-th operation on the disk fails, n rising until all succeed: the store is as it was or as the
 // snapshot, goes on, and is the same when it is opened again.
 func TestSnapshotAndRestoreOnAFailingDisk(t *testing.T) {
+	t.Parallel()
 	for _, op := range []string{"snapshot", "restore", "fork"} {
 		t.Run(op, func(t *testing.T) {
 			for n := int64(0); ; n++ {
@@ -560,6 +568,7 @@ func (b *bench) prepare(fs vfs.FS) {
 // After each operation on the disk while a store is restored, a crash: what is opened then is the one or the
 // other.
 func TestRestoreCrash(t *testing.T) {
+	t.Parallel()
 	for _, op := range []string{"restore", "second restore", "fork", "one database"} {
 		t.Run(op, func(t *testing.T) { crashDuring(t, op) })
 	}

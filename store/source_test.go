@@ -490,6 +490,7 @@ func valuesAt(v jsondoc.Value, p index.Path) (found []jsondoc.Value) {
 
 // Only computed properties that are functions of the document's text can be in an index.
 func TestComputedPropertiesInIndexes(t *testing.T) {
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"includedPaths":[{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/lower"},{"path":"/id"}]]}`)
 	defer g.db.Close()
 	for i := range 50 {

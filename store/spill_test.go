@@ -17,6 +17,7 @@ import (
 // values than memory is answered; its pages read on where the page before has stopped, until a write or a
 // death changes what there is; and no file is left.
 func TestQueriesGoOnInTemporaryFiles(t *testing.T) {
+	t.Parallel()
 	temp := t.TempDir()
 	left := filepath.Join(temp, "spill-left.tmp") // by a process that was killed
 	if err := os.WriteFile(left, []byte("x"), 0o600); err != nil {

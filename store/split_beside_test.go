@@ -10,7 +10,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
@@ -47,7 +46,7 @@ func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) ([
 
 // While a range is being copied everybody goes on: with the range, with the container, with the catalog.
 func TestEverybodyGoesOnBesideASplit(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	b, s := newSplitBench(t, vfs.NewMem())
 	b.make(1500)
 	d, err := b.db.Database("db")
@@ -191,7 +190,7 @@ func (w *churn) holds(b *bench, what string, want map[string]string) {
 // Whatever is written, deleted and purged between the steps of a split is there afterwards, and after a crash
 // at any of them.
 func TestCrashInASplitBesideWriters(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
 		disk := crashdisk.New()

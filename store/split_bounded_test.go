@@ -183,6 +183,7 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 
 // A change of the indexing policy makes the copy begin again; nothing of the former one's is left.
 func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
+	t.Parallel()
 	e, db, c := openCounting(t)
 	for i := range 700 {
 		putNumber(t, c, i, i)
@@ -220,6 +221,7 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 // A split whose container is dropped, whose database is dropped, whose caller goes or whose store is closed
 // gives up with the error that says so, at whichever step that is, and leaves nothing behind.
 func TestSplitGivesUp(t *testing.T) {
+	t.Parallel()
 	for _, one := range []struct {
 		name string
 		do   func(db *DB, c *Container, cancel func()) error

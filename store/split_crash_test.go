@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
@@ -183,7 +182,6 @@ func (b *bench) sound(what string, want map[string]string) {
 // A crash after whichever step of a split leaves all items where they belong, once.
 func TestCrashInASplit(t *testing.T) {
 	racetest.Sequential(t)
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	disk := crashdisk.New()
 	b, s := newSplitBench(t, disk)
 	b.make(2000) // several times what is copied in one piece
@@ -215,7 +213,7 @@ func TestCrashInASplit(t *testing.T) {
 
 // A split that fails at whichever step has changed nothing, and nothing of it is left behind for good.
 func TestFailureInASplit(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for _, lasts := range []bool{false, true} {
 		for n, failed := 0, true; failed; n++ {
 			disk := crashdisk.New()
@@ -256,7 +254,7 @@ func TestFailureInASplit(t *testing.T) {
 
 // A point read takes no lock: a split may come between any two of its looks.
 func TestSplitBetweenLooks(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	b, s := newSplitBench(t, vfs.NewMem())
 	b.make(12)
 	_, session, err := b.c.Read(b.ctx, pk("p3"), "3", store.ReadOptions{})
@@ -314,7 +312,7 @@ func TestSplitBetweenLooks(t *testing.T) {
 
 // The reaper may look at a range, and find it split when it acts.
 func TestSplitUnderTheReaper(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for n, happened := 0, true; happened; n++ {
 		b, s := newSplitBench(t, vfs.NewMem())
 		b.make(60) // with a partition that was deleted, and some that have expired

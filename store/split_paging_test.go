@@ -201,6 +201,7 @@ func (b *bench) continueQuery(text, id, token, by string, descending bool, r *ra
 
 // Lists of items, whole and by ranges, with splits between their pages.
 func TestListsAcrossSplits(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		b := newPagingBench(t, 1+int(seed%3))
@@ -250,6 +251,7 @@ func TestListsAcrossSplits(t *testing.T) {
 
 // A continuation is not good for a part of the container that it has not been over.
 func TestForeignContinuationOfARange(t *testing.T) {
+	t.Parallel()
 	b := newPagingBench(t, 3)
 	defer b.close()
 	ids := b.rangeIDs()

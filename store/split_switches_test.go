@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
@@ -61,7 +60,7 @@ func (w *switches) turn() {
 // A range is split while its logs are turned on and off and the clock is set back: what is there afterwards,
 // and after a crash at any step, is what was written.
 func TestSplitBesideSwitches(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
 		disk := crashdisk.New()
@@ -114,7 +113,7 @@ type crashedSplit struct {
 // The logs that a container keeps tell the same in the halves of a range, where they were turned on while it
 // was copied.
 func TestLogsTurnedOnBesideASplit(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for at := 0; ; at++ {
 		b, s := newSplitBench(t, vfs.NewMem())
 		b.create(`"defaultTtl":-1`, 1)
@@ -164,7 +163,7 @@ func (b *bench) writeN(i, n int) {
 // A restore that comes while a range is copied ends the split; what is restored is whole, whether the
 // snapshot is of before the split or of while it was under way.
 func TestRestoreBesideASplit(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for at := 0; ; at++ {
 		b, s := newSplitBench(t, vfs.NewMem())
 		b.make(60)

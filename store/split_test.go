@@ -69,6 +69,7 @@ func (b *bench) rangeIDs() (ids []string) {
 
 // A split moves items, and that is all: each keeps its rid, its etag, its LSN and its time.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	for _, ranges := range []int{1, 3} {
 		b := newBench(t, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, ranges)
 		b.fill(200, 50)
@@ -169,6 +170,7 @@ func checkRanges(t *testing.T, set store.RangeSet) {
 // Where a range is split: at what is asked for if it lies inside, or where half of the documents are on
 // either side.
 func TestSplitPoint(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ kind, key string }{
 		{`"kind":"Hash","version":2`, `"paths":["/pk"]`}, {`"kind":"Hash","version":1`, `"paths":["/pk"]`},
 		{`"kind":"MultiHash","version":2`, `"paths":["/pk","/id"]`},
@@ -221,6 +223,7 @@ func TestSplitPoint(t *testing.T) {
 
 // All documents of one partition key stay together.
 func TestSplitOfOneKey(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.fill(20, 1)
@@ -243,6 +246,7 @@ func TestSplitOfOneKey(t *testing.T) {
 // What is deleted stays deleted: a partition that was deleted whole and is not purged yet, and what has
 // expired.
 func TestSplitKeepsTheDeadDead(t *testing.T) {
+	t.Parallel()
 	for _, sweepFirst := range []bool{false, true} {
 		b := newBench(t, `"defaultTtl":-1`, 1)
 		b.fill(100, 10)
@@ -283,6 +287,7 @@ func TestSplitKeepsTheDeadDead(t *testing.T) {
 
 // A split while documents are being indexed anew.
 func TestSplitWhileReindexing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.fill(300, 30)
@@ -312,6 +317,7 @@ func TestSplitWhileReindexing(t *testing.T) {
 
 // Writers and readers by name notice nothing of a split but that it takes its time.
 func TestNobodyNoticesASplit(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	const workers, keys = 4, 6

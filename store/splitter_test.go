@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
@@ -43,6 +42,7 @@ func (b *bench) offer() store.Offer {
 // A container whose throughput is raised gets a range for each 10,000 RU/s, in the background, and keeps
 // them.
 func TestRangesFollowThroughput(t *testing.T) {
+	t.Parallel()
 	manual := func(ru int) definition.Throughput { return definition.Throughput{Manual: ru} }
 	auto := func(ru int) definition.Throughput { return definition.Throughput{Autoscale: ru} }
 	type step struct {
@@ -115,6 +115,7 @@ func TestRangesFollowThroughput(t *testing.T) {
 
 // Ranges are split in turn, so that the halves stay alike; of three the first two have come of one.
 func TestSplitsInTurn(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	b.raise(definition.Throughput{Manual: 11_000}, false)
@@ -138,6 +139,7 @@ func TestSplitsInTurn(t *testing.T) {
 
 // Containers that live off their database's throughput keep the one range that they are made with.
 func TestSharedThroughputSplitsNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	d, err := b.db.CreateDatabase(b.ctx, "shared", definition.Throughput{Manual: 1000})
@@ -168,7 +170,7 @@ func TestSharedThroughputSplitsNothing(t *testing.T) {
 // A raise that is taken back before its ranges are split is not carried out, and one that is on its way
 // shows.
 func TestThroughputLoweredMeanwhile(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	b, s := newSplitBench(t, vfs.NewMem())
 	b.make(12)
 	var held atomic.Bool
@@ -217,7 +219,7 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 // A crash after whichever step of a raise leaves the old throughput, or the new one and, soon, all of its
 // ranges.
 func TestCrashWhileRangesFollow(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	disk := crashdisk.New()
 	b, s := newSplitBench(t, disk)
 	b.make(300)
@@ -256,7 +258,7 @@ func TestCrashWhileRangesFollow(t *testing.T) {
 
 // A step that fails is tried again; Close does not wait for it.
 func TestFailureWhileRangesFollow(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	for n := range 8 {
 		b, s := newSplitBench(t, vfs.NewMem())
 		b.make(60)

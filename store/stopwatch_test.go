@@ -69,6 +69,7 @@ func expiredItems(t *testing.T) (*bench, *stepping) {
 // TestWalksLookAtTheirContext: whatever goes over many items that are dead ends with the context of its
 // caller, while it does so.
 func TestWalksLookAtTheirContext(t *testing.T) {
+	t.Parallel()
 	b, _ := expiredItems(t)
 	ask := func(text string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -191,6 +192,7 @@ func TestPagesOverTheDead(t *testing.T) {
 
 // TestAggregateOverItsTime: what cannot go on where it was fails once its time is over.
 func TestAggregateOverItsTime(t *testing.T) {
+	t.Parallel()
 	b, wall := expiredItems(t)
 	wall.step.Store(int64(2 * time.Second))
 	defer wall.step.Store(0)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/metatest"
@@ -20,7 +19,6 @@ import (
 // None of the answers may depend on when the reaper comes by or on a restart.
 func TestTimelines(t *testing.T) {
 	racetest.Sequential(t)
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	datatest.Walk(t, "testdata/timelines", timeline)
 }
 
@@ -81,6 +79,7 @@ func play(d *datatest.Case, h metatest.History, open metatest.Opener) string {
 
 // A refused ttl is named as the client wrote it.
 func TestInvalidTTLIsNamed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	for _, token := range []string{"0", "-10", "null", `"60"`, "1.5", "2147483648", "true", "{}", "[]"} {

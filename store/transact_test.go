@@ -41,6 +41,7 @@ func (b *bench) count() string {
 
 // TestTransact: all of it or nothing, it sees itself, and an operation that fails spoils nothing.
 func TestTransact(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 3)
 	defer b.close()
 	err := b.transact(func(x *store.Transaction) error {
@@ -80,6 +81,7 @@ func TestTransact(t *testing.T) {
 // TestTransactRefuses what is not for a transaction. The wall's clock stands: what is too large is not too
 // late.
 func TestTransactRefuses(t *testing.T) {
+	t.Parallel()
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true,
 		Wall: ttl.NewManual(time.Unix(0, 0))})
 	defer b.close()

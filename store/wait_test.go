@@ -59,6 +59,7 @@ func (w *waiting) notYet(state inspect.ItemState) {
 
 // Waits end by what they wait for: a clock that moves, a write, a purge, a change of the policy.
 func TestWait(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 2)
 	defer b.close()
 	b.mortal("a", 0)
@@ -106,6 +107,7 @@ func TestWait(t *testing.T) {
 }
 
 func TestWaitForFeed(t *testing.T) {
+	t.Parallel()
 	for name, keeps := range map[string]bool{"latest versions": false, "all versions": true} {
 		t.Run(name, func(t *testing.T) {
 			spec := `"defaultTtl":10`
@@ -149,6 +151,7 @@ func TestWaitForFeed(t *testing.T) {
 
 // A wait goes by the clock of its database, which may leave the server's at any time.
 func TestWaitByTheDatabasesClock(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	d, err := b.db.Database("db")
@@ -168,6 +171,7 @@ func TestWaitByTheDatabasesClock(t *testing.T) {
 
 // The background's purge ends a wait: the reaper runs by the same clock.
 func TestWaitForTheReaper(t *testing.T) {
+	t.Parallel()
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1})
 	defer b.close()
 	b.mortal("a", 0)
@@ -181,6 +185,7 @@ func TestWaitForTheReaper(t *testing.T) {
 
 // What can never come about ends when there is nothing left to wait in.
 func TestWaitEndsWithTheContainer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "", 1)
 	b.mortal("a", 0)
 	w := b.waitFor(store.WaitExpired, "a")

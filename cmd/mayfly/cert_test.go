@@ -13,6 +13,7 @@ import (
 
 // TestCert: what is exported is what a client trusts the server by, and what is shown is about that.
 func TestCert(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	file := filepath.Join(t.TempDir(), "mayfly.pem")
 	for _, url := range []string{"http://" + b.host, "https://" + b.host} {
@@ -57,6 +58,7 @@ func TestCert(t *testing.T) {
 }
 
 func TestCertTrust(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args string
 		code int

@@ -6,6 +6,7 @@ import (
 )
 
 func TestClockCommand(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
 	for _, step := range []struct {

@@ -51,6 +51,7 @@ func TestHealth(t *testing.T) {
 
 // TestCheckFinds: keys of containers that do not exist are found, the first hundred printed in full.
 func TestCheckFinds(t *testing.T) {
+	t.Parallel()
 	dir := used(t)
 	e, err := pebble.Open(t.Context(), pebble.Options{Dir: dir})
 	if err != nil {
@@ -84,6 +85,7 @@ func TestCheckFinds(t *testing.T) {
 
 // TestCanceled: a command whose context has ended does not begin.
 func TestCanceled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs lockedBuffer

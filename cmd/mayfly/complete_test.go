@@ -13,6 +13,7 @@ import (
 
 // TestCompletion: shells are told what there is, of a running server, too.
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/dbs", `{"id":"other"}`)
@@ -111,6 +112,7 @@ func TestCompletion(t *testing.T) {
 
 // TestCompletionOfFiles: where a file is named the shell offers files, of the fitting kinds.
 func TestCompletionOfFiles(t *testing.T) {
+	t.Parallel()
 	for words, want := range map[string]string{
 		"import|":              "json\nndjson\njsonl\ncsv\ngz\nzst\n:8\n",
 		"put|--file|":          "json\n:8\n",
@@ -152,6 +154,7 @@ var freeFlags = map[string]string{
 
 // TestEveryFlagIsCompleted: a flag that takes a value has some to offer, or is known to have none.
 func TestEveryFlagIsCompleted(t *testing.T) {
+	t.Parallel()
 	free := map[string]bool{}
 	for _, names := range freeFlags {
 		for name := range strings.FieldsSeq(names) {
@@ -202,6 +205,7 @@ var unknownArguments = []string{
 
 // TestCompletionScripts: the scripts for shells are there, and the one for bash is one.
 func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		code, out, errs := mayfly(t, "completion", shell)
 		if code != 0 || !strings.Contains(out, "mayfly") {

@@ -38,6 +38,7 @@ func parse(args []string, env map[string]string) (serveFlags, error) {
 }
 
 func TestPrecedence(t *testing.T) {
+	t.Parallel()
 	env := map[string]string{"MAYFLY_PORT": "1000", "MAYFLY_MEMORY": "true", "MAYFLY_LOG_LEVEL": "debug", "MAYFLY_SAN": "a,b", "MAYFLY_KEY": ""}
 	f, err := parse([]string{"--port", "2000"}, env)
 	if err != nil {
@@ -53,6 +54,7 @@ func TestPrecedence(t *testing.T) {
 
 // TestMisspelledVariables: a variable that is nearly that of a flag is told of, any other is somebody else's.
 func TestMisspelledVariables(t *testing.T) {
+	t.Parallel()
 	var f serveFlags
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	f.register(flags)
@@ -74,6 +76,7 @@ func TestMisspelledVariables(t *testing.T) {
 
 // TestMemoryOrData: the two exclude each other, but a flag overrules the other's variable.
 func TestMemoryOrData(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args []string
 		env  map[string]string
@@ -102,6 +105,7 @@ func TestMemoryOrData(t *testing.T) {
 
 // TestLimits: what requests may cost, as flags and as variables, and what is refused.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	f, err := parse([]string{"--memory-in-flight", "1 gb"}, map[string]string{"MAYFLY_QUERY_TIME": "1m", "MAYFLY_SCRIPT_TIME": "2s"})
 	if want := (limitFlags{time.Minute, 2 * time.Second, 1 << 30, 16 << 20}); err != nil || f.limits != want {
 		t.Errorf("%+v, %v", f.limits, err)
@@ -174,6 +178,7 @@ func TestBadValues(t *testing.T) {
 }
 
 func TestComputeDefault(t *testing.T) {
+	t.Parallel()
 	for want, args := range map[int][]string{
 		defaultComputePort: {"--memory"},
 		0:                  {"--memory", "--port", "9000"},
@@ -193,6 +198,7 @@ func TestComputeDefault(t *testing.T) {
 }
 
 func TestDataFolder(t *testing.T) {
+	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
 	xdg := filepath.Join(t.TempDir(), "xdg")
 	for _, c := range []struct {
@@ -221,6 +227,7 @@ func TestDataFolder(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		err  error
 		want int

@@ -58,6 +58,7 @@ func newestLog(t *testing.T, dir string) string {
 
 // TestCheckOnlyReads: check leaves a folder as it is, whatever it finds there.
 func TestCheckOnlyReads(t *testing.T) {
+	t.Parallel()
 	const documents = 60
 	dir := killed(t, documents)
 	before := folder(t, dir)

@@ -35,6 +35,7 @@ func runCases(t *testing.T, b *booted, cases []commandCase) {
 }
 
 func TestDatabasesAndContainers(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	runCases(t, b, []commandCase{
 		{[]string{"databases", "list"}, 0, ""},
@@ -119,6 +120,7 @@ func TestGetAndPut(t *testing.T) {
 }
 
 func TestQueryCommand(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "3")
 	b.makeContainer(t)
 	const documents = 350
@@ -160,6 +162,7 @@ func TestQueryCommand(t *testing.T) {
 
 // TestExport: what export writes, import brings back, on another server too.
 func TestExport(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "3")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"ümlaut","partitionKey":{"paths":["/id"],"kind":"Hash","version":2}}`)

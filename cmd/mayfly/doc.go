@@ -31,6 +31,7 @@
 //	mayfly man         write the manual pages
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready
+//	mayfly servers     list the running servers that share their data
 //	mayfly doctor      find out why a client cannot connect
 //	mayfly cert        show or export the certificate of a running server, and tell how to trust it
 //	mayfly version     tell what this binary is

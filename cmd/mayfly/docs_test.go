@@ -12,6 +12,7 @@ import (
 
 // TestDocsNameEverything: the pages in docs have each command, and each flag of serve.
 func TestDocsNameEverything(t *testing.T) {
+	t.Parallel()
 	var pages strings.Builder
 	docs := filepath.Join("..", "..", "docs")
 	err := filepath.WalkDir(docs, func(name string, _ fs.DirEntry, err error) error {

@@ -50,6 +50,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorOnProxies: a variable matters where NO_PROXY does not leave the host out.
 func TestDoctorOnProxies(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ proxy, except, state string }{
 		{"", "", findingOK},
 		{"http://p:1", "", findingWarn},

@@ -9,6 +9,7 @@ import (
 
 // TestLives: a time to live is a number of seconds or a duration, of days, too.
 func TestLives(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]int64{"60": 60, "-1": -1, "never": -1, "90s": 90, "1h30m": 5400,
 		"30d": 2592000, "1d12h": 129600, "PT2H": 7200, "1h 30m": 5400} {
 		if got, err := cli.ParseTTL(text); err != nil || *got != want {
@@ -27,6 +28,7 @@ func TestLives(t *testing.T) {
 
 // TestDays: lives of messages may be given in days, as those of documents may.
 func TestDays(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.run(t, "queue", "create", "q", "--ttl", "14d")
 	if out, _ := b.run(t, "queue", "show", "q"); !strings.Contains(out, `"defaultTimeToLive": "P14D"`) {

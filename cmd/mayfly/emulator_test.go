@@ -16,6 +16,7 @@ const otherKey = "b3RoZXIta2V5LW9mLXRoZS10ZXN0cw=="
 
 // TestEmulatorVariables: each variable with a meaning sets its flag, and Mayfly's own and flags win over it.
 func TestEmulatorVariables(t *testing.T) {
+	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte(otherKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -72,6 +73,7 @@ func TestEmulatorVariables(t *testing.T) {
 
 // TestEmulatorVariablesRefused: what is wrong is named as the user gave it.
 func TestEmulatorVariablesRefused(t *testing.T) {
+	t.Parallel()
 	for name, value := range map[string]string{"PORT": "http", "KEY_FILE": "/nowhere/at/all",
 		"AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE": "maybe", "ENABLE_OTLP_EXPORTER": "2"} {
 		_, err := parse([]string{"--emulator-variables"}, map[string]string{name: value})
@@ -86,6 +88,7 @@ func TestEmulatorVariablesRefused(t *testing.T) {
 
 // TestEmulatorVariablesTold: one line names what is not needed, and one each what is had in another way.
 func TestEmulatorVariablesTold(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	env := map[string]string{"ACCEPT_EULA": "Y", "SQL_SERVER": "sql", "CERT_PATH": "/c.pfx", "PORT": "9000",
 		"VERBOSE": ""}
@@ -102,6 +105,7 @@ func TestEmulatorVariablesTold(t *testing.T) {
 
 // TestEmulatorConfig: entities lie where users of the Service Bus emulator mount them.
 func TestEmulatorConfig(t *testing.T) {
+	t.Parallel()
 	config := filepath.Join(t.TempDir(), "Config.json")
 	if err := os.WriteFile(config, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)

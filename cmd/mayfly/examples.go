@@ -58,6 +58,7 @@ var examples = []example{
 	{"databases create", "With --throughput its containers share that throughput; otherwise each has its " +
 		"own.",
 		[]string{"mayfly databases create shop", "mayfly databases create shared --throughput 1000"}},
+	{"servers", "", []string{"mayfly servers"}},
 	{"databases list", "", []string{"mayfly databases list"}},
 	{
 		"containers create",

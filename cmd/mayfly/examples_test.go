@@ -56,6 +56,7 @@ func TestExamples(t *testing.T) {
 
 // TestEveryCommandIsExplained: each command says what it is for, at some length, and shows how it is used.
 func TestEveryCommandIsExplained(t *testing.T) {
+	t.Parallel()
 	for cmd := range everyCommand(rootCommand()) {
 		if cmd.HasAvailableSubCommands() || !cmd.HasParent() {
 			continue

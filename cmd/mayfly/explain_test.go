@@ -9,6 +9,7 @@ import (
 )
 
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	for i := range 12 {

@@ -16,6 +16,7 @@ import (
 
 // TestCSV: what is exported as CSV and imported elsewhere is equal, whatever the documents hold.
 func TestCSV(t *testing.T) {
+	t.Parallel()
 	seed := metatest.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 9))
@@ -82,6 +83,7 @@ func sameDocuments(t *testing.T, one, two *booted) {
 
 // TestNoCSV: what no column can stand for is told with the document, and leaves nothing behind.
 func TestNoCSV(t *testing.T) {
+	t.Parallel()
 	for text, why := range map[string]string{`"a.b":1`: "a.b", `"a\r":1`: "carriage return",
 		wide(): "4096 columns"} {
 		b := boot(t, "--memory")
@@ -109,6 +111,7 @@ func wide() string {
 
 // TestCSVOfTexts: texts as people want to see them, which come back by the same --text.
 func TestCSVOfTexts(t *testing.T) {
+	t.Parallel()
 	one, two := boot(t, "--memory"), boot(t, "--memory")
 	one.makeContainer(t)
 	two.makeContainer(t)
@@ -135,6 +138,7 @@ func TestCSVOfTexts(t *testing.T) {
 
 // TestKilledCSV: an export to CSV that is killed goes on where it was, and only as CSV.
 func TestKilledCSV(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	many(t, b, "c", 3500)

@@ -8,6 +8,7 @@ import (
 
 // TestExportOfLongNames: containers of every name that there can be have files of their own.
 func TestExportOfLongNames(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("\u00fc", 255)
 	ids := []string{"carts", "Carts", "CARTS", "%2", long, long[:508] + "x", strings.Repeat("a", 255), "a b"}
 	b := boot(t, "--memory")

@@ -84,6 +84,7 @@ func read(t *testing.T, path string) []byte {
 // TestKilledExport: an export that is killed goes on where it was, and what it writes is what one writes that
 // was not. The server may have been started anew meanwhile.
 func TestKilledExport(t *testing.T) {
+	t.Parallel()
 	dir, data := t.TempDir(), t.TempDir()
 	b := boot(t, "--data", data, "--ranges", "2")
 	b.makeContainer(t)
@@ -122,6 +123,7 @@ func TestKilledExport(t *testing.T) {
 
 // TestContinuedExport: what cannot go on says so; what has ended is not written again.
 func TestContinuedExport(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	many(t, b, "c", 2100)
@@ -164,6 +166,7 @@ func TestContinuedExport(t *testing.T) {
 
 // TestExportAfterImport: import brings back what export has written, to the byte.
 func TestExportAfterImport(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "3")
 	b.makeContainer(t)
 	many(t, b, "c", 300)

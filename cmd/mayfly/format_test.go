@@ -13,6 +13,7 @@ import (
 // TestOlderFormat: every command that opens a folder of a format from which no step leads says what can be done with it, and
 // leaves it as it is.
 func TestOlderFormat(t *testing.T) {
+	t.Parallel()
 	dir := used(t)
 	e, err := pebble.Open(t.Context(), pebble.Options{Dir: dir})
 	if err != nil {

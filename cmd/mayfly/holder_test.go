@@ -7,6 +7,7 @@ import (
 
 // TestHolder: the process that has locked a file is found among all locks.
 func TestHolder(t *testing.T) {
+	t.Parallel()
 	const locks = "1: POSIX  ADVISORY  WRITE 4711 08:01:131073 0 EOF\n" +
 		"1: -> POSIX  ADVISORY  WRITE 99 08:01:131074 0 EOF\n" +
 		"2: FLOCK  ADVISORY  WRITE 4712 00:2e:131074 0 EOF\n" +

@@ -11,6 +11,7 @@ import (
 
 // TestWaitingForInput: a command that waits for its input ends when it is told to.
 func TestWaitingForInput(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	for _, args := range [][]string{{"import", "-", "--db", "db", "--container", "c"}, {"shell"},

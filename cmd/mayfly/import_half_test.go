@@ -13,6 +13,7 @@ import (
 // TestHalfOfASeed: an import that has ended among the definitions goes on with --continue: what it has made
 // itself is none of what the server has another way.
 func TestHalfOfASeed(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	path := file(t, "seed.yaml", `databases: [{id: db, containers: [
 {id: a, partitionKey: /pk, settings: {onExpire: {moveTo: none}}},
@@ -36,6 +37,7 @@ func TestHalfOfASeed(t *testing.T) {
 
 // TestImportsTogether: two imports of one store at once make one store.
 func TestImportsTogether(t *testing.T) {
+	t.Parallel()
 	source := stocked(t, 700)
 	want := source.exported(t)
 	target := boot(t, "--memory")

@@ -73,6 +73,7 @@ func (v *valve) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 // TestKilledStoreImport kills imports of a store again and again; the last one goes on to the end. Nothing is
 // lost, and nothing is there twice.
 func TestKilledStoreImport(t *testing.T) {
+	t.Parallel()
 	source := stocked(t, 900)
 	source.must(t, 201, "POST", "/dbs/db/colls", `{"id":"d","partitionKey":{"paths":["/pk"]}}`)
 	many(t, source, "d", 700)
@@ -115,6 +116,7 @@ func TestKilledStoreImport(t *testing.T) {
 // TestImportIntoADyingServer: the server is killed in the middle. One that has the data goes on with
 // --continue; one that has lost them gets all of them again.
 func TestImportIntoADyingServer(t *testing.T) {
+	t.Parallel()
 	source := boot(t, "--memory")
 	source.makeContainer(t)
 	many(t, source, "c", 1500)
@@ -155,6 +157,7 @@ func TestImportIntoADyingServer(t *testing.T) {
 // TestKilledStoreExport kills exports of a store in the middle: until one has come to its end there is no
 // seed, and then it has all.
 func TestKilledStoreExport(t *testing.T) {
+	t.Parallel()
 	b := stocked(t, 3500)
 	want := b.exported(t)
 	to := filepath.Join(t.TempDir(), "export")

@@ -12,6 +12,7 @@ import (
 
 // TestRandomStores: stores with random containers and documents come through an export and an import.
 func TestRandomStores(t *testing.T) {
+	t.Parallel()
 	first := metatest.FirstSeed()
 	for n := range uint64(6) {
 		number := first + n

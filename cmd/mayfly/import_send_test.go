@@ -54,6 +54,7 @@ func crowded(t *testing.T, host string, seed uint64) (address string, refused *i
 // TestImportsWithManyRequests: whatever is under way together, and however often the server has no room, of
 // two documents of one id the later one stays.
 func TestImportsWithManyRequests(t *testing.T) {
+	t.Parallel()
 	seed := metatest.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 32))
@@ -122,6 +123,7 @@ func TestImportsWithManyRequests(t *testing.T) {
 
 // TestImportIntoABusyServer ends after some tries, and says where.
 func TestImportIntoABusyServer(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method == http.MethodGet { // what the container is called
@@ -144,6 +146,7 @@ func TestImportIntoABusyServer(t *testing.T) {
 // TestImportIntoAFullDisk ends at the first document that finds no room, with the exit code of a full disk,
 // and goes on there later.
 func TestImportIntoAFullDisk(t *testing.T) {
+	t.Parallel()
 	room, requests := 150, 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method == http.MethodGet { // what the container is called
@@ -185,6 +188,7 @@ func TestImportIntoAFullDisk(t *testing.T) {
 // TestImportGoesOnOrNot: where a server does not tell which container it has, an import that was to go on
 // ends, and what it has noted stays. It would begin anew.
 func TestImportGoesOnOrNot(t *testing.T) {
+	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
 	}))
@@ -214,6 +218,7 @@ func noteOfImport(t *testing.T, path, url, identity string, size, documents int)
 // TestImportIntoAnother: --continue takes up an import into the container that has its documents, and begins
 // anew where that is another one of the same name.
 func TestImportIntoAnother(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	var in strings.Builder

@@ -83,6 +83,7 @@ func sameFolders(t *testing.T, want, got string) (files int) {
 // TestWholeStore: what is exported, imported into another server and exported again is the same, byte for
 // byte: definitions, policies, settings, scripts, users, throughput, queues and documents.
 func TestWholeStore(t *testing.T) {
+	t.Parallel()
 	one, two := stocked(t, 1200), boot(t, "--memory")
 	first := one.exported(t)
 	out, errs := two.run(t, "import", first)
@@ -107,6 +108,7 @@ func TestWholeStore(t *testing.T) {
 
 // TestImportRefusesWhatDiffers: definitions are refused before anything is written, documents one by one.
 func TestImportRefusesWhatDiffers(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	const text = `databases: [{id: db, containers: [{id: c, partitionKey: /pk, defaultTtl: 1000000000,
 documents: [{id: a, pk: x, n: 1}, {id: b, pk: y, _ts: 1700000000}, {id: d, pk: z, _mayfly: {age: 5m}}]}]}]
@@ -144,6 +146,7 @@ uniqueKeyPolicy: {uniqueKeys: [{paths: [/n]}]}, documents: [{id: a, pk: x, n: 1}
 
 // TestExportStaysInside: no server writes outside of the folder of an export.
 func TestExportStaysInside(t *testing.T) {
+	t.Parallel()
 	for _, answer := range []string{`{"files":{"../x/db.json":"{}"},"folders":[]}`,
 		`{"files":{},"folders":[{"database":"db","container":"c","path":"../x"}]}`} {
 		evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -163,6 +166,7 @@ func TestExportStaysInside(t *testing.T) {
 
 // TestImportTellsDigitsApart: a document with another number beyond 2^53 is another one.
 func TestImportTellsDigitsApart(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	const text = `databases: [{id: db, containers: [{id: c, partitionKey: /pk,
 documents: [{id: a, pk: x, n: [{m: 9007199254740993}]}]}]}]`
@@ -175,6 +179,7 @@ documents: [{id: a, pk: x, n: [{m: 9007199254740993}]}]}]}]`
 // TestExportFromTheFuture: where the clock was moved, the export tells to where, and a server with a clock
 // that can be moved starts with it.
 func TestExportFromTheFuture(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
 	b.run(t, "clock", "--advance", "1d")
@@ -200,6 +205,7 @@ func TestExportFromTheFuture(t *testing.T) {
 
 // TestExportTellsWhatIsLost: messages, and members that an import reads as something else.
 func TestExportTellsWhatIsLost(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"7","pk":"a","_mayfly":{"age":"5m"}}`)
@@ -218,6 +224,7 @@ func TestExportTellsWhatIsLost(t *testing.T) {
 
 // TestImportOfWrongFolders: what is no seed, or a half one, is told of, and nothing comes in.
 func TestImportOfWrongFolders(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	good := b.exported(t)
@@ -273,6 +280,7 @@ func TestImportOfWrongFolders(t *testing.T) {
 
 // TestLargeDefinitions: what defines things may be many times as large as a document.
 func TestLargeDefinitions(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	text.WriteString("databases:\n - id: db\n   containers:\n")
 	for i := range 12 {

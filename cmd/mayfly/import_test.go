@@ -31,6 +31,7 @@ func moreThanProgress(errs string) bool {
 }
 
 func TestImportCommand(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
 	if code, _, errs := mayfly(t, "clock", "--url", "http://"+b.host, "--freeze", "--set",
@@ -117,6 +118,7 @@ const shopSeed = `{
 }`
 
 func TestSeed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := file(t, "shop.json", shopSeed)
 	for round := range 2 {
@@ -162,6 +164,7 @@ func TestSeed(t *testing.T) {
 
 // TestSeedIsStrict: what is wrong with a seed is told with its file and line, and nothing is brought in.
 func TestSeedIsStrict(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ old, new, where, what string }{
 		{`"databases"`, `"database"`, ":2:", `'database' is not known here: did you mean 'databases'?`},
 		{`"id": "empty"`, `"name": "empty"`, ":11:", `'name' is not known here`},

@@ -21,6 +21,7 @@ func (b *booted) fed(t *testing.T, input string, args ...string) string {
 
 // TestStandardInput: for - a query and the text of a message are read from the standard input.
 func TestStandardInput(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	at := []string{"-", "--db", "db", "--container", "c"}
@@ -41,6 +42,7 @@ func TestStandardInput(t *testing.T) {
 
 // TestWrongServers: an address at which something else answers, or in another way, is told with a way out.
 func TestWrongServers(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	page := httptest.NewServer(http.NotFoundHandler())
 	defer page.Close()

@@ -7,6 +7,7 @@ import (
 
 // What asks a running server about expiry, at a moment of its virtual clock.
 func TestLaboratoryCommands(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.must(t, 200, "PUT", "/_mayfly/clock", `{"set":"2040-01-01T00:00:00Z","freeze":true}`)
 	b.must(t, 201, "POST", "/dbs", `{"id":"db"}`)

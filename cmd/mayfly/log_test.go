@@ -12,6 +12,7 @@ import (
 // TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted, and takes nothing from
 // what is no debugging.
 func TestDebugLogIsBounded(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"text", "json"} {
 		var out strings.Builder
 		log := newLogger(&out, "debug", format)
@@ -41,6 +42,7 @@ func TestDebugLogIsBounded(t *testing.T) {
 // TestLogIsBounded: of one message there are so many lines a second, and of all. Another message is told
 // beside a storm, and the storm when it is over.
 func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	log := newLogger(&out, "info", "json")
 	at := func(second int64, level slog.Level, message string) {

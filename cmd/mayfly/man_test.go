@@ -9,6 +9,7 @@ import (
 
 // TestMan: each command has a page, with what it does and its flags, and two runs write the same.
 func TestMan(t *testing.T) {
+	t.Parallel()
 	one, two := t.TempDir(), t.TempDir()
 	for _, dir := range []string{one, two} {
 		if code, _, errs := mayfly(t, "man", dir); code != 0 {

@@ -9,6 +9,7 @@ import (
 // TestMigrateFolder moves a folder to another one while a server uses it, back again without a server, and
 // tries what is refused.
 func TestMigrateFolder(t *testing.T) {
+	t.Parallel()
 	a, b := t.TempDir()+"/a", t.TempDir()+"/b"
 	create := func(s *booted, id string) {
 		t.Helper()

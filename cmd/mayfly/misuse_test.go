@@ -78,6 +78,7 @@ func TestPlainErrors(t *testing.T) {
 
 // TestHelp: the list of commands says what belongs together, and none is left out.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	code, out, errs := mayfly(t)
 	if code != 0 || errs != "" || strings.Contains(out, "Additional Commands") {
 		t.Errorf("%d %s%s", code, out, errs)
@@ -90,6 +91,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestVersionFlag(t *testing.T) {
+	t.Parallel()
 	_, want, _ := mayfly(t, "version")
 	if code, out, errs := mayfly(t, "--version"); code != 0 || out != want {
 		t.Errorf("%d %s%s", code, out, errs)
@@ -98,6 +100,7 @@ func TestVersionFlag(t *testing.T) {
 
 // TestEveryCommandHasJSON: a program may ask any command that prints a result for JSON.
 func TestEveryCommandHasJSON(t *testing.T) {
+	t.Parallel()
 	var look func(*cobra.Command)
 	look = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -115,6 +118,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 
 // TestJSON: what people read as a table, programs read as JSON.
 func TestJSON(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"a","pk":"p","ttl":60}`)
@@ -164,6 +168,7 @@ func TestJSON(t *testing.T) {
 
 // TestJSONOfFailures: what a command has found is told as JSON where it fails for that, too.
 func TestJSONOfFailures(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := boot(t, "--data", dir)
 	b.makeContainer(t)

@@ -15,6 +15,7 @@ import (
 // TestPackagesSetFlags: each variable in the image, in the compose file and in the service's settings is one
 // that a server takes. `MAYFLY_VERSION` chooses the image itself.
 func TestPackagesSetFlags(t *testing.T) {
+	t.Parallel()
 	var f serveFlags
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	f.register(flags)

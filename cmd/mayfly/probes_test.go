@@ -16,6 +16,7 @@ import (
 // TestHealthPort: the port for probes answers before the data are open, is ready while requests are served,
 // and is not while they are drained.
 func TestHealthPort(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--health-port", "0")
 	m := regexp.MustCompile(`answering health probes" address=(\S+)`).FindStringSubmatch(b.stderr.String())
 	if m == nil {
@@ -82,6 +83,7 @@ func TestHealthPort(t *testing.T) {
 // TestHealthPortWhileOpening: as long as the server opens its data and applies its seed it is alive and not
 // ready.
 func TestHealthPortWhileOpening(t *testing.T) {
+	t.Parallel()
 	flags, err := parse([]string{"--memory", "--port", "0", "--health-port", "0"}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +108,7 @@ func TestHealthPortWhileOpening(t *testing.T) {
 
 // TestHealthPortTaken: a port that another program has costs a warning, not the start.
 func TestHealthPortTaken(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -71,6 +71,7 @@ func (b *booted) terminate(t *testing.T) {
 
 // TestDrain: a request that is under way when the signal comes is answered, and what it did is kept.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := spawn(t, "--data", dir)
 	b.makeContainer(t)
@@ -88,6 +89,7 @@ func TestDrain(t *testing.T) {
 
 // TestSecondSignal: who cannot wait for the drain sends the signal again.
 func TestSecondSignal(t *testing.T) {
+	t.Parallel()
 	b := spawn(t, "--memory")
 	b.makeContainer(t)
 	halfway(t, b)
@@ -118,6 +120,7 @@ func TestTwoProcesses(t *testing.T) {
 
 // TestKill: a process that is killed leaves a folder that the next one opens, and check finds nothing.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := spawn(t, "--data", dir)
 	b.makeContainer(t)

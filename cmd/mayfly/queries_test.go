@@ -7,6 +7,7 @@ import (
 
 // TestQueriesCommand: a query is saved with its parameters, listed, run with other values and deleted.
 func TestQueriesCommand(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	for _, id := range []string{"1", "2"} {

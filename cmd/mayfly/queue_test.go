@@ -9,6 +9,7 @@ import (
 
 // TestSeedWithQueues: a folder of seeds can have entities beside documents.
 func TestSeedWithQueues(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.json": `{"databases":[{"id":"shop"}]}`,
 		"b.json": `{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"orders"}]}]}}`} {
@@ -34,6 +35,7 @@ func TestSeedWithQueues(t *testing.T) {
 
 // TestQueueCommands goes through the life of some messages by commands alone.
 func TestQueueCommands(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	on := func(wantCode int, want string, args ...string) {
 		t.Helper()

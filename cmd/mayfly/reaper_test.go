@@ -30,6 +30,7 @@ func mortals(t *testing.T, n int) (b *booted, run func(verb string, args ...stri
 }
 
 func TestReaperCommand(t *testing.T) {
+	t.Parallel()
 	b, run := mortals(t, 6)
 	for _, step := range []struct {
 		args []string

@@ -13,6 +13,7 @@ import (
 // The command shows what clients sent, the attempts of one operation on one line, and none is wider than a
 // terminal.
 func TestRequestsCommand(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	ask := func(args ...string) string {
@@ -85,6 +86,7 @@ func TestRequestsCommand(t *testing.T) {
 
 // A server that keeps no log says so.
 func TestNoRequestsCommand(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--requests-memory", "0")
 	if code, _, errs := mayfly(t, "requests", "--url", "http://"+b.host); code == 0 ||
 		!strings.Contains(errs, "keeps no log") {

@@ -12,6 +12,7 @@ import (
 // TestReset: a reset undoes what was done since the start, to documents, clock and faults, again and again; a
 // restart keeps its own state.
 func TestReset(t *testing.T) {
+	t.Parallel()
 	dir, seed := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "seed.json")
 	if err := os.WriteFile(seed, []byte(`{"databases":[{"id":"db","containers":[{"id":"c",
 		"partitionKey":{"paths":["/pk"]},"documents":[{"id":"a","pk":"p"}]}]}]}`), 0o600); err != nil {
@@ -61,6 +62,7 @@ func clockNow(t *testing.T, answer string) time.Time {
 // TestResetWithoutSeed: there is no state to go back to, and nothing changes; the answer reports what
 // makes one.
 func TestResetWithoutSeed(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/_mayfly/faults", `{"fault":"429","operations":["createItem"]}`)

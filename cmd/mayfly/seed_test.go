@@ -34,6 +34,7 @@ func seedFolder(t *testing.T) string {
 // TestSeedFolder: a server on disk starts with a folder again and again, goes back to it, and a seed that has
 // become wrong changes nothing.
 func TestSeedFolder(t *testing.T) {
+	t.Parallel()
 	dir, data := seedFolder(t), t.TempDir()
 	const item = "/dbs/shop/colls/carts/docs/a"
 	first := ""
@@ -85,6 +86,7 @@ func TestSeedFolder(t *testing.T) {
 }
 
 func TestSeedCommands(t *testing.T) {
+	t.Parallel()
 	dir := seedFolder(t)
 	const good = "the seed is good: 1 database, 1 container, 1 document, " +
 		"1 queue, topic or subscription\n"

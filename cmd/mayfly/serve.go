@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -173,11 +174,30 @@ func (s *serve) storeOptions() store.Options {
 	f := &s.flags
 	o := store.Options{Clock: ttl.Real{}, Ranges: f.ranges, FirstNumber: s.firstNumber(), Lenient: f.lenient,
 		TTLPreviousImage: f.ttlPreviousImage, ContinuousBackup: f.continuousBackup,
+		Server:    s.info(),
 		QueryTime: f.limits.queryTime, ScriptTime: f.limits.scriptTime, Memory: int64(f.limits.memoryInFlight)}
 	if !f.memory {
 		o.Temp = filepath.Join(f.data, "tmp")
 	}
 	return o
+}
+
+// info returns what other servers over the same data can list about this one.
+func (s *serve) info() store.ServerInfo {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "" // it is only shown
+	}
+	address := s.flags.advertise
+	if address == "" {
+		port := portOf(s.listeners[0])
+		at := s.authority(port)
+		if ip := net.ParseIP(s.flags.host); name != "" && ip != nil && ip.IsUnspecified() {
+			at = net.JoinHostPort(name, strconv.Itoa(port))
+		}
+		address = "https://" + at + "/"
+	}
+	return store.ServerInfo{Name: name, Address: address, Version: version()}
 }
 
 func (s *serve) httpOptions() httpapi.Options {

@@ -57,6 +57,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestRestartKeepsData(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := boot(t, "--data", dir)
 	b.makeContainer(t)
@@ -123,6 +124,7 @@ func TestMemoryWritesNothing(t *testing.T) {
 }
 
 func TestKeyIsNotPrinted(t *testing.T) {
+	t.Parallel()
 	const secret = "c2VjcmV0IGtleQ=="
 	b := boot(t, "--memory", "--key", secret)
 	if strings.Contains(b.greet+b.stderr.String(), secret) {
@@ -135,6 +137,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 }
 
 func TestNoAuth(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--no-auth")
 	b.must(t, 200, "GET", "/", "", "Authorization", "")
 }
@@ -169,6 +172,7 @@ func TestEveryAddress(t *testing.T) {
 // TestAdvertisedHost: the endpoint that clients are sent to is told, and answers with a certificate that is
 // good for it.
 func TestAdvertisedHost(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--advertise", "https://mayfly.test:444/")
 	if !strings.Contains(b.greet, "advertised   https://mayfly.test:444/\n") {
 		t.Error(b.greet)
@@ -184,6 +188,7 @@ func TestAdvertisedHost(t *testing.T) {
 
 // TestEveryPageIsWarnedOf: who lets every page in, and keeps none out by a key, is told.
 func TestEveryPageIsWarnedOf(t *testing.T) {
+	t.Parallel()
 	for args, want := range map[string]bool{
 		"--cors-origin *": true, "--cors-origin * --no-auth": true, "--cors-origin * --key c2VjcmV0": false, "--cors-origin https://a.test": false,
 	} {
@@ -196,6 +201,7 @@ func TestEveryPageIsWarnedOf(t *testing.T) {
 }
 
 func TestVirtualClock(t *testing.T) {
+	t.Parallel()
 	set := `{"freeze": true, "set": "2040-01-01T00:00:00Z"}`
 	b := boot(t, "--memory")
 	b.must(t, 403, "PUT", "/_mayfly/clock", set)
@@ -221,6 +227,7 @@ func TestVirtualClock(t *testing.T) {
 }
 
 func TestComputePort(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -242,6 +249,7 @@ func TestComputePort(t *testing.T) {
 
 // TestRefusals: each way in which a start can fail has its exit code and one line that says what is wrong.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
 // newDatabase creates a database for one test and returns its address.
@@ -44,6 +47,7 @@ func newDatabase(t *testing.T) string {
 // TestServersOfOneDatabase runs two server processes on one database: what one writes the other reads,
 // messages go to one receiver, and after the end of one process the other continues.
 func TestServersOfOneDatabase(t *testing.T) {
+	t.Parallel()
 	database := newDatabase(t)
 	var servers [2]*booted
 	var starting sync.WaitGroup
@@ -104,6 +108,17 @@ func TestServersOfOneDatabase(t *testing.T) {
 		}
 	}
 
+	if _, ours := a.do(t, http.MethodGet, "/_mayfly/cert.pem", ""); !strings.Contains(ours, "CERTIFICATE") {
+		t.Errorf("the certificate is %q", ours)
+	} else if _, theirs := b.do(t, http.MethodGet, "/_mayfly/cert.pem", ""); theirs != ours {
+		t.Error("the servers have several certificates to trust")
+	}
+	listed := on(a, "servers")
+	for _, want := range []string{a.host, b.host, "reaper", "indexing", "splitting"} {
+		if !strings.Contains(listed, want) {
+			t.Errorf("no %q among the servers:\n%s", want, listed)
+		}
+	}
 	if code, _, errs := mayfly(t, "migrate", "--from", database, "--to", t.TempDir()); code != exitLocked {
 		t.Errorf("a migration beside two servers: exit code %d: %s", code, errs)
 	}
@@ -123,5 +138,22 @@ func TestServersOfOneDatabase(t *testing.T) {
 	code, out, errs := mayfly(t, "check", "--engine", database)
 	if code != 0 || !strings.Contains(out, "21 documents") || !strings.Contains(out, "1 message:") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}
+
+// A server that has its data for itself lists itself.
+func TestServersOfFolder(t *testing.T) {
+	b := boot(t, "--memory")
+	code, out, errs := mayfly(t, "servers", "--url", "http://"+b.host)
+	lines := strings.Split(out, "\n")
+	port := b.host[strings.LastIndex(b.host, ":"):]
+	if code != 0 || len(lines) != 3 || !strings.Contains(lines[1], port+"/") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	var answer laboratory.Servers
+	_, text := b.do(t, http.MethodGet, "/_mayfly/servers", "")
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || len(answer.Servers) != 1 ||
+		!answer.Servers[0].Self || answer.Servers[0].Version == "" {
+		t.Errorf("%s: %v", text, err)
 	}
 }

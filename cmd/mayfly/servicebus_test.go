@@ -34,6 +34,7 @@ func bootBus(t *testing.T, args ...string) *booted {
 
 // TestServiceBusPorts: every port answers HTTP and AMQP, plain and in TLS.
 func TestServiceBusPorts(t *testing.T) {
+	t.Parallel()
 	b := bootBus(t, "--memory")
 	if !strings.Contains(b.greet,
 		";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;") {
@@ -82,6 +83,7 @@ func TestServiceBusPorts(t *testing.T) {
 
 // TestServiceBusConfig: the entities of a file are there at each start, and check proves the folder.
 func TestServiceBusConfig(t *testing.T) {
+	t.Parallel()
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
 	write := func(text string) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -123,6 +125,7 @@ func TestServiceBusConfig(t *testing.T) {
 
 // TestServiceBusMisuse: what cannot be is refused before anything is opened.
 func TestServiceBusMisuse(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		want string
 		args []string
@@ -152,6 +155,7 @@ func TestServiceBusMisuse(t *testing.T) {
 // TestDocumentsDieIntoQueues: what expires in a container becomes a message, once, and what cannot become one
 // waits.
 func TestDocumentsDieIntoQueues(t *testing.T) {
+	t.Parallel()
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
 	if err := os.WriteFile(name,
 		[]byte(`{"UserConfig":{"Namespaces":[{"Name":"n","Queues":[{"Name":"dead"},{"Name":"news"}]}]}}`), 0o600); err != nil {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestSettingsAndLease(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"x"}`)

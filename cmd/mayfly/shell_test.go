@@ -23,6 +23,7 @@ func shelled(t *testing.T, statements string, args ...string) (code int, stdout,
 
 // TestShellWithoutContainer: who has chosen no container is told how.
 func TestShellWithoutContainer(t *testing.T) {
+	t.Parallel()
 	code, out, errs := shelled(t, "SELECT 1;\n")
 	if code != exitUsage || out != "" || !strings.Contains(errs, `no container is chosen: \use DB/CONTAINER`) {
 		t.Errorf("%d %s%s", code, out, errs)
@@ -31,6 +32,7 @@ func TestShellWithoutContainer(t *testing.T) {
 
 // TestShellFillsPages: a person sees a page of rows at a time, from however many partition ranges they come.
 func TestShellFillsPages(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "4")
 	b.makeContainer(t)
 	for i := range 20 {
@@ -50,6 +52,7 @@ func TestShellFillsPages(t *testing.T) {
 }
 
 func TestShell(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
 	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
@@ -105,6 +108,7 @@ func TestShell(t *testing.T) {
 
 // TestShellFailures: the first failure ends a script with its exit code, and is told with its place.
 func TestShellFailures(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
@@ -136,6 +140,7 @@ func TestShellFailures(t *testing.T) {
 }
 
 func TestShellCompletes(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","price":{"net":1,"gross tax":2}}`,
@@ -158,6 +163,7 @@ func TestShellCompletes(t *testing.T) {
 }
 
 func TestShellWords(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		`a  b`: "a|b", `'a b' "c d"`: "a b|c d", `1 ["x y", 2] z`: `1|["x y", 2]|z`, `{"a": "}"} b`: `{"a": "}"}|b`,
 		``:            "",
@@ -171,6 +177,7 @@ func TestShellWords(t *testing.T) {
 
 // TestShellSuggests: an unknown command gets the name of the one that was probably meant.
 func TestShellSuggests(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{"plan": `did you mean \explain?`, "quit": `did you mean \q?`,
 		"tabel": `did you mean \table?`, "expiri": `did you mean \expiry?`, "snapshots": `did you mean \snapshot?`,
 		"xyzzy": `\? lists them`, "serve": `\? lists them`, "help": `did you mean \??`} {
@@ -183,6 +190,7 @@ func TestShellSuggests(t *testing.T) {
 
 // TestPutHints: an item without a value for the partition key is stored with a hint.
 func TestPutHints(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}

@@ -15,6 +15,7 @@ import (
 
 // TestShellOnATerminal types into a shell: pages, completion, Ctrl-C at the prompt, the history, Ctrl-D.
 func TestShellOnATerminal(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	for i := range shellPage + 5 {

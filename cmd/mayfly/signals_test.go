@@ -9,6 +9,7 @@ import (
 // A server tells a collector of its requests, with what the client was told, and sends what is left at its
 // end.
 func TestTelemetry(t *testing.T) {
+	t.Parallel()
 	c := collector.New(t)
 	b := boot(t, "--memory", "--otlp", c.URL)
 	b.makeContainer(t)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSnapshot(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	b := boot(t, "--data", dir)
 	b.makeContainer(t)

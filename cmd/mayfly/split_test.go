@@ -7,6 +7,7 @@ import (
 )
 
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--data", t.TempDir())
 	b.makeContainer(t)
 	for i := range 12 {

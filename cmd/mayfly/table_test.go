@@ -8,6 +8,7 @@ import (
 
 // TestTableWidths: columns stand below each other where letters take two columns of a terminal, or none.
 func TestTableWidths(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	w := tableWriter{out: &out}
 	rows := []json.RawMessage{
@@ -25,6 +26,7 @@ func TestTableWidths(t *testing.T) {
 
 // TestTableObeysNobody: nothing in a cell or a column's name is an order to the terminal.
 func TestTableObeysNobody(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	w := tableWriter{out: &out}
 	row := json.RawMessage("{\"a\\u001bb\":\"x\\u001b[2J\",\"o\":{\"p\":\"\u009b2J\U000e0001\"}}")
@@ -39,6 +41,7 @@ func TestTableObeysNobody(t *testing.T) {
 
 // TestTableColumns: a table has the columns of the select list in its order, whatever members rows have.
 func TestTableColumns(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"SELECT c.status, c.absent, COUNT(1) AS n FROM c GROUP BY c.status, c.absent": "" +
 			"status  absent  n\n                2\npaid            1\n",

@@ -20,6 +20,7 @@ import (
 // TestImportFormats: the same documents as lines, as an array and as CSV, compressed or not, from a file and
 // from a pipe.
 func TestImportFormats(t *testing.T) {
+	t.Parallel()
 	const (
 		lines = `{"id":"1","pk":"a","n":1,"o":{"x":true,"zip":"01234"}}` + "\n\n" +
 			`{"id":"2","pk":"a","n":null}` + "\n"
@@ -77,6 +78,7 @@ func TestImportFormats(t *testing.T) {
 
 // TestImportTellsWhere: what cannot be read is told with its place, and what can be read behind it is.
 func TestImportTellsWhere(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	for _, c := range []struct {
@@ -116,6 +118,7 @@ func TestImportTellsWhere(t *testing.T) {
 
 // TestFileNamesTheFormat: the end of its name says what an export writes, unless --format does.
 func TestFileNamesTheFormat(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"007","pk":"a"}`)
@@ -142,6 +145,7 @@ func TestFileNamesTheFormat(t *testing.T) {
 
 // TestIDsOfCSV: an id is a text, whatever it looks like and without --text.
 func TestIDsOfCSV(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	path := file(t, "a.csv", "id,pk,n\n1,a,1\n007,a,2\ntrue,a,3\n\"\"\"8\"\"\",a,4\n\"\"\"half\",a,5\n")
@@ -158,6 +162,7 @@ func TestIDsOfCSV(t *testing.T) {
 
 // TestExportsAgain: what was exported in any form, imported elsewhere and exported again is the same.
 func TestExportsAgain(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	many(t, b, "c", 2300)
@@ -193,6 +198,7 @@ func TestExportsAgain(t *testing.T) {
 
 // TestKilledImport kills an import again and again; each goes on where the one before had come.
 func TestKilledImport(t *testing.T) {
+	t.Parallel()
 	seed := metatest.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 31))
@@ -248,6 +254,7 @@ func TestKilledImport(t *testing.T) {
 
 // TestExportOfAStore: an export of everything is a seed, and a server that begins with it exports the same.
 func TestExportOfAStore(t *testing.T) {
+	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	many(t, b, "c", 1200)

@@ -34,6 +34,7 @@ func valueOf(t *testing.T, e engine.Engine, key string) string {
 // Whatever is done to the data, to copies and to other snapshots, a snapshot stays what it was; and the
 // folder holds no more than it must.
 func TestSnapshots(t *testing.T) {
+	t.Parallel()
 	mem := vfs.NewMem()
 	e := mustOpen(t, Options{Dir: "d", FS: mem})
 	mustPut(t, e, "k", []byte("1"))
@@ -102,6 +103,7 @@ func TestSnapshots(t *testing.T) {
 
 // Where what adopts the new data fails, the engine goes on, and nothing is left of the new.
 func TestRestoreRefused(t *testing.T) {
+	t.Parallel()
 	mem := vfs.NewMem()
 	e := mustOpen(t, Options{Dir: "d", FS: mem})
 	defer mustClose(t, e)
@@ -134,6 +136,7 @@ func TestRestoreRefused(t *testing.T) {
 
 // A marker that leads nowhere is not taken for a new database.
 func TestLostData(t *testing.T) {
+	t.Parallel()
 	for _, lose := range []func(fs vfs.FS) error{
 		func(fs vfs.FS) error { return fs.RemoveAll("d/live-1") },
 		func(fs vfs.FS) error { return fs.Rename("d/marker.data.000001.live-1", "d/marker.data.000001.LOCK") },
@@ -159,6 +162,7 @@ func TestLostData(t *testing.T) {
 }
 
 func TestCopySnapshot(t *testing.T) {
+	t.Parallel()
 	mem := vfs.NewMem()
 	o := Options{Dir: "d", FS: mem}
 	e := mustOpen(t, o)

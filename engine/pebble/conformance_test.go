@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, options := range map[string]func(t *testing.T) Options{
 		"disk":   func(t *testing.T) Options { return Options{Dir: t.TempDir()} },
 		"memory": func(*testing.T) Options { return Options{Memory: true, FS: vfs.NewMem()} },
@@ -129,6 +130,7 @@ func newForgetful(t *testing.T) func(e *Engine) engine.Engine {
 
 // An engine that does not keep its promises through a crash does not pass.
 func TestCrashFindsBrokenEngines(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		watch func(*Engine) engine.Engine
 		want  error

@@ -147,6 +147,7 @@ func (l *ledger) verify(t *testing.T, e *Engine) {
 // TestCrashForgetsRelaxed shows LSNs that nothing ever made durable, and loses them. They must not come
 // again.
 func TestCrashForgetsRelaxed(t *testing.T) {
+	t.Parallel()
 	fs := crashdisk.New()
 	o := Options{Dir: "data", FS: fs, lsnBlock: 4}
 	e := mustOpen(t, o)

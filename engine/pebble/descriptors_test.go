@@ -42,6 +42,7 @@ func (e *vfsError) Unwrap() error { return syscall.EMFILE }
 
 // A process without a descriptor left goes on writing, through logs and tables that are new.
 func TestNoDescriptorLeft(t *testing.T) {
+	t.Parallel()
 	fs := &crowded{FS: vfs.NewMem()}
 	e := mustOpen(t, Options{Dir: "data", FS: fs, memTable: 64 << 10})
 	fs.spares.Store(&e.fence.spares)

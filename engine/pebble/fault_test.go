@@ -187,6 +187,7 @@ func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *ledger) {
 
 // TestFailedEngine looks closely at an engine whose log cannot be synced.
 func TestFailedEngine(t *testing.T) {
+	t.Parallel()
 	f := &faults{
 		match: func(op errorfs.Op) bool {
 			return strings.HasSuffix(op.Path, ".log") && op.Kind == errorfs.OpFileSyncData
@@ -326,6 +327,7 @@ func (w watch) Handle(_ context.Context, r slog.Record) error {
 
 // TestStallOnAFullDisk has a writer wait for a flush already when the flush finds that there is no room.
 func TestStallOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	stalled := make(watch)
 	var works atomic.Bool
 	mem := vfs.NewMem()
@@ -355,6 +357,7 @@ func TestStallOnAFullDisk(t *testing.T) {
 
 // TestBackgroundGivesUp has every table fail for a reason that is not lack of room.
 func TestBackgroundGivesUp(t *testing.T) {
+	t.Parallel()
 	o := faultOptions
 	f := &faults{
 		match:  func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpCreate },

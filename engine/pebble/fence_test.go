@@ -39,6 +39,7 @@ func onDisk(t *testing.T, fs vfs.FS) (files []string) {
 // TestFence trips a fence in each way that there is, and then does all that Pebble might: none of it is an
 // error where Pebble could not bear one, and none of it reaches the disk.
 func TestFence(t *testing.T) {
+	t.Parallel()
 	const wal, manifest, table = "data/000004.log", "data/MANIFEST-000001", "data/000005.sst"
 	for name, fail := range map[string]func(f *fence, open vfs.File) error{
 		"write":         func(f *fence, open vfs.File) error { _, err := open.Write([]byte("lost")); return err },

@@ -99,6 +99,7 @@ func TestDamagedLog(t *testing.T) {
 
 // A log that is not there is missed.
 func TestMissingLog(t *testing.T) {
+	t.Parallel()
 	for _, which := range []string{"newest", "older"} {
 		t.Run(which, func(t *testing.T) {
 			mem := crashdisk.New()
@@ -158,6 +159,7 @@ func (h *heldTables) Unwrap() vfs.FS { return h.FS }
 
 // The marker names the logs that are there, through flushes; after a Close in good order none is missed.
 func TestLogMarker(t *testing.T) {
+	t.Parallel()
 	mem := crashdisk.New()
 	noted := func(fs *crashdisk.Disk) (marked, there []uint64) {
 		names, err := fs.List("data")
@@ -205,6 +207,7 @@ func (d *markerCrash) Create(name string, category vfs.DiskWriteCategory) (vfs.F
 
 // A power cut while a log is made leaves no marker that names a log which never reached the disk.
 func TestCrashWhileLogIsNoted(t *testing.T) {
+	t.Parallel()
 	disk := &markerCrash{Disk: crashdisk.New()}
 	e := mustOpen(t, Options{Dir: "data", FS: disk, memTable: 64 << 10})
 	for i := range 2000 {

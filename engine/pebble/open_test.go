@@ -30,6 +30,7 @@ func wantOpenError(t *testing.T, o Options, want error) {
 }
 
 func TestOpenMakesTheFolder(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	for range 2 {
 		e := mustOpen(t, Options{Dir: dir})
@@ -46,6 +47,7 @@ func TestOpenMakesTheFolder(t *testing.T) {
 }
 
 func TestOpenRefusesAnotherPlace(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "letter.txt")
 	if err := os.WriteFile(file, []byte("dear"), 0o644); err != nil {
@@ -59,6 +61,7 @@ func TestOpenRefusesAnotherPlace(t *testing.T) {
 }
 
 func TestOpenOptions(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"no Dir":      {},
 		"FirstLSN":    {Memory: true, FirstLSN: engine.MaxLSN + 1},
@@ -114,6 +117,7 @@ func TestOpenLocked(t *testing.T) {
 }
 
 func TestFormatIsTheNewestThatThisPebbleWrites(t *testing.T) {
+	t.Parallel()
 	// A newer Pebble may know a newer format: then this asks for a decision.
 	if formatVersion != pebble.FormatNewest {
 		t.Errorf("formatVersion is %d, Pebble's newest is %d", formatVersion, pebble.FormatNewest)
@@ -141,6 +145,7 @@ func stored(t *testing.T) *crashdisk.Disk {
 }
 
 func TestOpenNewerFormat(t *testing.T) {
+	t.Parallel()
 	mem := stored(t)
 	rename(t, mem, "marker.format-version.", "marker.format-version.000099.099")
 	wantOpenError(t, Options{Dir: "data", FS: mem}, engine.ErrNewerFormat)
@@ -193,6 +198,7 @@ func spoil(t *testing.T, mem *crashdisk.Disk, part string, from, n int64) {
 
 // TestCorrupt spoils one kind of file at a time. Open, or else reading everything, must say so.
 func TestCorrupt(t *testing.T) {
+	t.Parallel()
 	remove := func(part string) func(*testing.T, *crashdisk.Disk) {
 		return func(t *testing.T, mem *crashdisk.Disk) {
 			for _, name := range find(t, mem, part) {
@@ -263,6 +269,7 @@ func TestCorrupt(t *testing.T) {
 // TestDiskReserveOfSmallDisks: the default leaves room for data on a small disk, and an error says what is
 // free and what is kept.
 func TestDiskReserveOfSmallDisks(t *testing.T) {
+	t.Parallel()
 	for total, reserve := range map[uint64]int64{24 << 20: 3 << 20, 100 << 20: 12_800 << 10,
 		1 << 30: 64 << 20} {
 		mem := vfs.NewMem()
@@ -281,6 +288,7 @@ func TestDiskReserveOfSmallDisks(t *testing.T) {
 }
 
 func TestDiskReserve(t *testing.T) {
+	t.Parallel()
 	mem := vfs.NewMem()
 	free := func(n uint64) { mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: n, TotalBytes: 1 << 40}) }
 	free(1 << 40)

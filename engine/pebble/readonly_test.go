@@ -87,6 +87,7 @@ func readAndWrite(t *testing.T, o Options, keys int) {
 
 // A folder that was only read is as it was, whatever state it had: after kill -9, at rest, with a snapshot.
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	rest := logged(t, 64<<10, 500)
 	mustClose(t, mustOpen(t, Options{Dir: "data", FS: rest}))
 	noLock := logged(t, 0, 500)
@@ -118,6 +119,7 @@ func TestReadOnly(t *testing.T) {
 
 // On a folder that is left by a crash at any moment nothing is changed either.
 func TestReadOnlyAfterCrash(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		mem := crashdisk.New()
@@ -129,6 +131,7 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 
 // On the disk as in memory; through a path that is not the folder's own.
 func TestReadOnlyOnDisk(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	e := mustOpen(t, Options{Dir: dir})
 	for i := range 100 {
@@ -140,6 +143,7 @@ func TestReadOnlyOnDisk(t *testing.T) {
 
 // Damage is told and stays; what accepting it would leave can be seen before it is accepted.
 func TestReadOnlyDamagedLog(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"damaged", "missing"} {
 		mem := logged(t, 0, 500)
 		logs := find(t, mem, logSuffix)
@@ -179,6 +183,7 @@ func TestReadOnlyDamagedLog(t *testing.T) {
 
 // What holds no database cannot be read as one, and none is made.
 func TestReadOnlyNothing(t *testing.T) {
+	t.Parallel()
 	mem := vfs.NewMem()
 	if err := mem.MkdirAll("empty", 0o755); err != nil {
 		t.Fatal(err)

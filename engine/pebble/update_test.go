@@ -62,6 +62,7 @@ func behindIn(t *testing.T, e *Engine, scopes [][]byte, holder func(engine.Txn) 
 }
 
 func TestGroupSharesABarrier(t *testing.T) {
+	t.Parallel()
 	e := mustOpen(t, Options{Memory: true})
 	defer mustClose(t, e)
 	one := func(relaxed bool, err error) func(engine.Txn) error {
@@ -115,6 +116,7 @@ func TestGroupSharesABarrier(t *testing.T) {
 
 // TestGroupIsBounded has more wait than one holder serves: the rest is served by the next.
 func TestGroupIsBounded(t *testing.T) {
+	t.Parallel()
 	e := mustOpen(t, Options{Memory: true})
 	defer mustClose(t, e)
 	add := func(tx engine.Txn) error {
@@ -143,6 +145,7 @@ func TestGroupIsBounded(t *testing.T) {
 // TestScopesNamedTwice lets transactions wait that name a scope more than once: each runs once, alone, and
 // those that want one scope only are run by its holder.
 func TestScopesNamedTwice(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		scopes   []string
 		barriers uint64
@@ -209,6 +212,7 @@ func TestGoexit(t *testing.T) {
 }
 
 func TestStrictIterators(t *testing.T) {
+	t.Parallel()
 	for _, strict := range []bool{true, false} {
 		e := mustOpen(t, Options{Memory: true, Strict: strict})
 		_, err := e.Update(ctx, scopeA, func(tx engine.Txn) error {
@@ -229,6 +233,7 @@ func TestStrictIterators(t *testing.T) {
 
 // TestCloseIsDurable keeps only what Close had synced.
 func TestCloseIsDurable(t *testing.T) {
+	t.Parallel()
 	mem := crashdisk.New()
 	o := Options{Dir: "data", FS: mem}
 	e := mustOpen(t, o)

@@ -91,12 +91,19 @@ func (r *request) wait(l *scopeQueue) bool {
 	select {
 	case t := <-r.signal:
 		return r.follow(t)
+	case <-r.done: // r has joined a group that failed before it ran r
+		return false
 	case <-r.ctx.Done():
-		if l.withdraw(r) {
-			r.err = r.ctx.Err()
-			return false
-		}
-		return r.follow(<-r.signal)
+	}
+	if l.withdraw(r) {
+		r.err = r.ctx.Err()
+		return false
+	}
+	select {
+	case t := <-r.signal:
+		return r.follow(t)
+	case <-r.done:
+		return false
 	}
 }
 

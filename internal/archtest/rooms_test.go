@@ -175,8 +175,25 @@ var rooms = map[string]room{
 		own: []string{"queue/entity", "queue/message", "internal/host", "engine", "internal/jsondoc"},
 	},
 	"queue/internal/fanout": {
-		own: []string{"queue/internal/layout", "queue/entity", "queue/message", "queue/rule", "queue/wire"},
+		own: []string{"queue/internal/layout", "queue/internal/record", "queue/entity", "queue/message",
+			"queue/rule", "queue/wire"},
 	},
+	"queue/internal/record": {
+		own: []string{"queue/internal/layout", "queue/entity", "internal/host", "engine", "internal/jsondoc"},
+	},
+	"queue/internal/view": {
+		own: []string{"queue/internal/layout", "queue/entity", "queue/message", "internal/host", "engine",
+			"internal/jsondoc"},
+	},
+	"queue/internal/check": {
+		own: []string{"queue/internal/layout", "queue/internal/view", "queue/entity", "internal/host",
+			"engine", "internal/jsondoc"},
+	},
+	"queue/internal/content": {
+		own: []string{"queue/internal/view", "queue/entity", "queue/message", "engine"},
+	},
+	"queue/internal/cursor": {},
+	"queue/internal/alarm":  {own: []string{"internal/host", "ttl"}},
 	"queue": {
 		own: []string{"queue/internal/...", "queue/entity", "queue/message", "queue/rule", "queue/wire",
 			"internal/host", "engine", "ttl", "internal/jsondoc"},
@@ -200,7 +217,7 @@ var rooms = map[string]room{
 			"ttl",
 		},
 		third: []string{"github.com/google/uuid"},
-		tests: []string{"internal/host", "engine/pebble"},
+		tests: []string{"internal/host", "engine", "engine/pebble"},
 	},
 	"queue/front": {own: []string{"internal/peek", "ttl"}, third: []string{"github.com/coder/websocket"}},
 	"queue/rest": {
@@ -341,7 +358,7 @@ var rooms = map[string]room{
 	},
 	"internal/bench": {
 		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query",
-			"index", "internal/jsondoc", "ttl", "engine/..."},
+			"index", "internal/jsondoc", "ttl", "engine/...", "queue", "queue/entity", "queue/message"},
 		third: []string{"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4",
 			"github.com/jackc/pgx/v5",
 			"github.com/tidwall/gjson",

@@ -29,6 +29,7 @@ func cases() []row {
 
 // TestCases plays each case on each of its surfaces.
 func TestCases(t *testing.T) {
+	t.Parallel()
 	surfaces := []struct {
 		letter, name string
 		connect      connect
@@ -51,6 +52,7 @@ func TestCases(t *testing.T) {
 
 // TestTable: no case is missing, none is there twice.
 func TestTable(t *testing.T) {
+	t.Parallel()
 	for i, c := range cases() {
 		if c.number != i+1 {
 			t.Fatalf("case %d stands at place %d", c.number, i+1)

@@ -25,9 +25,7 @@ func (s *Service) locate(c *call) (p containerRef, err error) {
 	if p, err = s.locateCached(c); err == nil {
 		return p, nil
 	}
-	if changed, failed := s.db.CatchUp(c.ctx); failed != nil {
-		return p, failed
-	} else if !changed {
+	if err := s.db.CatchUp(c.ctx); err != nil {
 		return p, err
 	}
 	return s.locateCached(c)

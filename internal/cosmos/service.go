@@ -123,8 +123,7 @@ func (c *call) catchUp() error {
 	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
 		return nil
 	}
-	_, err := c.srv.db.CatchUp(c.ctx)
-	return err
+	return c.srv.db.CatchUp(c.ctx)
 }
 
 // RetryAfterRestore calls run. If run fails because a snapshot has replaced the data in the meantime, its

@@ -125,18 +125,18 @@ func (c *Catalog) Current(ctx context.Context) (bool, error) {
 	return at.Mark == c.version.Load(), err
 }
 
-// CatchUp loads changes that another host has made into memory, and reports whether there were any. It waits
-// for a change that this host is making.
-func (c *Catalog) CatchUp(ctx context.Context) (changed bool, err error) {
-	before := c.version.Load()
+// CatchUp loads changes that another host has made into memory. It waits for a change that this host is
+// making. It does not report whether there were any, since another caller may have loaded them meanwhile: a
+// caller that has not found something looks again in any case.
+func (c *Catalog) CatchUp(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
-		return false, err
+		return err
 	}
 	if err := c.Lock(ctx); err != nil {
-		return false, err
+		return err
 	}
-	defer c.Unlock()
-	return c.version.Load() != before, nil
+	c.Unlock()
+	return nil
 }
 
 // Follow is CatchUp for a caller that holds the lock.

@@ -15,7 +15,8 @@ func (m *membership) write(t engine.Txn, wanted, given []string) (held map[strin
 	if m.since == 0 {
 		m.since = now
 	}
-	own := leaseRecord{Owner: m.id, Until: now + leaseTime.Microseconds(), Since: m.since}
+	own := leaseRecord{Owner: m.id, Until: now + leaseTime.Microseconds(), Since: m.since,
+		ServerInfo: m.in.opts.Server}
 	if err := SetRecord(t, leaseKey(leaseServer, m.id), own); err != nil {
 		return nil, err
 	}

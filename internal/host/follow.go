@@ -100,7 +100,7 @@ func (f *follower) run(ctx context.Context) {
 
 // look reads the catalog again if it has changed, and asks for reports of what is awaited.
 func (f *follower) look(ctx context.Context) {
-	if _, err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
+	if err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
 		f.in.opts.Logger.Error("the catalog could not be read again", "error", err)
 	}
 	n, ok := f.in.eng.(engine.Notifier)

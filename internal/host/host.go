@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/ttl"
@@ -29,6 +30,8 @@ type Options struct {
 	FirstNumber uint32
 	// Batch is the most items that one step of the reaper purges. Default: 32.
 	Batch int
+	// Server describes this server to those who list servers.
+	Server ServerInfo
 }
 
 func (o Options) withDefaults() Options {
@@ -54,6 +57,7 @@ type Host struct {
 
 	work        Mutex // one snapshot, restore, copy or Close at a time
 	restoreGate Gate  // shut during a restore; taken after work and before the catalog's lock
+	started     time.Time
 
 	life context.Context // ends when Close is called, and ends long operations under work
 	end  context.CancelFunc
@@ -69,6 +73,7 @@ type Host struct {
 // an error if the key spaces of two tenants overlap.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
 	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), restoreGate: NewGate()}
+	h.started = h.opts.Wall.Now()
 	err := keySpaceError(tenants)
 	found := 0
 	if err == nil {

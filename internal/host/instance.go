@@ -83,7 +83,14 @@ func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 	if err := in.eng.View(ctx, in.clock.restore); err != nil {
 		return err
 	}
-	if err := in.openPauses(ctx); err != nil {
+	// Another server may change the catalog while this one opens it.
+	err := in.openPauses(ctx)
+	for errors.Is(err, ErrCatalogMoved) {
+		if err = in.catalog.load(ctx); err == nil {
+			err = in.openPauses(ctx)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	for i, t := range ts {
@@ -119,7 +126,13 @@ func (in *Instance) recover(ctx context.Context) error {
 		if r.Life == nil {
 			continue
 		}
-		if err := r.Life.Recover(ctx); err != nil {
+		err := r.Life.Recover(ctx)
+		for errors.Is(err, ErrCatalogMoved) { // begin again with what another server has changed
+			if err = in.catalog.CatchUp(ctx); err == nil {
+				err = r.Life.Recover(ctx)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -151,8 +164,13 @@ func (in *Instance) end() error {
 	in.Closing("the reaper")
 	in.reaper.Close()
 	in.Closing("the engine: a transaction that does not end, or the disk")
-	ctx := context.Background()
-	err := errors.Join(in.leave(ctx), in.membership.leave(ctx), in.eng.Close())
+	ctx, cancel := context.Background(), func() {}
+	if in.Shared() { // what is not stored ends after the time of a lease
+		ctx, cancel = context.WithTimeout(ctx, leaveTime)
+	}
+	err := errors.Join(in.leave(ctx), in.membership.leave(ctx))
+	cancel()
+	err = errors.Join(err, in.eng.Close())
 	for _, r := range in.tenants {
 		if r.Life != nil {
 			r.Life.Gone()

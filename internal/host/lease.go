@@ -29,6 +29,8 @@ const (
 	leaseRenew = 3 * time.Second
 	// leaseSafety is how long before the end of its lease a server stops working under it.
 	leaseSafety = time.Second
+	// leaveTime is how long a server that ends tries to give its leases back.
+	leaveTime = 2 * time.Second
 	// leaseKept is how long the record of a server that has ended without removing it is kept.
 	leaseKept = time.Hour
 
@@ -44,6 +46,9 @@ func leaseKey(parent uint32, name string) []byte {
 	return append(append(AppendCatalogHead(nil, kindLease, parent), name...), 0, 1)
 }
 
+// leaseName returns the name in the key of a record.
+func leaseName(key []byte) string { return string(key[CatalogHead : len(key)-2]) }
+
 // leaseRecords returns the range of the records of servers or of leases.
 func leaseRecords(parent uint32) engine.Range {
 	return engine.Prefix(AppendCatalogHead(nil, kindLease, parent))
@@ -51,9 +56,10 @@ func leaseRecords(parent uint32) engine.Range {
 
 // leaseRecord is a stored lease, or a running server. Times are in microseconds since 1970.
 type leaseRecord struct {
-	Owner string `json:"owner"`
-	Until int64  `json:"until"`
-	Since int64  `json:"since"`
+	Owner      string `json:"owner"`
+	Until      int64  `json:"until"`
+	Since      int64  `json:"since"`
+	ServerInfo        // of a server
 }
 
 // readLease reads a record; found is false if there is none.

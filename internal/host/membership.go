@@ -34,13 +34,22 @@ type membership struct {
 	disarm func()    // stops the timer for until
 }
 
+// ServerInfo is what a server tells about itself. Nothing depends on it.
+type ServerInfo struct {
+	Name    string `json:"name,omitempty"`    // of its machine
+	Address string `json:"address,omitempty"` // the endpoint for clients
+	Version string `json:"version,omitempty"`
+}
+
 // Server is a running server of those that share their data.
 type Server struct {
-	ID    string    `json:"id"`
-	Since time.Time `json:"since"`
-	// Until is when the server counts as gone if it does not renew its record.
-	Until time.Time `json:"until"`
-	Self  bool      `json:"self"` // it is the one that answers
+	ServerInfo
+	ID    string // random; empty if there cannot be others
+	Since time.Time
+	// Seen is when the server has last renewed its record.
+	Seen   time.Time
+	Leases []string // the names of the leases that it has, sorted
+	Self   bool     // it is the one that answers
 }
 
 // Shared reports whether other servers may have the data open at the same time.
@@ -189,10 +198,14 @@ func (m *membership) leave(ctx context.Context) error {
 }
 
 // Servers returns the running servers that share the data, the oldest first. If there cannot be others it
-// returns none.
+// returns this one.
 func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
 	if in.membership == nil {
-		return nil, nil
+		if in.host == nil { // the copy of a snapshot
+			return nil, nil
+		}
+		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
+			Seen: in.opts.Wall.Now().UTC(), Self: true}}, nil
 	}
 	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
 		list, err = in.membership.read(r)
@@ -209,13 +222,36 @@ func (m *membership) read(r engine.Reader) (list []Server, err error) {
 	now := m.now()
 	err = scanRecords(r, leaseRecords(leaseServer), func(_ []byte, rec leaseRecord) error {
 		if rec.Until > now {
-			list = append(list, Server{ID: rec.Owner, Since: time.UnixMicro(rec.Since).UTC(),
-				Until: time.UnixMicro(rec.Until).UTC(), Self: rec.Owner == m.id})
+			list = append(list, Server{ServerInfo: rec.ServerInfo, ID: rec.Owner,
+				Since: time.UnixMicro(rec.Since).UTC(), Seen: time.UnixMicro(rec.Until).Add(-leaseTime).UTC(),
+				Self: rec.Owner == m.id})
 		}
 		return nil
 	})
 	slices.SortFunc(list, func(a, b Server) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+	})
+	return list, err
+}
+
+// ListServers is Servers with the leases of each.
+func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) {
+	if in.membership == nil {
+		return in.Servers(ctx)
+	}
+	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
+		if list, err = in.membership.read(r); err != nil {
+			return err
+		}
+		now := in.membership.now()
+		return scanRecords(r, leaseRecords(leaseWork), func(key []byte, rec leaseRecord) error {
+			for i := range list {
+				if s := &list[i]; s.ID == rec.Owner && rec.Until > now {
+					s.Leases = append(s.Leases, leaseName(key))
+				}
+			}
+			return nil
+		})
 	})
 	return list, err
 }

@@ -170,7 +170,9 @@ func TestLease(t *testing.T) {
 // The servers that run are those that have renewed their records.
 func TestServers(t *testing.T) {
 	f := newFleet(t)
-	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
+	info := host.ServerInfo{Name: "m", Address: "https://m:8081/", Version: "1"}
+	a := f.server(host.Options{ManualReaper: true, Server: info})
+	b := f.server(host.Options{ManualReaper: true})
 	ids := func(of *member) (ids []string) {
 		list, err := of.Instance().Servers(t.Context())
 		if err != nil {
@@ -189,6 +191,34 @@ func TestServers(t *testing.T) {
 	if got := slices.Sorted(slices.Values(ids(a))); !slices.Equal(got, both) {
 		t.Errorf("%v run, not %v", got, both)
 	}
+	work := a.Instance().Lease("work")
+	var list []host.Server
+	owner := make(chan string, 1)
+	go func() {
+		for {
+			var err error
+			if list, err = b.Instance().ListServers(t.Context()); err != nil {
+				owner <- err.Error()
+				return
+			}
+			for _, s := range list {
+				if slices.Contains(s.Leases, "work") {
+					owner <- s.ID
+					return
+				}
+			}
+		}
+	}()
+	if id := f.until(owner, a, b); id != a.Instance().ServerID() {
+		t.Fatalf("the owner of the lease is %s", id)
+	}
+	for _, s := range list {
+		own := s.ID == a.Instance().ServerID()
+		if own != (s.ServerInfo == info) || own != slices.Contains(s.Leases, "work") || s.Seen.Before(s.Since) {
+			t.Errorf("%+v", s)
+		}
+	}
+	work.Release()
 	running := make(chan string, 1)
 	go func() {
 		for {
@@ -206,6 +236,41 @@ func TestServers(t *testing.T) {
 		t.Error(err)
 	}
 	f.close(a)
+}
+
+// A move that is refused is seen by nobody: a clock that has returned a time never returns an earlier one.
+func TestRefusedMoveOfClock(t *testing.T) {
+	f := newFleet(t)
+	clock := ttl.NewVirtual(ttl.Real{})
+	clock.Freeze()
+	a, b := f.server(host.Options{ManualReaper: true, Clock: clock}), f.server(host.Options{ManualReaper: true})
+	before := a.Instance().Clock().Seconds()
+	stop, reading := make(chan struct{}), make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for a.Instance().Clock().Seconds(); ; a.Instance().Clock().Seconds() {
+			select {
+			case reading <- struct{}{}:
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	<-reading
+	day := 24 * time.Hour
+	for range 100 {
+		_, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day})
+		if !errors.Is(err, host.ErrSeveralServers) {
+			t.Fatalf("a move beside another server: %v", err)
+		}
+	}
+	close(stop)
+	reader.Wait()
+	if now := a.Instance().Clock().Seconds(); now != before {
+		t.Errorf("the clock has moved by %d s", now-before)
+	}
+	f.close(a, b)
 }
 
 // A virtual clock is one for all servers. It is not moved while several of them run, since one of them could
@@ -258,7 +323,7 @@ func TestPauseOfServers(t *testing.T) {
 	}
 	want := func(m *member, paused bool) {
 		t.Helper()
-		if _, err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
+		if err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if m.Instance().ReaperPaused() != paused {

@@ -37,8 +37,7 @@ func (in *InDatabase) Find(l *Laboratory, ec echo.Context) (err error) {
 
 // catchUp loads definitions made by other servers over the same data.
 func (l *Laboratory) catchUp(ec echo.Context) error {
-	_, err := l.db.CatchUp(ec.Request().Context())
-	return err
+	return l.db.CatchUp(ec.Request().Context())
 }
 
 // InContainer is the part of a request that names a container in its path.

@@ -52,7 +52,7 @@ func (s *subject) turn() error {
 	if s.c != nil {
 		return nil
 	}
-	if _, err := s.db.CatchUp(s.ctx); err != nil {
+	if err := s.db.CatchUp(s.ctx); err != nil {
 		return err
 	}
 	return s.find()

@@ -64,7 +64,7 @@ func appendEntry(b []byte, e *Entry) []byte {
 	le.PutUint16(fixed[atStatus:], uint16(e.Status))
 	fixed[atProtocol], fixed[atKind] = byte(e.Protocol), byte(e.Kind)
 	fixed[atFlags] = e.flags()
-	b = appendURI(b, e.URI)
+	b = appendText(b, MaskURI(e.URI))
 	for _, text := range e.texts() {
 		if len(*text) == 0 {
 			b = append(b, 0)

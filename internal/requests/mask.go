@@ -73,12 +73,13 @@ func findSignature(value string) (at, end int) {
 // maxScheme is the length of the longest authentication scheme: SharedAccessSignature.
 const maxScheme = 21
 
-// appendURI encodes a path and its query string, with secrets masked.
-func appendURI(b []byte, uri string) []byte {
-	if at := strings.IndexByte(uri, '?'); at >= 0 {
-		uri = uri[:at+1] + maskQuery(uri[at+1:])
+// MaskURI returns a path and its query string, with the values of parameters that contain secrets masked.
+func MaskURI(uri string) string {
+	at := strings.IndexByte(uri, '?')
+	if at < 0 {
+		return uri
 	}
-	return appendText(b, uri)
+	return uri[:at+1] + maskQuery(uri[at+1:])
 }
 
 // maskQuery masks the values of parameters that contain secrets.

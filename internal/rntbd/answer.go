@@ -61,25 +61,42 @@ var texts = []struct {
 // sent at once.
 const inOnePiece = 16 << 10
 
-// answer is the http.ResponseWriter of a frame. From the first to the last byte that it sends it holds the
-// connection's write lock (conn.writeLock). The body is streamed; Content-Length must give its length.
+// answer is the http.ResponseWriter of a frame. From the first to the last byte that it sends, it holds the
+// connection (outbox.begin), unless it is small. The body is streamed; Content-Length must give its length.
 type answer struct {
 	c        *conn
 	f        *frame
-	h        http.Header
-	b        []byte // bytes not sent yet
-	rest     int64  // bytes of the body still to be written
-	begun    bool   // WriteHeader has been called
-	writing  bool   // the write lock is held
-	headOnly bool   // the body is not sent
+	h        http.Header // nil: empty
+	head     Head        // headers that are not in h; nil: none
+	b        []byte      // bytes not sent yet
+	rest     int64       // bytes of the body still to be written
+	begun    bool        // WriteHeader has been called
+	writing  bool        // the connection is held
+	later    bool        // a small answer is sent together with those that follow
+	headOnly bool        // the body is not sent
 	err      error
 }
 
+// Head is the headers of an answer. Get returns a header's value, or "" if there is none.
+type Head interface{ Get(name string) string }
+
+// SetHead sets headers that are used instead of those in Header. Handlers that do not have them in a map
+// call it before WriteHeader.
+func (a *answer) SetHead(h Head) { a.head = h }
+
 // Header implements http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.h }
+func (a *answer) Header() http.Header {
+	if a.h == nil {
+		a.h = make(http.Header, 24)
+	}
+	return a.h
+}
 
 // get returns a header. Names are in lower case, as the gateway writes them.
 func (a *answer) get(name string) string {
+	if a.head != nil {
+		return a.head.Get(name)
+	}
 	if v := a.h[name]; len(v) > 0 {
 		return v[0]
 	}
@@ -198,24 +215,23 @@ func (a *answer) Write(p []byte) (int, error) {
 	}
 	a.send()
 	if a.err == nil {
-		a.err = a.c.write(p)
+		a.err = a.c.out.write(p)
 	}
 	return len(p), a.err
 }
 
-// send writes the buffered bytes. It waits for the write lock.
+// send writes the buffered bytes. It waits until it may write to the connection.
 func (a *answer) send() {
 	if !a.writing {
-		a.c.writeLock.Lock()
-		a.writing = true
+		a.writing, a.err = true, a.c.out.begin()
 	}
 	if a.err == nil && len(a.b) > 0 {
-		a.err = a.c.write(a.b)
+		a.err = a.c.out.write(a.b)
 		a.b = a.b[:0]
 	}
 }
 
-// end sends the remaining bytes and releases the write lock. An error means that the connection is unusable,
+// end sends the remaining bytes and releases the connection. An error means that the connection is unusable,
 // because the answer is missing or incomplete.
 func (a *answer) end() error {
 	if !a.begun {
@@ -223,19 +239,24 @@ func (a *answer) end() error {
 	}
 	if a.rest > 0 && a.err == nil {
 		a.err = http.ErrContentLength
-		if !a.writing {
-			return a.err
-		}
 	}
-	a.send()
-	a.c.writeLock.Unlock()
-	return a.err
+	switch {
+	case a.writing:
+		if a.err == nil {
+			a.send()
+		}
+		a.writing = false
+		return a.c.out.end(a.err)
+	case a.err != nil:
+		return a.err
+	}
+	return a.c.out.add(a.b, !a.later)
 }
 
-// drop releases the write lock of an answer whose handler was aborted.
+// drop releases the connection after the handler was aborted.
 func (a *answer) drop() {
 	if a.writing {
-		a.c.writeLock.Unlock()
+		_ = a.c.out.end(http.ErrAbortHandler)
 	}
 }
 

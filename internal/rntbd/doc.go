@@ -22,15 +22,23 @@
 // must have the position of its replica, an LSN and a session token without the range, or the client rejects
 // it. If the handler sets no position, the answer repeats the one that the client sent.
 //
+// # Goroutines
+//
+// One goroutine reads the frames of a connection. It serves reads of items itself and passes all other
+// requests to workers (pool.go), which stay until the connection ends. A read that waits lets another
+// goroutine continue to read (turn.go). Answers that are ready at the same time are sent by one write
+// (outbox.go).
+//
 // # Limits
 //
 // The head of a frame has at most 1 MiB, or 64 KiB until a request on the connection has been authorized.
 // Its body has at most Options.MaxBody bytes; a longer body is read to its end and answered with 413. The
 // handler reads the body from the connection (payload.go), so that a refused request occupies memory for its
-// head only. No request is started while those in progress hold a mebibyte (backlog.go). A client has one
-// minute to complete a frame that it has begun, and ten seconds to accept each piece of an answer. A
-// connection that is idle for 35 minutes is closed; clients are told 30. A frame that cannot be parsed ends
-// its connection, because the start of the next frame cannot be found.
+// head only, and for a body of at most 4 KiB that has arrived with it. No request is started while those in
+// progress hold a mebibyte (backlog.go). A client has one minute to complete a frame that it has begun, and
+// ten seconds to accept each piece of an answer. A connection that is idle for 35 minutes is closed; clients
+// are told 30. A frame that cannot be parsed ends its connection, because the start of the next frame cannot
+// be found.
 //
 // # Shutdown
 //

@@ -1,6 +1,8 @@
 package rntbd
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -13,6 +15,7 @@ const (
 	headSize  = 24       // length, two numbers, activity id; the tokens follow
 	maxHead   = 1 << 20  // including its tokens
 	earlyHead = 64 << 10 // the same, until a request on the connection has been authorized
+	maxTaken  = 4 << 10  // of a body that is taken into memory before its request is looked at
 	maxPassed = 64 << 20 // of a body that is too long but read so that the client gets the answer
 )
 
@@ -24,6 +27,7 @@ type frame struct {
 	head                int      // size of the head in bytes
 	payload             *payload // nil: none
 	tooLong             bool     // the payload exceeds the limit
+	taken               int      // bytes of a payload in memory; 0: it is read from the connection
 }
 
 // errPassed reports a body that is too long to be read and discarded.
@@ -47,8 +51,8 @@ func readLength(r io.Reader, most int) (int, error) {
 }
 
 // readFrame reads the rest of a frame after its length, except for the payload. A payload longer than
-// maxBody sets tooLong.
-func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
+// maxBody sets tooLong. A short payload that has arrived already is taken into memory.
+func readFrame(r *bufio.Reader, length, maxBody int) (*frame, error) {
 	b := make([]byte, length-4)
 	if _, err := io.ReadFull(r, b); err != nil {
 		return nil, err
@@ -71,7 +75,14 @@ func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 	if f.tooLong = n > int64(maxBody); n > maxPassed {
 		return nil, errPassed
 	}
-	if n > 0 {
+	switch {
+	case n > 0 && n <= min(maxTaken, int64(r.Buffered())) && !f.tooLong:
+		body := make([]byte, n)
+		if _, err := io.ReadFull(r, body); err != nil {
+			return nil, err
+		}
+		f.payload, f.taken = newPayload(bytes.NewReader(body), n), int(n)
+	case n > 0:
 		f.payload = newPayload(r, n)
 	}
 	return f, nil
@@ -79,6 +90,11 @@ func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 
 // isContext reports whether the frame is a connection context, whose tokens have their own meanings.
 func (f *frame) isContext() bool { return f.resource == 0 && f.operation == 0 }
+
+// readsItem reports whether the frame reads a single item.
+func (f *frame) readsItem() bool {
+	return f.resource == itemResource && f.operation == opRead && f.payload == nil
+}
 
 // guid formats a GUID in Microsoft's byte order, in which the first three parts are little-endian.
 func guid(b []byte) string {

@@ -25,7 +25,7 @@ const (
 func (c *conn) greet(f *frame) error {
 	b := appendAnswerHead(nil, http.StatusOK, f.activity)
 	if !f.isContext() || f.tokens.number(contextProtocol) != protocolVersion {
-		_ = c.write(refusedContext(f)) // the connection is closed in any case
+		_ = c.out.add(refusedContext(f), true) // the connection is closed in any case
 		return ErrProtocol
 	}
 	if c.version = f.tokens.text(contextClientVersion); c.version == "" {
@@ -37,7 +37,7 @@ func (c *conn) greet(f *frame) error {
 	b = appendSmallString(b, contextAgent, c.o.Agent)
 	b = appendSmallString(b, contextServerVersion, c.o.Version)
 	b = appendULong(b, contextIdle, uint32(advertisedIdle.Seconds()))
-	return c.write(endHead(b))
+	return c.out.add(endHead(b), true)
 }
 
 // refusedContext returns the answer to a first frame that is no connection context. Its body follows without
@@ -54,8 +54,9 @@ func refusedContext(f *frame) []byte {
 // refuse answers a frame that does not translate to a request.
 func (a *answer) refuse(status int, message string) {
 	body := errorBody(message)
-	a.h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	a.h["x-ms-request-charge"] = []string{"0"}
+	h := a.Header()
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["x-ms-request-charge"] = []string{"0"}
 	a.WriteHeader(status)
 	_, _ = a.Write(body) // end reports the error
 }

@@ -3,6 +3,7 @@ package rntbd
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net"
@@ -16,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure how connections are served. All fields except Refused are required.
+// Options configure how connections are served. All fields except QuickReads and Refused are required.
 type Options struct {
 	// Handler serves Cosmos DB over HTTP. Its requests have no Host, and a body of known length.
 	// CachedContainer returns the rid that the client has cached for the request's container.
@@ -31,6 +32,9 @@ type Options struct {
 	// Agent and Version are the name and the version of the server.
 	Agent, Version string
 	Logger         *slog.Logger // receives defects
+	// QuickReads reports that a read of an item takes microseconds and, wherever it waits, watches its
+	// context. The goroutine that reads the connection then serves such reads itself.
+	QuickReads bool
 	// Refused is called for each frame that was refused without calling the Handler; nil: not called.
 	Refused func(Refusal)
 }
@@ -48,10 +52,11 @@ type Refusal struct {
 const (
 	idleTime       = 35 * time.Minute // between frames; clients are told advertisedIdle
 	advertisedIdle = 30 * time.Minute
-	frameTime      = time.Minute      // from a frame's first byte to its last
-	writeTime      = 10 * time.Second // for a client to accept a piece of an answer
-	piece          = 64 << 10         // size of such a piece in bytes
+	frameTime      = time.Minute // from a frame's first byte to its last
 )
+
+// readAhead is the number of bytes that are read from a connection at once.
+const readAhead = 16 << 10
 
 // ErrProtocol reports a connection that does not speak RNTBD, or speaks an unknown version of it.
 var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol")
@@ -59,16 +64,23 @@ var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol"
 // conn is one connection.
 type conn struct {
 	net.Conn
-	o         Options
-	version   string     // x-ms-version for requests without one
-	agent     string     // name of the client
-	writeLock sync.Mutex // write lock
-	work      sync.WaitGroup
-	places    chan struct{}
-	trusted   atomic.Bool // a request has been authorized
-	backlog   *backlog
-	life      context.Context
-	end       context.CancelFunc
+	o       Options
+	drained context.Context // no more frames are read after its end
+	in      *bufio.Reader   // used only by the goroutine that reads
+	until   time.Time       // deadline of reads; used only by the goroutine that reads
+	version string          // x-ms-version for requests without one
+	agent   string          // name of the client
+	remote  string          // address of the client
+	out     outbox
+	work    sync.WaitGroup
+	places  chan struct{}
+	pool    pool
+	trusted atomic.Bool // a request has been authorized
+	backlog *backlog
+	life    context.Context
+	end     context.CancelFunc
+	ended   chan error // the result of the last goroutine that read
+	apart   int        // frames that must not be served by the goroutine that reads them
 }
 
 // Serve serves the frames of a connection until the connection or ctx ends. When ctx ends, no more frames
@@ -76,14 +88,20 @@ type conn struct {
 // requests have ended. The error is the reason for which the connection was given up. It is nil if the
 // client closed the connection, the connection was idle for too long, or ctx ended.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
-	c := &conn{Conn: raw, o: o, places: make(chan struct{}, o.Most), backlog: newBacklog()}
+	c := &conn{Conn: raw, o: o, drained: ctx, in: bufio.NewReaderSize(raw, readAhead),
+		remote: raw.RemoteAddr().String(), places: make(chan struct{}, o.Most), backlog: newBacklog(),
+		ended: make(chan error, 1)}
+	c.out.init(raw)
+	c.pool.init(c)
 	c.life, c.end = context.WithCancel(o.Life)
 	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(ttl.Real{}.Now()) })
 	defer stop()
-	err := c.read(ctx)
+	c.work.Go(func() { c.read(c.greetFirst) })
+	err := <-c.ended
 	if ctx.Err() == nil {
 		c.end() // the client is gone
 	}
+	c.pool.close()
 	c.work.Wait()
 	c.end()
 	if closed := c.Close(); err == nil {
@@ -97,97 +115,159 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// read reads and serves frames until there are no more.
-func (c *conn) read(ctx context.Context) error {
-	r := bufio.NewReaderSize(c.Conn, 16<<10)
-	for first := true; ; first = false {
-		f, err := c.next(ctx, r)
+// read reads frames and passes them to take. It ends when there are no more frames, or when take reports
+// that another goroutine has continued to read.
+func (c *conn) read(take func(*frame) (passed bool, err error)) {
+	for {
+		f, err := c.next()
+		if f == nil || err != nil {
+			c.ended <- errors.Join(err, c.out.flush())
+			return
+		}
+		passed, err := take(f)
+		if passed {
+			return
+		}
 		if err != nil {
-			return err
+			c.ended <- err
+			return
 		}
-		if f == nil {
-			return nil
-		}
-		if first {
-			if err := c.greet(f); err != nil {
-				return err
-			}
-			continue
-		}
-		most, held := maxBacklog, f.head+inOnePiece
-		if !c.trusted.Load() {
-			most, held = earlyBacklog, f.head+refusalSize
-		}
-		if !c.backlog.await(c.life, most) {
-			return nil
-		}
-		select {
-		case c.places <- struct{}{}: // a place becomes free: request durations are bounded
-		case <-c.life.Done():
-			return nil
-		}
-		c.backlog.add(held)
-		c.work.Go(func() {
-			defer func() { <-c.places }()
-			defer c.backlog.add(-held)
-			c.serve(f)
-		})
-		if f.payload != nil {
-			if err := f.payload.pass(); err != nil {
-				return err
-			}
-		}
+		take = c.take
 	}
 }
 
-// next reads a frame. It returns nil if no more frame is to be read.
-func (c *conn) next(ctx context.Context, r *bufio.Reader) (*frame, error) {
-	if err := c.wait(ctx, idleTime); err != nil {
-		return nil, nil
+// greetFirst answers the first frame of a connection.
+func (c *conn) greetFirst(f *frame) (passed bool, err error) { return false, c.greet(f) }
+
+// take serves a frame, or gives it to another goroutine. passed reports that another goroutine reads now.
+func (c *conn) take(f *frame) (passed bool, err error) {
+	if c.isQuick(f) {
+		return c.serveHere(f), nil
 	}
-	if _, err := r.Peek(1); err != nil {
-		return nil, nil
+	if c.out.flush() != nil { // the gathered answers do not wait for this frame
+		return false, errEnded
 	}
-	if err := c.wait(ctx, frameTime); err != nil {
+	most, held := maxBacklog, f.head+inOnePiece
+	if !c.trusted.Load() {
+		most, held = earlyBacklog, f.head+refusalSize
+	}
+	if !c.backlog.await(c.life, most) {
+		return false, errEnded
+	}
+	select {
+	case c.places <- struct{}{}: // a place becomes free: request durations are bounded
+	case <-c.life.Done():
+		return false, errEnded
+	}
+	held += f.taken
+	c.backlog.add(held)
+	payload := f.payload // f belongs to the worker
+	if f.taken > 0 {
+		payload = nil
+	}
+	c.pool.run(job{f, held})
+	if payload != nil {
+		return false, payload.pass()
+	}
+	return false, nil
+}
+
+// errEnded reports that the connection or the server has ended.
+var errEnded = net.ErrClosed
+
+// isQuick reports whether the goroutine that reads may serve the frame itself.
+func (c *conn) isQuick(f *frame) bool {
+	if !c.o.QuickReads || !f.readsItem() || !c.trusted.Load() {
+		return false
+	}
+	if c.apart > 0 {
+		c.apart--
+		return false
+	}
+	return true
+}
+
+// serveHere serves a frame in the goroutine that has read it. The answer may be sent together with those of
+// the frames that follow. If the operation begins to wait, another goroutine continues to read.
+func (c *conn) serveHere(f *frame) (passed bool) {
+	began := ttl.Real{}.Now()
+	t := &turn{Context: c.life, c: c}
+	c.serve(t, f, true)
+	if !t.state.CompareAndSwap(turnRuns, turnEnded) {
+		if err := c.out.flush(); err != nil { // the other goroutine need not send it
+			_ = c.Close()
+		}
+		return true
+	}
+	if (ttl.Real{}).Now().Sub(began) > quickTime {
+		c.apart = apartFrames
+	}
+	return false
+}
+
+// next reads a frame. It returns nil if no more frame is to be read. Before it waits for the client, it sends
+// the answers that have been gathered.
+func (c *conn) next() (*frame, error) {
+	if !c.isBuffered() {
+		if c.out.flush() != nil {
+			return nil, nil
+		}
+		if c.in.Buffered() == 0 {
+			c.limit(idleTime, time.Minute)
+			if c.drained.Err() != nil { // after the deadline was set, in case the end of drained set one
+				return nil, nil
+			}
+			if _, err := c.in.Peek(1); err != nil {
+				return nil, nil
+			}
+		}
+		if !c.isBuffered() {
+			c.limit(frameTime, time.Second)
+		}
+	}
+	if c.drained.Err() != nil {
 		return nil, nil
 	}
 	most := earlyHead
 	if c.trusted.Load() {
 		most = maxHead
 	}
-	length, err := readLength(r, most)
+	length, err := readLength(c.in, most)
 	if err != nil {
 		return nil, err
 	}
-	return readFrame(r, length, c.o.MaxBody)
-}
-
-// wait sets the deadline of the next read. It fails if ctx has ended.
-func (c *conn) wait(ctx context.Context, d time.Duration) error {
-	if err := c.SetReadDeadline(ttl.Real{}.Now().Add(d)); err != nil {
-		return err
+	f, err := readFrame(c.in, length, c.o.MaxBody)
+	if err == nil && f.payload != nil && f.taken == 0 && f.payload.left > int64(c.in.Buffered()) {
+		c.limit(frameTime, time.Second)
 	}
-	return ctx.Err() // checked after the deadline was set, in case the end of ctx set an earlier one
+	return f, err
 }
 
-// write writes bytes, with a time limit for each piece.
-func (c *conn) write(b []byte) error {
-	for len(b) > 0 {
-		n := min(len(b), piece)
-		if err := c.SetWriteDeadline(ttl.Real{}.Now().Add(writeTime)); err != nil {
-			return err
-		}
-		if _, err := c.Conn.Write(b[:n]); err != nil {
-			return err
-		}
-		b = b[n:]
+// isBuffered reports whether the next frame has been read from the connection, with its payload's length.
+func (c *conn) isBuffered() bool {
+	if c.in.Buffered() < headSize {
+		return false
 	}
-	return nil
+	head, _ := c.in.Peek(4) // cannot fail: these bytes are buffered
+	return c.in.Buffered() >= int(binary.LittleEndian.Uint32(head))+4
 }
 
-// serve serves one frame.
-func (c *conn) serve(f *frame) {
-	a := &answer{c: c, f: f, h: make(http.Header, 24)}
+// limit sets the deadline of reads to d from now, unless it lies at most slack before that: setting it for
+// each frame would be expensive.
+func (c *conn) limit(d, slack time.Duration) {
+	want := ttl.Real{}.Now().Add(d)
+	if early := want.Sub(c.until); early >= 0 && early < slack {
+		return
+	}
+	if c.SetReadDeadline(want) == nil { // otherwise the next read fails
+		c.until = want
+	}
+}
+
+// serve serves one frame. ctx is the context of its request; later reports that a small answer may be sent
+// by the next flush.
+func (c *conn) serve(ctx context.Context, f *frame, later bool) {
+	a := &answer{c: c, f: f, later: later}
 	if f.payload != nil {
 		defer f.payload.Close()
 	}
@@ -208,7 +288,7 @@ func (c *conn) serve(f *frame) {
 			_ = c.Close()
 		}
 	}()
-	r, err := f.request(c.life, c.version)
+	r, err := f.request(ctx, c.version)
 	switch {
 	case f.tooLong:
 		c.refuse(a, http.StatusRequestEntityTooLarge, "Request size is too large")
@@ -217,13 +297,13 @@ func (c *conn) serve(f *frame) {
 	case err != nil:
 		c.refuse(a, http.StatusBadRequest, err.Error())
 	default:
-		r.RemoteAddr = c.RemoteAddr().String()
+		r.RemoteAddr = c.remote
 		r.Header["User-Agent"] = []string{c.agent}
 		a.headOnly = r.Method == http.MethodHead
 		c.o.Handler.ServeHTTP(a, r)
 	}
 	if f.payload != nil {
-		f.payload.end() // lets the reader continue before this answer waits for the write lock
+		f.payload.end() // lets the reader continue before this answer waits for the connection
 		if f.payload.err != nil {
 			a.drop() // the request was incomplete
 			_ = c.Close()

@@ -51,6 +51,9 @@ func greeted(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Optio
 	return l
 }
 
+// waits is the authorization of a request that waits, where a test says so.
+var waits = rntbdtest.Text(0x01, "waits")
+
 func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
 	t.Helper()
 	l := &link{t: t, ended: make(chan error, 1)}

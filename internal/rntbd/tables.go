@@ -35,21 +35,24 @@ var (
 	users      = place{"users", 0x19}
 )
 
+// itemResource is the number of the resource type of items.
+const itemResource = 0x03
+
 // resources maps the numbers of resource types to the levels of their paths.
 var resources = map[uint16][]place{
-	0x01: {databases},
-	0x02: {databases, containers},
-	0x03: {databases, containers, items},
-	0x04: {databases, containers, items, {"attachments", 0x18}},
-	0x05: {databases, users},
-	0x06: {databases, users, {"permissions", 0x1A}},
-	0x07: {databases, containers, {"sprocs", 0x1B}},
-	0x08: {databases, containers, {"conflicts", 0x20}},
-	0x09: {databases, containers, {"triggers", 0x1D}},
-	0x0A: {databases, containers, {"udfs", 0x1C}},
-	0x0F: {{"offers", tokenResourceID}},
-	0x16: {databases, containers, {"pkranges", 0x36}},
-	0x23: {databases, {"clientencryptionkeys", 0x80}},
+	0x01:         {databases},
+	0x02:         {databases, containers},
+	itemResource: {databases, containers, items},
+	0x04:         {databases, containers, items, {"attachments", 0x18}},
+	0x05:         {databases, users},
+	0x06:         {databases, users, {"permissions", 0x1A}},
+	0x07:         {databases, containers, {"sprocs", 0x1B}},
+	0x08:         {databases, containers, {"conflicts", 0x20}},
+	0x09:         {databases, containers, {"triggers", 0x1D}},
+	0x0A:         {databases, containers, {"udfs", 0x1C}},
+	0x0F:         {{"offers", tokenResourceID}},
+	0x16:         {databases, containers, {"pkranges", 0x36}},
+	0x23:         {databases, {"clientencryptionkeys", 0x80}},
 }
 
 // operation is the HTTP form of an operation.
@@ -62,6 +65,7 @@ type operation struct {
 
 // Operations that need special treatment.
 const (
+	opRead     = 0x03
 	opReadFeed = 0x04
 	opQuery    = 0x0F
 )
@@ -70,7 +74,7 @@ const (
 var operations = map[uint16]operation{
 	0x01:       {method: http.MethodPost, feed: true},
 	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
-	0x03:       {method: http.MethodGet},
+	opRead:     {method: http.MethodGet},
 	opReadFeed: {method: http.MethodGet, feed: true},
 	0x05:       {method: http.MethodDelete},
 	0x06:       {method: http.MethodPut},

@@ -108,6 +108,7 @@ func TestNothingIsEndless(t *testing.T) {
 
 // TestAddition: what bounds additions changes nothing about what they are.
 func TestAddition(t *testing.T) {
+	t.Parallel()
 	for source, want := range map[string]string{
 		`function (a, b) { return a + b; }`:                                                                                                                                         `3`,
 		`function (a, b) { var s = "x"; s += a; s += s; return s + b + s; }`:                                                                                                        `"x1x12x1x1"`,

@@ -42,6 +42,7 @@ func runOn(t *testing.T, host Host, env Env, source string) (string, error) {
 }
 
 func TestOperationsAreQueued(t *testing.T) {
+	t.Parallel()
 	host := &echo{room: -1}
 	got, err := runOn(t, host, still(), `function () {
 		var self = __.getSelfLink();

@@ -56,6 +56,7 @@ func evaluate(t *testing.T, env Env, limits Limits, source string, args ...strin
 }
 
 func TestFunctions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ source, args, want string }{
 		{"function tax(income) { if (income === undefined) throw 'no income'; return income < 1000 ? income * 0.1 : income * 0.4; }", "2000", "800"},
 		{"function (a) { return a; }", `{"b":1,"a":[1,2.5,"x",null,true,{"__proto__":7}]}`,
@@ -119,6 +120,7 @@ func TestFunctions(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	for source, want := range map[string]Error{
 		"function f() {\n  throw new Error('no');\n}": {Exception: "Error: no",
 			Stack: "   at f (test.js:2:9)"},
@@ -227,6 +229,7 @@ func (s *steps) next() time.Duration {
 }
 
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{
 		"function () { var s = 'x'; for (;;) s += s; }",
 		"function () { var a = []; for (;;) a.push({ x: a.length }); }",
@@ -244,6 +247,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestNoLeakBetweenRuntimes(t *testing.T) {
+	t.Parallel()
 	var p Programs
 	for _, source := range []string{
 		"function () { Object.prototype.x = 1; Array.prototype.push = null; JSON.parse = null; Math.max = () => 7; y = 5; return ({}).x; }",
@@ -267,6 +271,7 @@ func TestNoLeakBetweenRuntimes(t *testing.T) {
 }
 
 func TestContextStops(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	var p Programs
 	r, err := p.Open(ctx, still(), Limits{})
@@ -285,6 +290,7 @@ func TestContextStops(t *testing.T) {
 }
 
 func TestProgramsAreBounded(t *testing.T) {
+	t.Parallel()
 	var p Programs
 	for i := range 2 * maxPrograms {
 		if err := p.Prepare("f", fmt.Sprintf("function () { return %d; }", i)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/queue/front"
 )
 
 // stopTime limits the whole Close. The time left after draining and aborting the requests is for closing the
@@ -75,8 +76,8 @@ func (s *Server) drain() error {
 	s.closeTelemetry()
 	errs = append(errs, closeListeners(s.o.Listeners))
 	var stuck *httpapi.StuckError
-	if errors.As(errors.Join(errs...), &stuck) {
-		return errors.Join(errs...) // the store is in use: the next start recovers it as after a crash
+	if err := errors.Join(errs...); errors.As(err, &stuck) || errors.Is(err, front.ErrStuck) {
+		return err // the store is in use: the next start recovers it as after a crash
 	}
 	return errors.Join(append(errs, s.closeStore(end))...)
 }

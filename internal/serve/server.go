@@ -70,7 +70,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.o.Webhooks != nil {
 		s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.o.Logger, Allow: *s.o.Webhooks})
 	}
-	pem, err := s.openCertificate()
+	pem, err := s.openCertificate(ctx)
 	if err != nil {
 		return err
 	}
@@ -153,12 +153,17 @@ func (s *Server) keepSeeded(ctx context.Context) error {
 }
 
 // openCertificate reads or makes the certificate. It is stored beside the data, so that a client need not
-// trust a new one after a restart.
-func (s *Server) openCertificate() (pem []byte, err error) {
+// trust a new one after a restart. Servers that share their data have one authority, which is stored with
+// them.
+func (s *Server) openCertificate(ctx context.Context) (pem []byte, err error) {
 	if s.o.Certificate == nil {
 		return nil, nil
 	}
-	cert, pem, path, err := httpapi.Certificate(s.o.Certificate.Dir, s.o.Certificate.Hosts)
+	var shared httpapi.SharedAuthority
+	if s.db.Shared() {
+		shared = func(fn func(stored []byte) ([]byte, error)) error { return s.db.ChangeAuthority(ctx, fn) }
+	}
+	cert, pem, path, err := httpapi.Certificate(s.o.Certificate.Dir, s.o.Certificate.Hosts, shared)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the certificate: %w", err)
 	}

@@ -257,6 +257,9 @@ func (a *arraySource) wrong() (tree.Place, []byte, error) {
 	return at, nil, errors.New(why)
 }
 
+// maxColumnLevels is the number of levels that a document can have.
+const maxColumnLevels = 128
+
 // rowSource reads the rows of a CSV file whose first row names the members: a.b is a member of a member. A
 // cell that is valid JSON is that value, unless its column is the id or in text. Any other cell is a string,
 // and an empty cell is no member.
@@ -318,14 +321,24 @@ func (s *rowSource) head() (tree.Place, error) {
 		return at, fmt.Errorf("the first row is one cell, %q: cells are divided by commas", head[0])
 	}
 	s.columns = slices.Clone(head)
+	columns := make(map[string]bool, len(s.columns))
 	for i, name := range s.columns {
-		if slices.Contains(s.columns[:i], name) {
-			at.Line, at.Column = s.rows.FieldPos(i)
-			return at, errors.New("two columns have the name '" + name + "'")
+		wrong := ""
+		switch {
+		case columns[name]:
+			wrong = "two columns have the name '" + name + "'"
+		case strings.Count(name, ".") >= maxColumnLevels:
+			wrong = fmt.Sprintf("a column names a member below %d others: a document has up to %d levels",
+				strings.Count(name, "."), maxColumnLevels)
 		}
+		if wrong != "" {
+			at.Line, at.Column = s.rows.FieldPos(i)
+			return at, errors.New(wrong)
+		}
+		columns[name] = true
 	}
 	for _, name := range s.text {
-		if !slices.Contains(s.columns, name) {
+		if !columns[name] {
 			return at, cli.Misuse("--text names no column: " + name)
 		}
 	}

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -122,4 +123,44 @@ func TestPlacesOfElements(t *testing.T) {
 			t.Errorf("%v %v, not %v", at, err, want)
 		}
 	}
+}
+
+// TestColumnsOfManyLevels: a column deeper than a document is refused before a document is made of it.
+func TestColumnsOfManyLevels(t *testing.T) {
+	for levels, wrong := range map[int]bool{maxColumnLevels: false, maxColumnLevels + 1: true} {
+		text := strings.Repeat("a.", levels-1) + "b\n1\n"
+		source, _, err := openDocuments(strings.NewReader(text), "f", "csv", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err = source.Next(); (err != nil) != wrong {
+			t.Errorf("%d levels: %v", levels, err)
+		}
+	}
+}
+
+// FuzzDocuments: whatever a file holds, it is read to its end or to an error with a place, and every document
+// is JSON.
+func FuzzDocuments(f *testing.F) {
+	f.Add("csv", "id,a.b,\"c\"\n1,2,{}\n")
+	f.Add("json", `[{"id":"1"}, {"id":"2","a":[1]}]`)
+	f.Add("ndjson", "{\"id\":\"1\"}\n\n[]\n")
+	f.Add("auto", "\x1f\x8b\x08")
+	f.Fuzz(func(t *testing.T, format, text string) {
+		source, end, err := openDocuments(strings.NewReader(text), "f", format, []string{"a"})
+		if err != nil {
+			return
+		}
+		defer end()
+		for documents := 0; ; documents++ {
+			at, document, err := source.Next()
+			var bad *badDocument
+			if err != nil && !errors.As(err, &bad) {
+				return
+			}
+			if err == nil && !json.Valid(document) || at.Line < 0 || documents > len(text)+1 {
+				t.Fatalf("document %d at %v: %.100q", documents, at, document)
+			}
+		}
+	})
 }

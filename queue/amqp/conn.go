@@ -48,16 +48,18 @@ type conn struct {
 	mu       sync.Mutex // guards the following fields
 	out      output
 	sessions map[uint16]*session
+	idlers   workers
 	ordering
 	pending  int   // bytes of messages waiting for sinks
 	held     int64 // bytes that links and messages have taken from Options.Memory
 	partials int64 // the part of held for unfinished messages
 	swept    time.Time
-	size     int    // bytes of the frame being handled
-	idle     bool   // the last value passed to Options.Idle
-	peerMax  uint32 // the client's maximal frame size
-	closing  bool   // close is sent
-	left     bool   // the client has sent close and waits for the answer
+	patient  time.Time // when the deadline of reads was set; zero: there is none
+	size     int       // bytes of the frame being handled
+	idle     bool      // the last value passed to Options.Idle
+	peerMax  uint32    // the client's maximal frame size
+	closing  bool      // close is sent
+	left     bool      // the client has sent close and waits for the answer
 	changed  chan struct{}
 	waiting  int // the number of goroutines waiting for changed
 }
@@ -211,7 +213,6 @@ func (c *conn) read() (err error) {
 	}()
 	for {
 		c.awaitRoom()
-		c.setPatience()
 		f, err := c.r.Next()
 		if err != nil {
 			c.broken(err)
@@ -230,16 +231,18 @@ func (c *conn) read() (err error) {
 	}
 }
 
-// setPatience sets the deadline for the next frame. It holds the lock, as fail does, so that it cannot
-// overwrite the shorter deadline of a closing connection.
-func (c *conn) setPatience() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	patience := c.o.IdleTimeout * 3 / 2
+// setPatience sets the deadline for the next frame, unless that would move it only a little. It needs the
+// lock, as fail does, so that it cannot overwrite the shorter deadline of a closing connection. The caller
+// holds the lock.
+func (c *conn) setPatience(now time.Time) {
 	if c.closing {
-		patience = closeTime
+		_ = c.raw.SetReadDeadline(now.Add(closeTime))
+		return
 	}
-	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(patience))
+	if c.patient.IsZero() || now.Sub(c.patient) >= c.o.IdleTimeout/16 {
+		c.patient = now
+		_ = c.raw.SetReadDeadline(now.Add(c.o.IdleTimeout * 3 / 2))
+	}
 }
 
 // broken closes the connection with an error if the client has violated the protocol or was silent for too
@@ -344,6 +347,7 @@ func (c *conn) leave() {
 	for _, s := range c.sessions {
 		links = append(links, s.drop()...)
 	}
+	c.endWorkers()
 	c.mu.Unlock()
 	c.end()
 	c.work.Wait()

@@ -7,6 +7,7 @@
 //
 //   - One goroutine reads a connection and another one writes it (conn.go, output.go). One lock guards
 //     all state of a connection. It is never held while waiting.
+//   - The other goroutines belong to a connection and work for one link after the other (workers.go).
 //   - A Sink receives the messages that a client sends. Complete messages are queued. While the queue is
 //     not empty, a goroutine passes all messages in it to the sink at once, so that they can share a
 //     transaction (incoming.go).

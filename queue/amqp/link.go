@@ -19,6 +19,7 @@ type Link struct {
 	request       *frame.Attach
 	requestMemory memoryHold      // the memory taken for the request
 	life          context.Context // ends when the link is stopped
+	whole         context.Context // life without its end
 	end           context.CancelFunc
 	workers       sync.WaitGroup
 
@@ -146,9 +147,11 @@ func (l *Link) leave() {
 	l.abandonTransactions()
 }
 
-// run runs fn in a goroutine of the link. If fn panics, the link is detached and other links go on.
+// run runs fn in another goroutine. If fn panics, the link is detached and other links go on. The caller
+// holds the lock.
 func (l *Link) run(fn func()) {
-	l.workers.Go(func() {
+	l.workers.Add(1)
+	l.s.c.goWork(func() {
 		defer func() {
 			if cause := recover(); cause != nil {
 				l.s.c.o.Logger.Error("a node of AMQP has a defect", "link", l.name, "cause", cause,
@@ -157,7 +160,7 @@ func (l *Link) run(fn func()) {
 			}
 		}()
 		fn()
-	})
+	}, l.workers.Done)
 }
 
 // asError converts an error of a node to the error that the client gets.

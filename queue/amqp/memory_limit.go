@@ -197,8 +197,7 @@ func (l *Link) freeMemory() {
 }
 
 // dropSlow detaches the links whose current message is older than partialTime. The caller holds the lock.
-func (c *conn) dropSlow() {
-	now := c.o.Wall.Now()
+func (c *conn) dropSlow(now time.Time) {
 	if c.held == 0 || now.Sub(c.swept) < sweepTime {
 		return
 	}
@@ -214,7 +213,7 @@ func (c *conn) dropSlow() {
 }
 
 // awaitRoom stops the reader while too much input or output waits. Only complete messages count, so none of
-// them waits for the reader.
+// them waits for the reader. Then it prepares the next read.
 func (c *conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +224,11 @@ func (c *conn) awaitRoom() {
 		}
 		return c.out.dead || c.closing || c.pending < MaxPending && c.outputFits(most)
 	})
-	c.dropSlow()
+	if !c.r.HasNext() {
+		now := c.o.Wall.Now()
+		c.dropSlow(now)
+		c.setPatience(now)
+	}
 	c.limitFrames()
 }
 

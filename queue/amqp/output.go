@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -73,6 +74,7 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 			c.mu.Unlock()
 		}
 		stop()
+		runtime.Gosched() // goroutines that are ready to add output go first, so that one write takes it all
 		if last, err := c.flush(); err != nil || last {
 			return
 		}

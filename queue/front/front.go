@@ -116,8 +116,15 @@ func (s *Server) pause(err error) bool {
 	return true
 }
 
+// ErrStuck is returned by Shutdown if requests or operations do not end although they were aborted.
+var ErrStuck = errors.New("operations on messages that were aborted do not end")
+
+// breakOff is how long aborted requests and operations have to end.
+const breakOff = 2 * time.Second
+
 // Shutdown stops accepting, closes AMQP connections by their protocol, and waits for HTTP requests until
-// ctx ends. Then it aborts them and returns the error of ctx.
+// ctx ends. Then it aborts them and returns the error of ctx. After Shutdown returns, nothing is running and
+// the store may be closed, unless the error is ErrStuck.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -136,8 +143,33 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()
-	s.work.Wait()
+	if !s.ended(ctx) {
+		errs = append(errs, ErrStuck)
+	}
 	return errors.Join(errs...)
+}
+
+// ended waits for everything that is running, until ctx has ended and breakOff has passed. It returns false
+// if something does not end in time; the goroutine that waits then ends together with that.
+func (s *Server) ended(ctx context.Context) bool {
+	idle := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+		return true
+	case <-ctx.Done():
+	}
+	late, stop := s.o.Wall.After(breakOff)
+	defer stop()
+	select {
+	case <-idle:
+		return true
+	case <-late:
+		return false
+	}
 }
 
 // begin registers a request that Shutdown must wait for. It returns false if Shutdown no longer accepts

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -346,4 +347,40 @@ func TestMost(t *testing.T) {
 	_ = third.SetReadDeadline(ttl.Real{}.Now().Add(someTime))
 	first.Close()
 	hears(t, third, header)
+}
+
+// TestShutdownOfStuckOperations: an operation that does not end when it is told to does not hold the
+// shutdown.
+func TestShutdownOfStuckOperations(t *testing.T) {
+	stuck := make(chan struct{})
+	clock := ttl.NewManual(ttl.Real{}.Now()) // the deadlines of connections are real
+	d := open(t, func(o *Options) {
+		o.Wall = clock
+		o.AMQP = func(_ context.Context, c net.Conn, _ func(bool)) error {
+			defer c.Close()
+			_, err := io.WriteString(c, farewell)
+			<-stuck
+			return err
+		}
+	})
+	c := d.dial(false)
+	if _, err := io.WriteString(c, header); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, c, farewell)
+	shut := make(chan error)
+	go func() { shut <- d.shut(time.Millisecond) }()
+	for ended := false; !ended; { // the clock moves until the shutdown looks at it
+		clock.Advance(breakOff)
+		select {
+		case err := <-shut:
+			if ended = true; !errors.Is(err, ErrStuck) {
+				t.Errorf("a shutdown beside an operation that does not end: %v", err)
+			}
+		default:
+			runtime.Gosched()
+		}
+	}
+	close(stuck)
+	d.s.work.Wait()
 }

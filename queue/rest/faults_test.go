@@ -34,6 +34,7 @@ func (w *world) dropped(method, path, body string) {
 
 // Requests about messages meet faults before they do anything, or behind it.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
 	w.fault(inject.Rule{Fault: inject.Drop, Entity: "q", Operations: []inject.Operation{inject.Send}})

@@ -33,6 +33,7 @@ func (r *room) GiveLarge(n int64)                            { r.Give(n) }
 // TestLargeBody: a message of 20 MB is sent and received where its queue takes it, and counts against the
 // room while it is under way.
 func TestLargeBody(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	r := &room{}
 	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Memory: r})

@@ -27,6 +27,7 @@ func (w *world) broker(a answered) (b receivedProperties) {
 }
 
 func TestSendAndSettle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/Orders", "<LockDuration>PT1M</LockDuration><MaxDeliveryCount>2</MaxDeliveryCount>")
 	w.must(204, "POST", "/orders/messages/head?timeout=0", "")
@@ -78,6 +79,7 @@ func TestSendAndSettle(t *testing.T) {
 
 // TestGone: what is not there is gone for who sends and receives, as the service says it.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.must(410, "POST", "/q/messages", "x")
 	w.must(410, "POST", "/q/messages/head", "")
@@ -104,6 +106,7 @@ func TestGone(t *testing.T) {
 
 // TestHeaders: properties travel as headers, each in the form that tells its type.
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
 	sent := map[string]string{"Text": `"a \"b\""`, "Yes": "true", "No": "false", "N": "42",
@@ -155,6 +158,7 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestBatch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
 	const kind = "application/vnd.microsoft.servicebus.json"
@@ -206,6 +210,7 @@ func TestBatch(t *testing.T) {
 }
 
 func TestScheduled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
 	w.must(201, "POST", "/q/messages", "x", brokerProperties,
@@ -221,6 +226,7 @@ func TestScheduled(t *testing.T) {
 
 // TestWaiting: a receiver gets what comes while he waits.
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
 	got := make(chan answered, 1)
@@ -251,6 +257,7 @@ func (w *world) waiting(path string) int64 {
 
 // TestKeys: a token lets in where its key has the right, on the path that it names and below, while it lasts.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	all := access.EmulatorKey()
 	sender, listener := access.Key{Name: "s", Rights: access.Send, Text: "one"}, access.Key{Name: "l",
 		Rights: access.Listen, Text: "two"}

@@ -16,6 +16,7 @@ import (
 // TestNames: names that frameworks make reach their entities, in URLs, too, and others are refused in the
 // service's words.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	for _, name := range []string{"/txt/.-_123", "/Bus/Fault--Shop.Contracts/Placed--", "/ns/PingMessage__",
 		"/tests.bugs.batcheditem__", "/health", "/subscriptions", "/Subscriptions/x", "/messages"} {
@@ -68,6 +69,7 @@ func TestNames(t *testing.T) {
 // TestRightsToManage: a token without the right is refused in the service's words; that there is no such
 // entity is told to it.
 func TestRightsToManage(t *testing.T) {
+	t.Parallel()
 	listen := access.Key{Name: "ListenOnly", Rights: access.Listen, Text: "k"}
 	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey(), listen}})
 	w.put(201, "/q", "QueueDescription", "")
@@ -134,6 +136,7 @@ func TestRightsToManage(t *testing.T) {
 
 // TestKeysOfEntities: the keys of a queue's own rules open that queue, by their rights, and no other.
 func TestKeysOfEntities(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})
 	const rule = `<AuthorizationRules><AuthorizationRule i:type="SharedAccessAuthorizationRule">` +
 		`<ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>` +
@@ -162,6 +165,7 @@ func TestKeysOfEntities(t *testing.T) {
 
 // TestVersions: MaxMessageSizeInKilobytes came with the api-version 2021-05.
 func TestVersions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	const large = "<MaxMessageSizeInKilobytes>1024</MaxMessageSizeInKilobytes>"
 	for _, kind := range []string{"QueueDescription", "TopicDescription"} {
@@ -191,6 +195,7 @@ func TestVersions(t *testing.T) {
 
 // TestTold: what the service tells of new entities, and of partitioned ones.
 func TestTold(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	for kind, path := range map[string]string{"QueueDescription": "/q", "TopicDescription": "/t"} {
 		d := w.description(w.put(201, path, kind, "<MaxSizeInMegabytes>3072</MaxSizeInMegabytes>"+
@@ -224,6 +229,7 @@ func TestTold(t *testing.T) {
 
 // TestLog: each request has a line at the level debug, with the text of a refusal and nothing secret.
 func TestLog(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	var log bytes.Buffer
 	h := New(Options{Queues: w.q, Guard: access.New(access.Options{}),

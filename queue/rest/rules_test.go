@@ -9,6 +9,7 @@ import (
 
 // TestRuleValues: what a client has written in a rule is told as it was written: clients compare it.
 func TestRuleValues(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.put(201, "/t", "TopicDescription", "")
 	w.put(201, "/t/Subscriptions/s", "SubscriptionDescription", "")

@@ -1,19 +1,24 @@
 package wire
 
+import "bytes"
+
 // The functions of this file decode a value of an expected type. ok is false for null, for empty input, and
 // for another type.
 
 // Text decodes a string or symbol.
 func Text(raw []byte) (text string, ok bool) {
-	it, _, err := split(raw, 0)
-	if err != nil {
-		return "", false
+	b, ok := scalar(raw, codeString8, codeString32, codeSymbol8, codeSymbol32)
+	return string(b), ok
+}
+
+// scalar returns the data of a value if it has one of some constructors, which are no compound types. Most
+// calls ask for fields that are absent, so it makes no errors for them.
+func scalar(raw []byte, codes ...byte) (data []byte, ok bool) {
+	if len(raw) == 0 || bytes.IndexByte(codes, raw[0]) < 0 {
+		return nil, false
 	}
-	switch it.code {
-	case codeString8, codeString32, codeSymbol8, codeSymbol32:
-		return string(it.data), true
-	}
-	return "", false
+	it, _, err := payload(raw[0], raw[1:])
+	return it.data, err == nil
 }
 
 // IsSymbol reports whether the value is a symbol.
@@ -23,15 +28,14 @@ func IsSymbol(raw []byte) bool {
 
 // Bytes decodes a binary. The result aliases raw.
 func Bytes(raw []byte) (b []byte, ok bool) {
-	it, _, err := split(raw, 0)
-	if err != nil || it.code != codeBinary8 && it.code != codeBinary32 {
-		return nil, false
-	}
-	return it.data, true
+	return scalar(raw, codeBinary8, codeBinary32)
 }
 
 // Integer decodes an integer of any width, or a timestamp.
 func Integer(raw []byte) (n int64, ok bool) {
+	if len(raw) == 0 {
+		return 0, false
+	}
 	it, _, err := split(raw, 0)
 	if err != nil {
 		return 0, false
@@ -46,9 +50,9 @@ func Integer(raw []byte) (n int64, ok bool) {
 
 // Time decodes a timestamp in milliseconds since 1970.
 func Time(raw []byte) (ms int64, ok bool) {
-	it, _, err := split(raw, 0)
-	if err != nil || it.code != codeTimestamp {
+	data, ok := scalar(raw, codeTimestamp)
+	if !ok {
 		return 0, false
 	}
-	return it.signed(), true
+	return item{code: codeTimestamp, data: data}.signed(), true
 }

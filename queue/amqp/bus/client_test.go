@@ -5,11 +5,13 @@ import (
 	"context"
 	"net"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
@@ -32,6 +34,22 @@ type world struct {
 	h   *host.Host
 	q   *queue.Queues
 	bus *Bus
+
+	broken atomic.Bool // no transaction of the engine succeeds
+}
+
+// brittleEngine is an engine whose transactions fail while it is broken.
+type brittleEngine struct {
+	*pebble.Engine
+	broken *atomic.Bool
+}
+
+func (e brittleEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	if e.broken.Load() {
+		return nil, engine.ErrUnavailable
+	}
+	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
 func newWorld(t *testing.T) *world {
@@ -40,7 +58,8 @@ func newWorld(t *testing.T) *world {
 	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true})
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
-	w.h, err = host.Open(w.ctx, e, host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
+	w.h, err = host.Open(w.ctx, brittleEngine{e, &w.broken},
+		host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
 	w.must(err)
 	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
 		Faults: inject.New(w.q.Now)})

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // receiver is the source of the messages of a message store.
@@ -180,11 +182,13 @@ func (n *receiver) Release(list []amqp.Outgoing) {
 	if n.mode == queue.ReceiveAndDelete {
 		return
 	}
+	tokens := make([]message.UUID, 0, len(list))
 	for _, m := range list {
 		if token, ok := tokenOf(m.Tag); ok {
-			// If the lock is lost meanwhile, the message is available again already.
-			_ = n.c.queues.Settle(context.WithoutCancel(n.c.ctx), n.at, token,
-				queue.Settlement{Outcome: queue.Release}, nil)
+			tokens = append(tokens, token)
 		}
 	}
+	// A message whose lock is lost meanwhile is available again already.
+	_ = n.c.queues.SettleAll(context.WithoutCancel(n.c.ctx), n.at, tokens,
+		slices.Repeat([]queue.Settlement{{Outcome: queue.Release}}, len(tokens)))
 }

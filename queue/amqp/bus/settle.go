@@ -2,7 +2,7 @@ package bus
 
 import (
 	"context"
-	"sync"
+	"errors"
 
 	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
@@ -18,9 +18,6 @@ const (
 	propReason      = "DeadLetterReason"
 	propDescription = "DeadLetterErrorDescription"
 )
-
-// settleAtOnce is how many settlements of a link run in parallel. They share disk syncs.
-const settleAtOnce = 64
 
 // Settle implements amqp.Source.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
@@ -44,17 +41,36 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 		}
 		return states
 	}
-	var running sync.WaitGroup
-	places := make(chan struct{}, settleAtOnce)
-	for i, s := range list {
-		places <- struct{}{}
-		running.Go(func() {
-			defer func() { <-places }()
-			states[i], _ = n.settle(ctx, s)
-		})
-	}
-	running.Wait()
+	n.settleAll(ctx, list, states)
 	return states
+}
+
+// settleAll settles messages together, except those that a transaction will settle. It sets the state of
+// each.
+func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states []frame.State) {
+	at := make([]int, 0, len(list)) // those that are settled together
+	tokens := make([]message.UUID, 0, len(list))
+	wanted := make([]queue.Settlement, 0, len(list))
+	for i, s := range list {
+		token, ok := tokenOf(s.Tag)
+		if _, inTransaction := s.State.(*frame.Transactional); inTransaction || !ok ||
+			n.mode == queue.ReceiveAndDelete {
+			states[i], _ = n.settle(ctx, s)
+			continue
+		}
+		how, answer, err := settlementOf(s.State)
+		if err != nil {
+			states[i] = n.rejected(err)
+			continue
+		}
+		states[i] = answer
+		at, tokens, wanted = append(at, i), append(tokens, token), append(wanted, how)
+	}
+	for i, err := range n.c.queues.SettleAll(ctx, n.at, tokens, wanted) {
+		if err != nil {
+			states[at[i]] = n.rejected(err)
+		}
+	}
 }
 
 // settle settles one message. If it succeeds, it returns the client's state, else a rejection. rule is the
@@ -90,8 +106,19 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.St
 		func() { n.loseLock(ctx, token) })
 }
 
+// rejected returns the rejection of a settlement. If the server itself has failed, so that the settlement may
+// have happened or may succeed later, it detaches the link, and the client is not told an outcome. A client
+// treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an error,
+// it reports success without asking the server.
 func (n *receiver) rejected(err error) frame.State {
-	return &frame.Rejected{Error: n.c.asError(err, n.at.String())}
+	answer := n.c.asError(err, n.at.String())
+	if own := (*entity.Error)(nil); errors.As(err, &own) {
+		switch own.Code {
+		case entity.CodeStorage, entity.CodeCancelled, entity.CodeInternal:
+			n.link.Detach(answer)
+		}
+	}
+	return &frame.Rejected{Error: answer}
 }
 
 // settlementOf returns the settlement that a state requests, and the state that confirms it.

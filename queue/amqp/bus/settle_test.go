@@ -191,3 +191,17 @@ func TestMaxDeliveries(t *testing.T) {
 	c.settles(3, &frame.Accepted{}) // is answered after all before it
 	w.shows("q/$DeadLetterQueue", "a")
 }
+
+// TestSettlementFails: if the server cannot settle, it detaches the link and rejects nothing, since a client
+// takes a delivery whose settlement was rejected for settled.
+func TestSettlementFails(t *testing.T) {
+	w := newWorld(t)
+	c := w.attached("a")
+	w.broken.Store(true)
+	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Accepted{}})
+	f, ok := c.next()
+	if d, is := f.body.(*frame.Detach); !ok || !is || d.Error == nil || !d.Closed {
+		t.Errorf("the answer is %+v", f.body)
+	}
+	w.broken.Store(false)
+}

@@ -64,12 +64,15 @@ type Frame struct {
 	Body    []byte // empty in a heartbeat
 }
 
-// Reader reads frames. It is not safe for concurrent use.
+// readSize is the size of a Reader's buffer in bytes, unless a frame is larger.
+const readSize = 4 << 10
+
+// Reader reads frames, and reads ahead. It is not safe for concurrent use.
 type Reader struct {
-	r    io.Reader
-	max  uint32
-	head [headSize]byte
-	buf  []byte
+	r        io.Reader
+	max      uint32
+	buf      []byte
+	from, to int // the part of buf that has been read and not returned
 }
 
 // NewReader returns a Reader of frames of up to max bytes.
@@ -80,38 +83,68 @@ func (r *Reader) SetMax(max uint32) { r.max = max }
 
 // ProtocolHeader reads the eight bytes of a protocol header without checking them.
 func (r *Reader) ProtocolHeader() (h ProtocolHeader, err error) {
-	_, err = io.ReadFull(r.r, h[:])
-	return h, err
+	if err := r.fill(len(h)); err != nil {
+		return h, err
+	}
+	r.from += copy(h[:], r.buf[r.from:])
+	return h, nil
 }
 
-// Next reads a frame. Its error is a *FormatError with CondFraming, or an error of the connection. At the
-// end of input between two frames it is io.EOF.
+// fill reads until n bytes are in the buffer. The error is io.EOF if the input ends before the first of them.
+func (r *Reader) fill(n int) error {
+	if r.from == r.to {
+		r.from, r.to = 0, 0
+	}
+	if r.from+n > len(r.buf) {
+		to := r.buf
+		if n > len(to) {
+			to = make([]byte, max(n, readSize))
+		}
+		r.from, r.to, r.buf = 0, copy(to, r.buf[r.from:r.to]), to
+	}
+	for r.to-r.from < n {
+		m, err := r.r.Read(r.buf[r.to:])
+		if r.to += m; r.to-r.from >= n {
+			return nil
+		}
+		if err == io.EOF && r.to > r.from {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasNext reports whether Next returns without reading from the connection.
+func (r *Reader) HasNext() bool {
+	have := r.to - r.from
+	return have >= headSize && uint32(have) >= binary.BigEndian.Uint32(r.buf[r.from:])
+}
+
+// Next reads a frame. Its body is valid until the next call. The error is a *FormatError with CondFraming, or
+// an error of the connection. At the end of input between two frames it is io.EOF.
 func (r *Reader) Next() (Frame, error) {
-	if _, err := io.ReadFull(r.r, r.head[:]); err != nil {
+	if err := r.fill(headSize); err != nil {
 		return Frame{}, err
 	}
-	size, offset := binary.BigEndian.Uint32(r.head[:]), 4*uint32(r.head[4])
+	head := r.buf[r.from:]
+	size, offset := binary.BigEndian.Uint32(head), 4*uint32(head[4])
 	switch {
 	case size > r.max:
 		return Frame{}, framing("a frame of %d bytes, where %d are the most", size, r.max)
 	case offset < headSize || offset > size:
 		return Frame{}, framing("a frame of %d bytes whose body begins at %d", size, offset)
-	case r.head[5] > TypeSASL:
-		return Frame{}, framing("a frame of the type %d", r.head[5])
+	case head[5] > TypeSASL:
+		return Frame{}, framing("a frame of the type %d", head[5])
 	}
-	n := int(size - headSize)
-	if cap(r.buf) < n {
-		r.buf = make([]byte, n, max(n, MinMaxFrameSize))
-	}
-	body := r.buf[:n]
-	if _, err := io.ReadFull(r.r, body); err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
+	if err := r.fill(int(size)); err != nil {
 		return Frame{}, err
 	}
-	return Frame{Type: r.head[5], Channel: binary.BigEndian.Uint16(r.head[6:]),
-		Body: body[offset-headSize:]}, nil
+	whole := r.buf[r.from : r.from+int(size)]
+	r.from += int(size)
+	return Frame{Type: whole[5], Channel: binary.BigEndian.Uint16(whole[6:]), Body: whole[offset:]}, nil
 }
 
 // Body is a performative or a SASL body.

@@ -158,10 +158,7 @@ func (h *HeavyQuery) Run(fn func() error) (err error) {
 // repeatedly. It returns the error of ctx or a *query.TimeError.
 func (h *HeavyQuery) Turn(ctx context.Context) error {
 	now := h.elapsed()
-	if !h.runs && now < quick {
-		return nil
-	}
-	if h.runs && now-h.since < heavyTurn {
+	if !h.runs && now < quick || h.runs && now-h.since < heavyTurn {
 		// lets a request that waits for this processor run before the end of the turn
 		runtime.Gosched()
 		return nil

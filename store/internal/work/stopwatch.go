@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -11,6 +12,10 @@ import (
 // watchEvery is the number of steps of a scan between two checks of the context and the time.
 const watchEvery = 256
 
+// yieldBytes is the number of bytes of values after which a scan lets other goroutines run. Go interrupts a
+// goroutine only after 10 ms, so without this a short request would wait 10 ms for each scan ahead of it.
+const yieldBytes = 256 << 10
+
 // Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. All
 // iterators of a view count their steps on it. ViewUnder is the only way to open such a view.
 type Stopwatch struct {
@@ -19,6 +24,7 @@ type Stopwatch struct {
 	Limit   time.Duration        // elapsed time after which the scan fails; 0: none
 	Budget  time.Duration        // elapsed time after which a resumable scan ends; 0: none
 	n       int64                // number of steps so far
+	read    int                  // bytes of values since the last yield
 	Late    bool                 // Budget is used up
 	err     error                // why the scan has ended
 }
@@ -27,8 +33,12 @@ type Stopwatch struct {
 const LookBudget = time.Second
 
 // step counts a step. It returns false if the scan must fail with err.
-func (w *Stopwatch) step() bool {
-	if w.n++; w.n%watchEvery == 0 && w.err == nil {
+func (w *Stopwatch) step() bool { return w.steps(1) }
+
+// steps counts n steps.
+func (w *Stopwatch) steps(n int) bool {
+	before := w.n
+	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
 		w.Check()
 	}
 	return w.err == nil
@@ -43,6 +53,14 @@ func (w *Stopwatch) Check() {
 	w.Late = w.Late || took >= w.Budget && w.Budget > 0
 	if took > w.Limit && w.Limit > 0 {
 		w.err = &query.TimeError{Limit: w.Limit}
+	}
+}
+
+// count counts a value that has been read, and yields after yieldBytes.
+func (w *Stopwatch) count(value []byte) {
+	if w.read += len(value); w.read >= yieldBytes {
+		w.read = 0
+		runtime.Gosched()
 	}
 }
 
@@ -66,6 +84,15 @@ func (r Watched) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &watchedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
 
+// GetMany implements engine.Reader.
+func (r Watched) GetMany(keys [][]byte) ([][]byte, error) {
+	values, err := r.Reader.GetMany(keys)
+	for _, v := range values {
+		r.watch.count(v)
+	}
+	return values, err
+}
+
 type watchedIterator struct {
 	engine.Iterator
 	watch *Stopwatch
@@ -79,25 +106,39 @@ func (it *watchedIterator) SeekGE(key []byte) bool {
 	return it.watch.step() && it.Iterator.SeekGE(key)
 }
 
+// Value implements engine.Iterator.
+func (it *watchedIterator) Value() []byte {
+	v := it.Iterator.Value()
+	it.watch.count(v)
+	return v
+}
+
+// Find implements engine.Finder.
+func (it *watchedIterator) Find(key []byte) bool {
+	return it.watch.step() && engine.Find(it.Iterator, key)
+}
+
 // Expect implements engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
-// farSkip is the number of keys that the scan of a remote engine skips between two checks.
-const farSkip = 1 << 16
+// skipEvery is the number of keys that an engine.Skipper skips between two checks.
+const skipEvery = 1 << 16
 
 // Skip implements engine.Skipper.
 func (it *watchedIterator) Skip(most int) (n int) {
 	between := watchEvery
-	if _, far := it.Iterator.(engine.Skipper); far {
-		between = farSkip
+	if _, ok := it.Iterator.(engine.Skipper); ok {
+		between = skipEvery
 	}
-	for n < most && it.watch.err == nil {
+	for n < most {
 		part := min(between, most-n)
+		if !it.watch.steps(part) {
+			break
+		}
 		skipped := engine.Skip(it.Iterator, part)
 		if n += skipped; skipped < part {
-			return n
+			break
 		}
-		it.watch.Check()
 	}
 	return n
 }

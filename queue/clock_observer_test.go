@@ -10,32 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestPlace: what becomes free behind a receiver that is looking is not passed by.
-func TestPlace(t *testing.T) {
-	var p receiveCursor
-	p.advance(10, p.generation)
-	before := p.generation
-	p.release(15) // comes while somebody looks, and is not among what he sees
-	p.advance(20, before)
-	if p.next != 11 {
-		t.Fatal("the receiver has passed by", p.next)
-	}
-	p.advance(20, p.generation)
-	p.release(15)
-	p.release(12)
-	if p.next != 21 || len(p.returned) != 2 || p.returned[0] != 12 {
-		t.Fatal(p.next, p.returned)
-	}
-	for seq := range int64(maxReturned) {
-		p.release(20 - seq%5)
-	}
-	if p.next != 12 || len(p.returned) >= maxReturned {
-		t.Fatal("too many are remembered", p.next, len(p.returned))
-	}
-}
-
 // TestClockBack: a clock goes back neither behind what is stored nor behind a death, purged or not.
 func TestClockBack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		set   func(*entity.Properties)
 		ttl   time.Duration

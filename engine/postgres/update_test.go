@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// A request that has joined a group gets the group's error also if its function has never run, whether its
+// context has ended or not.
+func TestJoinedRequestOfFailedGroup(t *testing.T) {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	for name, c := range map[string]context.Context{"live": ctx, "ended": ended} {
+		t.Run(name, func(t *testing.T) {
+			queue := &scopeQueue{}
+			newRequest := func(ctx context.Context) *request {
+				return &request{ctx: ctx, queues: []*scopeQueue{queue}, signal: make(chan *txn, 1),
+					ran: make(chan struct{}, 1), done: make(chan struct{})}
+			}
+			lead, follower := newRequest(ctx), newRequest(c)
+			if !queue.acquire(lead) || queue.acquire(follower) {
+				t.Fatal("the queue does not work")
+			}
+			g := &group{lead: lead, members: append([]*request{lead}, queue.join(maxGroup)...)}
+			leads := make(chan bool)
+			go func() { leads <- follower.wait(queue) }()
+			g.retryOrFail(engine.ErrDiskFull)
+			if <-leads || !errors.Is(follower.err, engine.ErrDiskFull) || follower.started {
+				t.Errorf("the error is %v", follower.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Around a handler, net/http does more work than the read of an item takes: it starts a goroutine that
+// watches the connection, sets six deadlines and makes two maps. Therefore a connection serves reads of items
+// itself, when net/http asks it for the first bytes of the next request (sniffConn.Read). It takes a read
+// only if its head has arrived whole, has nothing behind it and is of a strict form (shortcut_parse.go). All
+// other bytes go to net/http, which decides what they mean. net/http does not notice the reads: for it the
+// connection is idle.
+//
+// A read that was taken passes the same chain as any other request. It differs in one respect: it is not
+// broken off when its client disconnects. The waits of a read are short.
+
+// States of a connection between two requests of net/http (sniffConn.between). net/http reports that the
+// connection is idle, sets the deadline for the next request, and reads its first bytes.
+const (
+	notBetween  = iota
+	deadlineSet // net/http has set the deadline
+	becameIdle
+)
+
+// States of a connection that serves a read by itself (sniffConn.serving).
+const (
+	notServing = iota
+	servingNow
+	servingLast // the connection is closed after the answer
+)
+
+// shortcuts is what the connections of a server need to serve reads.
+type shortcuts struct {
+	handler http.Handler
+	base    context.Context
+	log     *slog.Logger
+	running *tracker
+	date    atomic.Pointer[dateText]
+}
+
+// dateText is the value of the header Date in a second.
+type dateText struct {
+	second int64
+	text   string
+}
+
+// dateAt returns the value of the header Date.
+func (s *shortcuts) dateAt(now time.Time) string {
+	if d := s.date.Load(); d != nil && d.second == now.Unix() {
+		return d.text
+	}
+	d := &dateText{now.Unix(), now.UTC().Format(http.TimeFormat)}
+	s.date.Store(d)
+	return d.text
+}
+
+// shortcut serves the reads of one connection. Its memory is reused for each of them.
+type shortcut struct {
+	c      *sniffConn
+	req    *http.Request
+	url    url.URL
+	fields map[string][]string
+	values [maxShortcutFields]string
+
+	answer     *headBuffer // status line, headers and body that are not sent yet; nil: no head yet
+	from       int         // start of the status line in answer
+	status     int
+	mapped     http.Header // for headers that the handler does not pass as a block
+	err        error       // of the connection
+	now        time.Time   // when the request arrived
+	readUntil  time.Time   // deadline of reads
+	writeUntil time.Time   // deadline of writes
+}
+
+func newShortcut(c *sniffConn) *shortcut {
+	ctx := context.WithValue(context.WithValue(c.shortcuts.base, connKey{}, c), http.LocalAddrContextKey,
+		c.LocalAddr())
+	s := &shortcut{c: c, fields: make(map[string][]string, 16), mapped: http.Header{}}
+	s.req = (&http.Request{Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: http.NoBody, RemoteAddr: c.RemoteAddr().String(), URL: &s.url}).WithContext(ctx)
+	return s
+}
+
+// take serves the request in p if it is a read of an item, and reports whether it did.
+func (c *sniffConn) take(p []byte) bool {
+	if c.between.Load() != deadlineSet || c.shortcuts == nil || !c.http1.Load() || !maybeShortcut(p) {
+		return false
+	}
+	if c.short == nil {
+		c.short = newShortcut(c)
+	}
+	s := c.short
+	if !s.parse(string(p)) || !c.shortcuts.running.begin() {
+		return false
+	}
+	defer c.shortcuts.running.work.Done()
+	c.serving.Store(servingNow)
+	whole := s.serve()
+	c.conns.becameIdle(c)
+	if !c.serving.CompareAndSwap(servingNow, notServing) || !whole {
+		_ = c.end()
+		return true
+	}
+	s.limitRead()
+	return true
+}
+
+// serve runs the request and writes its answer. It returns false if the answer is missing or incomplete.
+func (s *shortcut) serve() (whole bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler {
+				s.c.shortcuts.log.Error("panic", "panic", p, "stack", string(debug.Stack()))
+			}
+			whole = false
+		}
+		s.drop()
+	}()
+	s.now = ttl.Real{}.Now()
+	clear(s.mapped)
+	s.err, s.status = nil, 0
+	s.c.shortcuts.handler.ServeHTTP(s, s.req)
+	s.flush()
+	return s.status != 0 && s.err == nil
+}
+
+// limitRead sets the deadline for the next request. It is set only when it has moved by some seconds,
+// because setting it is expensive.
+func (s *shortcut) limitRead() {
+	if want := s.now.Add(idleTimeout); want.Sub(s.readUntil) > 5*time.Second {
+		if s.c.Conn.SetReadDeadline(want) == nil { // otherwise the next read fails
+			s.readUntil = want
+		}
+	}
+}
+
+// limitWrite sets the deadline for the answer, likewise.
+func (s *shortcut) limitWrite() {
+	if want := s.now.Add(writeTimeout); want.Sub(s.writeUntil) > 5*time.Second {
+		if s.c.Conn.SetWriteDeadline(want) == nil {
+			s.writeUntil = want
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package laboratory
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+)
+
+// Servers lists the running servers that have the same data open.
+type Servers struct {
+	Servers []Server `json:"servers" nullable:"false" description:"The oldest first."`
+}
+
+// Server is a running server.
+type Server struct {
+	Name     string   `json:"name" description:"Of its machine."`
+	Address  string   `json:"address" description:"Its endpoint for clients."`
+	Version  string   `json:"version" description:"Of its binary."`
+	Started  string   `json:"started" format:"date-time" description:"In real time."`
+	LastSeen string   `json:"lastSeen" format:"date-time" description:"It counts as stopped 10 seconds later."`
+	Leases   []string `json:"leases" nullable:"false" description:"The work that it does for all servers."`
+	Self     bool     `json:"self" description:"It is the one that answers."`
+	ID       string   `json:"id,omitempty" description:"Absent if the server has the data for itself."`
+}
+
+func (l *Laboratory) listServers(ctx context.Context, _ *route.None) (Servers, error) {
+	list, err := l.db.Servers(ctx)
+	out := Servers{Servers: []Server{}}
+	for _, s := range list {
+		out.Servers = append(out.Servers, Server{Name: s.Name, Address: s.Address, Version: s.Version,
+			Started: s.Since.Format(time.RFC3339), LastSeen: s.Seen.Format(time.RFC3339),
+			Leases: append([]string{}, s.Leases...), Self: s.Self, ID: s.ID})
+	}
+	return out, err
+}

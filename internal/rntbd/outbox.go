@@ -1,0 +1,131 @@
+package rntbd
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	writeTime = 10 * time.Second // for a client to accept a piece of an answer
+	piece     = 64 << 10         // maximum size of such a piece in bytes
+	// maxGathered is the number of bytes that wait for the connection. Beyond it, answers wait for their
+	// turn.
+	maxGathered = 32 << 10
+)
+
+// outbox sends the answers of a connection. Answers that are ready while another is being written are
+// gathered and written together.
+type outbox struct {
+	conn    net.Conn
+	mu      sync.Mutex
+	turn    sync.Cond // signalled when writing or gathered changes
+	writing bool      // a goroutine writes to the connection
+	ready   []byte    // gathered answers
+	spare   []byte    // the buffer that was written last
+	until   time.Time // deadline of writes; used only by the goroutine that writes
+	err     error     // the first error of the connection
+}
+
+func (o *outbox) init(conn net.Conn) { o.conn, o.turn.L = conn, &o.mu }
+
+// add gathers the bytes of a complete answer. If now is set, they are sent before it returns or by the
+// goroutine that is writing; otherwise by the next flush.
+func (o *outbox) add(b []byte, now bool) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.err == nil && len(o.ready) > 0 && len(o.ready)+len(b) > maxGathered {
+		if !o.writing {
+			o.writeReady()
+			continue
+		}
+		o.turn.Wait()
+	}
+	o.ready = append(o.ready, b...)
+	if now && !o.writing {
+		o.writeReady()
+	}
+	return o.err
+}
+
+// flush sends the gathered answers, unless another goroutine is writing and will send them.
+func (o *outbox) flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.writing {
+		o.writeReady()
+	}
+	return o.err
+}
+
+// begin waits until no other goroutine writes, and sends the gathered answers. Then the caller may write
+// until it calls end, with an answer that is too large to be gathered.
+func (o *outbox) begin() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.writing {
+		o.turn.Wait()
+	}
+	o.writeReady()
+	o.writing = true
+	return o.err
+}
+
+// end ends what begin began, and sends the answers that have been gathered since.
+func (o *outbox) end(err error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
+	o.writing = false
+	o.writeReady()
+	o.turn.Broadcast()
+	return o.err
+}
+
+// writeReady writes the gathered answers, also those that are added meanwhile. The caller holds o.mu, which
+// is released during a write, and no goroutine is writing.
+func (o *outbox) writeReady() {
+	if len(o.ready) == 0 || o.err != nil {
+		return
+	}
+	o.writing = true
+	for len(o.ready) > 0 && o.err == nil {
+		b := o.ready
+		o.ready, o.spare = o.spare[:0], nil
+		o.mu.Unlock()
+		err := o.write(b)
+		o.mu.Lock()
+		if cap(b) <= 2*maxGathered {
+			o.spare = b
+		}
+		o.err = err
+		o.turn.Broadcast()
+	}
+	o.writing = false
+}
+
+// write writes bytes, with a time limit for each piece. Only the goroutine that has set writing calls it.
+func (o *outbox) write(b []byte) error {
+	for len(b) > 0 {
+		n := min(len(b), piece)
+		// A deadline that was set less than a second ago is kept, because setting it is expensive.
+		if want := (ttl.Real{}).Now().Add(writeTime); want.Sub(o.until) > time.Second {
+			if err := o.conn.SetWriteDeadline(want); err != nil {
+				return err
+			}
+			o.until = want
+		}
+		if _, err := o.conn.Write(b[:n]); err != nil {
+			return err
+		}
+		if b = b[n:]; len(b) > 0 {
+			runtime.Gosched() // short requests go first
+		}
+	}
+	return nil
+}

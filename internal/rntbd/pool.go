@@ -1,0 +1,49 @@
+package rntbd
+
+import "sync/atomic"
+
+// maxIdle is the number of idle workers that a connection keeps.
+const maxIdle = 8
+
+// job is a frame to be served by a worker.
+type job struct {
+	f    *frame
+	held int // bytes added to the backlog for it
+}
+
+// pool is the workers of a connection. A worker is a goroutine that serves frames until the connection ends:
+// its stack has grown to the size that an operation needs, and growing it costs as much as the operation.
+type pool struct {
+	c    *conn
+	jobs chan job
+	idle atomic.Int32
+}
+
+func (p *pool) init(c *conn) { p.c, p.jobs = c, make(chan job) }
+
+// run gives a job to an idle worker, or to a new one. It is called by the goroutine that reads.
+func (p *pool) run(j job) {
+	select {
+	case p.jobs <- j:
+	default:
+		p.c.work.Go(func() { p.work(j) })
+	}
+}
+
+// close ends the workers once they are idle. It must not be called before the last call of run.
+func (p *pool) close() { close(p.jobs) }
+
+// work serves j, and then the jobs that come.
+func (p *pool) work(j job) {
+	for more := true; more; {
+		p.c.serve(p.c.life, j.f, false)
+		p.c.backlog.add(-j.held)
+		<-p.c.places
+		if p.idle.Add(1) > maxIdle {
+			p.idle.Add(-1)
+			return
+		}
+		j, more = <-p.jobs
+		p.idle.Add(-1)
+	}
+}

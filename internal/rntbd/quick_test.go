@@ -1,0 +1,83 @@
+package rntbd_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/mayflydb/mayfly/internal/rntbd"
+)
+
+// TestQuickReadWaits: a read that waits does not hold up the frames that follow it, and is answered.
+func TestQuickReadWaits(t *testing.T) {
+	may := make(chan struct{})
+	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "waits" {
+			select {
+			case <-may:
+			case <-r.Context().Done():
+				t.Error("the read was broken off")
+			}
+		}
+		respond(w, 200, r.Header.Get("X-Ms-Activity-Id"))
+	}, func(o *rntbd.Options) { o.QuickReads = true })
+	l.write(frame(1, create, []byte("{}"))) // shows a key
+	l.read()
+	for round := range 3 {
+		l.write(frame(2, read, nil, waits))
+		for id := range uint32(5) {
+			l.write(frame(10+id, read, nil))
+			if a := l.read(); a.Values[0x35] != uint64(10+id) {
+				t.Fatalf("round %d: %v", round, a.Values)
+			}
+		}
+		may <- struct{}{}
+		if a := l.read(); a.Values[0x35] != uint64(2) || a.Status != 200 {
+			t.Fatalf("round %d: %v", round, a.Values)
+		}
+	}
+}
+
+// TestQuickReadGone: a read that waits is broken off when its client has gone.
+func TestQuickReadGone(t *testing.T) {
+	begun := make(chan struct{})
+	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "waits" {
+			done := r.Context().Done()
+			close(begun)
+			<-done
+		}
+		respond(w, 200, "{}")
+	}, func(o *rntbd.Options) { o.QuickReads = true })
+	l.write(frame(1, read, nil))
+	l.read()
+	l.write(frame(2, read, nil, waits))
+	<-begun
+	_ = l.c.Close()
+	if err := <-l.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPayloadTaken: requests whose bodies have come with them do not wait for each other.
+func TestPayloadTaken(t *testing.T) {
+	may := make(chan struct{})
+	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "waits" {
+			<-may // before it reads its body
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		respond(w, 200, string(body))
+	})
+	l.write(append(frame(1, create, []byte("one"), waits), frame(2, create, []byte("two"))...))
+	if a := l.read(); string(a.Body) != "two" {
+		t.Errorf("%s", a.Body)
+	}
+	close(may)
+	if a := l.read(); string(a.Body) != "one" {
+		t.Errorf("%s", a.Body)
+	}
+}

@@ -1,0 +1,47 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/simulation/database"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// machine is the clock of one server's machine. It differs from the database's clock by a constant and by its
+// rate. While the server is paused, its timers fire late.
+type machine struct {
+	base   ttl.Clock
+	since  time.Time
+	offset time.Duration
+	rate   float64 // seconds of this clock in a second of the base
+	engine *database.Engine
+	// deaf is the duration up to which timers never fire; 0: all fire.
+	deaf time.Duration
+}
+
+// Now implements ttl.Clock.
+func (m *machine) Now() time.Time {
+	passed := m.base.Now().Sub(m.since)
+	return m.since.Add(m.offset + time.Duration(float64(passed)*m.rate))
+}
+
+// After implements ttl.Clock.
+func (m *machine) After(d time.Duration) (<-chan time.Time, func()) {
+	fires := make(chan time.Time, 1)
+	if d <= m.deaf {
+		return fires, func() {}
+	}
+	stopped := make(chan struct{})
+	disarm := ttl.AfterFunc(m.base, time.Duration(float64(d)/m.rate)+1, func() {
+		m.engine.Running(stopped)
+		fires <- m.Now()
+	})
+	return fires, func() {
+		disarm()
+		select {
+		case <-stopped:
+		default:
+			close(stopped)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+)
+
+// cluster is the servers that run now.
+type cluster struct {
+	mu      sync.Mutex
+	list    []*server
+	started int
+	jobs    sync.WaitGroup // servers that are being opened or closed, and ends of disturbances
+	lives   sync.WaitGroup // work that ends with its server
+}
+
+// next numbers the servers.
+func (c *cluster) next() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.started++
+	return c.started
+}
+
+func (c *cluster) add(s *server) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, s)
+}
+
+// any returns one of the servers, nil if none runs.
+func (c *cluster) any(rng *rand.Rand) *server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.list) == 0 {
+		return nil
+	}
+	return c.list[rng.IntN(len(c.list))]
+}
+
+// all returns the servers.
+func (c *cluster) all() []*server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.list)
+}
+
+// remove takes one of at least two servers out of service, the last one if it must; nil if there is none.
+func (c *cluster) remove(rng *rand.Rand) *server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.list) == 0 {
+		return nil
+	}
+	n := rng.IntN(len(c.list))
+	s := c.list[n]
+	c.list = slices.Delete(c.list, n, n+1)
+	return s
+}
+
+// grow opens servers until so many run.
+func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
+	for len(w.servers.all()) < servers {
+		s, err := w.newServer(ctx, rng)
+		if err != nil {
+			return err
+		}
+		w.employ(s)
+	}
+	return nil
+}
+
+// employ takes a server into service.
+func (w *World) employ(s *server) {
+	w.servers.add(s)
+	w.trace("%s runs", s.name)
+	w.servers.lives.Go(func() { w.holdLease(s) })
+}
+
+// end closes a server, or kills it first.
+func (w *World) end(s *server, kill bool) {
+	s.gone.Store(true)
+	close(s.ends)
+	if kill {
+		s.engine.Kill()
+	}
+	w.servers.jobs.Go(func() {
+		s.engine.Resume()
+		if err := s.host.Close(); err != nil && !kill {
+			w.trace("%s: %v", s.name, err)
+		}
+		w.trace("%s has ended, killed: %t", s.name, kill)
+	})
+}

@@ -1,0 +1,20 @@
+package database_test
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/enginetest"
+	"github.com/mayflydb/mayfly/internal/simulation/database"
+)
+
+// TestConformance runs the conformance suite of engines over the model.
+func TestConformance(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T) enginetest.Data {
+		d := database.New(database.Options{})
+		return enginetest.Data{
+			Open: func(*testing.T) engine.Engine { return d.Open("server", nil) },
+			Cut:  func(*testing.T) { d = d.Clone() },
+		}
+	})
+}

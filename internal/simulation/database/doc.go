@@ -1,0 +1,41 @@
+// Package database is a model of a database that several servers share: an engine in memory with the
+// semantics of engine/postgres. It exists for simulations.
+//
+//	db := database.New(database.Options{Seed: 1, Network: n})
+//	a, b := db.Open(machine), db.Open(other)
+//
+// Each Engine is the engine of one server. It implements engine.Engine, engine.Getter, engine.Shared,
+// engine.Teller and engine.Notifier.
+//
+// # Exchanges
+//
+// A server reaches the database by exchanges: a request, its execution, and the answer. Each takes time, by
+// the clock of Options, and each part of it can fail: the request or the answer is lost, or the request
+// arrives after the server has given up. So a commit can have an outcome that the server does not know. It
+// then asks for the outcome, which the database reports only when the transaction has ended, as
+// engine/postgres does with its stamps.
+//
+// The number of exchanges follows engine/postgres: one to begin a transaction, one to commit it, and one for
+// each read whose keys were not read before.
+//
+// # Transactions
+//
+// A transaction holds the locks of its scopes from its beginning until its end. Its statements show what was
+// committed at their own moment, so keys outside of its scopes may change between two statements. A View
+// shows the moment of its first statement. Updates of one scope in one server share transactions (group
+// commit).
+//
+// A deletion of a range of keys deletes the keys that existed when the statement began, also if it then waits
+// for other transactions. This is what PostgreSQL does at READ COMMITTED.
+//
+// # Failures
+//
+// Fail breaks all connections and begins an outage: what has been committed stays, running transactions are
+// undone. Freeze stops the database: requests wait, and are executed when it continues, even if the servers
+// have given up meanwhile. An Engine can be paused, as a process can be stopped by its machine, and killed.
+//
+// # Defects
+//
+// Defects make the database or its connections violate the rules on purpose, so that tests can prove that a
+// simulation would notice.
+package database

@@ -1,0 +1,326 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// errLost is the error of an exchange whose connection broke.
+var errLost = errors.New("the connection to the database broke")
+
+// Engine is the engine of one server. Its methods are safe for concurrent use.
+type Engine struct {
+	d       *Database
+	name    string
+	machine ttl.Clock // the clock of the server's machine
+	inbox   inbox
+
+	mu      sync.Mutex // guards the following fields; never held while waiting
+	queues  map[string]*scopeQueue
+	told    int64         // the latest time that the database told, in microseconds since 1970
+	paused  chan struct{} // closed when the server continues; nil: it is not paused
+	inside  int           // running calls
+	shut    bool
+	empty   chan struct{} // closed when the last running call returns after Close
+	rng     *rand.Rand
+	commits uint64
+	groups  uint64
+
+	dead chan struct{} // closed by Kill
+}
+
+var (
+	_ engine.Getter   = (*Engine)(nil)
+	_ engine.Shared   = (*Engine)(nil)
+	_ engine.Teller   = (*Engine)(nil)
+	_ engine.Notifier = (*Engine)(nil)
+)
+
+// Open returns the engine of a server. The name seeds the delays of its exchanges. machine is the clock of
+// the server's machine; nil is the database's clock.
+func (d *Database) Open(name string, machine ttl.Clock) *Engine {
+	if machine == nil {
+		machine = d.clock
+	}
+	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeQueue),
+		inbox: newInbox(), dead: make(chan struct{})}
+	seed := d.o.Seed + 1
+	for _, b := range []byte(name) {
+		seed = mix(seed + uint64(b))
+	}
+	e.rng = rand.New(&dice{clock: d.clock, seed: seed})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.engines = append(d.engines, e)
+	return e
+}
+
+// Shared implements engine.Shared.
+func (e *Engine) Shared() bool { return true }
+
+// Told implements engine.Teller.
+func (e *Engine) Told() time.Time {
+	if e.d.o.Defects.OwnTime {
+		return e.machine.Now().UTC().Truncate(time.Microsecond)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.told == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(e.told).UTC()
+}
+
+// tell notes a time of the database and returns it.
+func (e *Engine) tell(now int64) int64 {
+	if e.d.o.Defects.OwnTime {
+		return e.machine.Now().UnixMicro()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.told = max(e.told, now)
+	return now
+}
+
+// Kill ends the server without a warning: it sends nothing any more, and what it has sent may still be
+// executed. Its calls fail.
+func (e *Engine) Kill() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-e.dead:
+	default:
+		close(e.dead)
+	}
+}
+
+func (e *Engine) killed() bool {
+	select {
+	case <-e.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// Pause stops the server until Resume: it neither sends requests nor sees answers.
+func (e *Engine) Pause() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.paused == nil {
+		e.paused = make(chan struct{})
+	}
+}
+
+// Resume ends a Pause.
+func (e *Engine) Resume() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.paused != nil {
+		close(e.paused)
+		e.paused = nil
+	}
+}
+
+// Running waits while the server is paused. The channel done ends the wait.
+func (e *Engine) Running(done <-chan struct{}) {
+	for {
+		e.mu.Lock()
+		paused := e.paused
+		e.mu.Unlock()
+		if paused == nil {
+			return
+		}
+		select {
+		case <-paused:
+		case <-e.dead:
+			return
+		case <-done:
+			return
+		}
+	}
+}
+
+func (e *Engine) enter() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shut {
+		return engine.ErrClosed
+	}
+	e.inside++
+	return nil
+}
+
+func (e *Engine) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.inside--; e.inside == 0 && e.empty != nil {
+		close(e.empty)
+		e.empty = nil
+	}
+}
+
+// Close implements engine.Engine.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.shut {
+		e.mu.Unlock()
+		return engine.ErrClosed
+	}
+	e.shut = true
+	var empty chan struct{}
+	if e.inside > 0 {
+		empty = make(chan struct{})
+		e.empty = empty
+	}
+	e.mu.Unlock()
+	if empty != nil {
+		<-empty
+	}
+	e.d.mu.Lock()
+	defer e.d.mu.Unlock()
+	e.d.engines = slices.DeleteFunc(e.d.engines, func(o *Engine) bool { return o == e })
+	return nil
+}
+
+// delay waits for a request or an answer on its way.
+func (e *Engine) delay() {
+	n := e.d.o.Network
+	if n.MaxDelay <= 0 {
+		return
+	}
+	e.mu.Lock()
+	d := n.MinDelay
+	if n.MaxDelay > n.MinDelay {
+		d += time.Duration(e.rng.Int64N(int64(n.MaxDelay - n.MinDelay)))
+	}
+	e.mu.Unlock()
+	pause(context.Background(), e.d.clock, d)
+}
+
+// exchange sends a request, which execute runs at the database, and waits for the answer. giveUp is closed
+// when limit has passed. It returns errLost if the connection breaks.
+func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct{}) error) error {
+	d := e.d
+	e.Running(nil)
+	if e.killed() {
+		return errLost
+	}
+	d.count(func(s *Stats) { s.Trips++ })
+	giveUp := make(chan struct{})
+	over := false
+	if d.timed() {
+		stop := ttl.AfterFunc(d.clock, limit, func() { close(giveUp) })
+		defer stop()
+	}
+	if d.chance(func(n Network) float64 { return n.LostRequest }) {
+		d.count(func(s *Stats) { s.Lost++ })
+		e.delay()
+		return errLost
+	}
+	e.delay()
+	if err := d.arrive(); err != nil {
+		return err
+	}
+	err := execute(giveUp)
+	if d.chance(func(n Network) float64 { return n.LostAnswer }) {
+		d.count(func(s *Stats) { s.Lost++ })
+		return errLost
+	}
+	e.delay()
+	e.Running(nil)
+	select {
+	case <-giveUp:
+		over = true
+	default:
+	}
+	if over || e.killed() {
+		return errLost
+	}
+	return err
+}
+
+// ask is exchange for requests that read only: it is repeated a few times if the connection breaks.
+func (e *Engine) ask(ctx context.Context, execute func() error) error {
+	for try := 0; ; try++ {
+		err := e.exchange(readLimit, func(<-chan struct{}) error {
+			e.d.work(e.d.o.Load.Trip)
+			return execute()
+		})
+		switch {
+		case !errors.Is(err, errLost):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case try == 3 || e.killed():
+			return errors.Join(engine.ErrUnavailable, err)
+		}
+		pause(ctx, e.d.clock, 10*time.Millisecond<<try)
+	}
+}
+
+// View implements engine.Engine.
+func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := &viewSource{e: e, ctx: ctx}
+	r := &reader{from: s}
+	defer r.finish()
+	return fn(r)
+}
+
+// Get implements engine.Getter.
+func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
+	err = e.View(ctx, func(r engine.Reader) error {
+		r.(*reader).from.(*viewSource).one = true
+		all, err := r.Positions([][]byte{scope})
+		if err != nil {
+			return err
+		}
+		at = all[0]
+		found, err := r.Get(key)
+		value = slices.Clone(found)
+		return err
+	})
+	return value, at, err
+}
+
+// Horizon implements engine.Engine. It returns 0 if the database does not answer.
+func (e *Engine) Horizon(scope []byte) (lsn uint64) {
+	_ = e.View(context.Background(), func(r engine.Reader) error {
+		at, err := r.Positions([][]byte{scope})
+		if err == nil {
+			lsn = at[0].LSN
+		}
+		return err
+	})
+	return lsn
+}
+
+// Settle implements engine.Engine. It does nothing: everything that is visible is durable.
+func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	return ctx.Err()
+}
+
+// Metrics implements engine.Engine.
+func (e *Engine) Metrics() engine.Metrics {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return engine.Metrics{Commits: e.commits, Barriers: e.groups}
+}

@@ -1,0 +1,74 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// inbox is the notifications that are on their way to a server.
+type inbox struct {
+	mu     sync.Mutex
+	scopes [][]byte
+	wake   chan struct{} // capacity 1
+}
+
+func newInbox() inbox { return inbox{wake: make(chan struct{}, 1)} }
+
+func (b *inbox) add(scope []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.scopes = append(b.scopes, bytes.Clone(scope))
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) take() [][]byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := b.scopes
+	b.scopes = nil
+	return list
+}
+
+// Await implements engine.Notifier.
+func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	return e.ask(ctx, func() error {
+		e.d.mu.Lock()
+		defer e.d.mu.Unlock()
+		for _, scope := range scopes {
+			e.d.awaited[string(scope)] = e.d.clock.Now().Add(engine.AwaitTime)
+		}
+		return nil
+	})
+}
+
+// Listen implements engine.Notifier.
+func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
+	fn(nil)
+	for {
+		select {
+		case <-e.inbox.wake:
+		case <-e.dead:
+			<-ctx.Done()
+			return
+		case <-ctx.Done():
+			return
+		}
+		e.delay()
+		e.Running(ctx.Done())
+		for _, scope := range e.inbox.take() {
+			if ctx.Err() == nil {
+				fn(scope)
+			}
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package database
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// outcome is the state of a transaction at the database.
+type outcome int
+
+const (
+	open outcome = iota
+	aborted
+	committed
+)
+
+// session is one transaction at the database.
+type session struct {
+	d      *Database
+	n      uint64 // sessions are numbered in the order of their beginnings
+	server string
+	scopes [][]byte // in byte order, each once
+
+	// Guarded by the database's mutex.
+	state  outcome
+	busy   bool // a statement is running: the transaction is not idle
+	held   []*lock
+	ended  chan struct{} // closed when the transaction ends
+	disarm func()        // stops the timer of idleLimit
+}
+
+// lock is the lock of a scope.
+type lock struct {
+	scope   string
+	owner   *session
+	waiting []*wish
+}
+
+// wish is a session that waits for a lock.
+type wish struct {
+	s       *session
+	granted chan struct{}
+}
+
+// compare orders sessions by their beginnings.
+func (s *session) compare(other *session) int { return cmp.Compare(s.n, other.n) }
+
+// start begins a transaction.
+func (d *Database) start(server string, scopes [][]byte) *session {
+	s := &session{d: d, server: server, scopes: scopes, ended: make(chan struct{}), busy: true}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.started++
+	s.n = d.started
+	d.sessions[s] = true
+	return s
+}
+
+// lockAll takes the locks of the scopes, in their order. It fails with errLost if the transaction is ended
+// meanwhile, and with the error of ctx.
+func (s *session) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
+	if s.d.o.Defects.NoScopeLocks {
+		return nil
+	}
+	for _, scope := range s.scopes {
+		w := s.ask(string(scope))
+		if w == nil {
+			continue
+		}
+		select {
+		case <-w.granted:
+		case <-s.ended:
+			return errLost
+		case <-giveUp:
+			return errLost
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// ask takes a lock that is free and returns nil. Otherwise it returns the wish in the lock's queue.
+func (s *session) ask(scope string) *wish {
+	d := s.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := &wish{s: s, granted: make(chan struct{})}
+	if s.state != open {
+		return w // ended is closed
+	}
+	l := d.locks[scope]
+	if l == nil {
+		l = &lock{scope: scope}
+		d.locks[scope] = l
+	}
+	if l.owner == nil {
+		l.owner = s
+		s.held = append(s.held, l)
+		return nil
+	}
+	l.waiting = append(l.waiting, w)
+	return w
+}
+
+// endLocked ends the transaction and passes its locks on. The caller holds the database's mutex.
+func (s *session) endLocked(as outcome) {
+	if s.state != open {
+		return
+	}
+	s.state = as
+	close(s.ended)
+	if s.disarm != nil {
+		s.disarm()
+	}
+	delete(s.d.sessions, s)
+	for _, l := range s.held {
+		s.d.passOn(l)
+	}
+	for _, l := range s.d.locksWaitedFor(s) {
+		l.waiting = slices.DeleteFunc(l.waiting, func(w *wish) bool { return w.s == s })
+	}
+	s.held = nil
+}
+
+// locksWaitedFor returns the locks that a session waits for. The caller holds mu.
+func (d *Database) locksWaitedFor(s *session) (list []*lock) {
+	for _, scope := range s.scopes {
+		if l := d.locks[string(scope)]; l != nil && l.owner != s {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// passOn gives a lock to the first session that waits for it. The caller holds mu.
+func (d *Database) passOn(l *lock) {
+	l.owner = nil
+	for len(l.waiting) > 0 {
+		w := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		if w.s.state != open {
+			continue
+		}
+		l.owner = w.s
+		w.s.held = append(w.s.held, l)
+		close(w.granted)
+		return
+	}
+	delete(d.locks, l.scope)
+}
+
+// abort ends the transaction without effect.
+func (s *session) abort() {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	s.endLocked(aborted)
+}
+
+// enter begins a statement of the transaction. It returns errLost if the transaction has ended.
+func (s *session) enter() error {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	if s.state != open {
+		return errLost
+	}
+	s.busy = true
+	if s.disarm != nil {
+		s.disarm()
+		s.disarm = nil
+	}
+	return nil
+}
+
+// rest ends a statement: if the server sends nothing more, the database ends the transaction after idleLimit.
+func (s *session) rest() {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	s.busy = false
+	if s.state == open && s.d.timed() {
+		s.disarm = ttl.AfterFunc(s.d.clock, idleLimit, s.idle)
+	}
+}
+
+func (s *session) idle() {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	if !s.busy {
+		s.endLocked(aborted)
+	}
+}
+
+// timed reports whether exchanges take time; otherwise nothing is limited either.
+func (d *Database) timed() bool { return d.o.Network.MaxDelay > 0 }
+
+// commit makes the writes of the transaction durable and visible.
+func (s *session) commit(writes []write, issued []Issued) error {
+	d := s.d
+	if err := s.enter(); err != nil {
+		return err
+	}
+	writes, err := s.settleRanges(writes)
+	if err != nil {
+		return err
+	}
+	d.work(d.o.Load.Trip + d.o.Load.Row*time.Duration(len(writes)))
+	pause(context.Background(), d.clock, d.o.Load.Commit)
+	if d.o.Defects.TornCommits && len(writes) > 1 {
+		d.mu.Lock()
+		if s.state == open {
+			d.applyLocked(writes[:len(writes)/2])
+		}
+		d.mu.Unlock()
+		pause(context.Background(), d.clock, d.between(0, d.o.Network.MaxDelay))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.state != open {
+		return errLost
+	}
+	d.applyLocked(writes)
+	s.endLocked(committed)
+	d.stats.Commits++
+	d.stats.Rows += uint64(len(writes))
+	if d.o.Committed != nil {
+		d.o.Committed(Commit{Server: s.server, At: d.clock.Now(), LSNs: issued})
+	}
+	d.reportLocked(s.scopes)
+	return nil
+}
+
+// applyLocked applies writes to the data. The caller holds mu.
+func (d *Database) applyLocked(writes []write) {
+	if d.o.Defects.LoseOnFail > 0 {
+		now := d.clock.Now()
+		d.recent = append(d.recent, state{now, d.rows.Copy()})
+		for len(d.recent) > 1 && d.recent[1].at.Before(now.Add(-d.o.Defects.LoseOnFail)) {
+			d.recent = d.recent[1:]
+		}
+	}
+	for _, w := range writes {
+		w.apply(d.rows)
+	}
+	d.version++
+}
+
+// settleRanges replaces the deletions of ranges by deletions of the keys that exist now, and then waits for
+// the transactions that have locked one of these keys.
+func (s *session) settleRanges(writes []write) ([]write, error) {
+	if !slices.ContainsFunc(writes, func(w write) bool { return w.within != nil }) {
+		return writes, nil
+	}
+	d := s.d
+	d.mu.Lock()
+	own := d.rows.Copy()
+	var out []write
+	for _, w := range writes {
+		if w.within == nil {
+			out = append(out, w)
+		} else {
+			for _, key := range keysIn(own, *w.within) {
+				out = append(out, write{key: key, deleted: true})
+			}
+		}
+		w.apply(own)
+	}
+	var holders []*session
+	for scope, l := range d.locks {
+		key := engine.CeilingKey([]byte(scope))
+		touched := slices.ContainsFunc(writes, func(w write) bool {
+			return w.within != nil && contains(*w.within, key)
+		})
+		if l.owner != nil && l.owner != s && touched {
+			holders = append(holders, l.owner)
+		}
+	}
+	d.mu.Unlock()
+	return out, s.waitFor(holders)
+}
+
+// waitFor waits until other transactions have ended. If that takes long, two transactions may wait for each
+// other: it returns errLost.
+func (s *session) waitFor(others []*session) error {
+	var deadlock <-chan time.Time
+	if s.d.timed() {
+		alarm, stop := s.d.clock.After(deadlockTime)
+		defer stop()
+		deadlock = alarm
+	}
+	for _, other := range others {
+		select {
+		case <-other.ended:
+		case <-s.ended:
+			return errLost
+		case <-deadlock:
+			s.abort()
+			return errLost
+		}
+	}
+	return nil
+}
+
+func contains(r engine.Range, key []byte) bool {
+	return bytes.Compare(key, r.Start) >= 0 && (r.End == nil || bytes.Compare(key, r.End) < 0)
+}
+
+// ceiling returns the value of a ceiling.
+func ceiling(next uint64) []byte { return binary.BigEndian.AppendUint64(nil, next) }

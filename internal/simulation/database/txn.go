@@ -1,0 +1,354 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// maxNext is the highest possible next LSN of a scope.
+const maxNext = engine.MaxLSN + 1
+
+// attempt is one transaction of the database, in which the functions of a group run.
+type attempt struct {
+	e       *Engine
+	s       *session
+	scopes  []*scopeState
+	writes  []write
+	state   *rows // what is committed, with the writes
+	version uint64
+	at      int64           // the time of the locks
+	fetched map[string]bool // keys that need no exchange
+	lost    error           // why the transaction cannot be committed
+}
+
+// scopeState is a scope that an attempt has locked.
+type scopeState struct {
+	key         []byte
+	next, first uint64 // the next LSN; the next LSN at the beginning
+	bad         error  // of reading the ceiling
+}
+
+// begin begins a transaction: it locks the scopes and reads the keys ahead.
+func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*attempt, error) {
+	a := &attempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
+	err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
+		if err := a.s.lockAll(ctx, giveUp); err != nil {
+			return err
+		}
+		e.d.work(e.d.o.Load.Trip)
+		a.rebase()
+		return nil
+	})
+	if err != nil {
+		a.drop()
+		return nil, err
+	}
+	a.s.rest()
+	e.tell(a.at)
+	for _, key := range ahead {
+		a.fetched[string(key)] = true
+	}
+	for _, key := range scopes {
+		s := &scopeState{key: key, next: 1}
+		a.fetched[string(engine.CeilingKey(key))] = true
+		a.fetched[string(engine.MarkKey(key))] = true
+		if v := get(a.state, engine.CeilingKey(key)); v != nil {
+			if s.next, s.bad = engine.ParseCeiling(v); s.bad != nil {
+				s.bad = fmt.Errorf("scope %x: %w", key, s.bad)
+			}
+		}
+		s.first = s.next
+		a.scopes = append(a.scopes, s)
+	}
+	return a, nil
+}
+
+// drop leaves a transaction whose connection may be broken: the database ends it now or a little later.
+func (a *attempt) drop() {
+	d := a.e.d
+	if !d.timed() {
+		a.s.abort()
+		return
+	}
+	wait := d.between(0, idleLimit/4)
+	d.late.Go(func() {
+		pause(context.Background(), d.clock, wait)
+		a.s.abort()
+	})
+}
+
+// rebase shows what is committed now, with the writes.
+func (a *attempt) rebase() {
+	var now int64
+	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
+		a.at = now
+	}
+	for _, w := range a.writes {
+		w.apply(a.state)
+	}
+}
+
+// statement is an exchange within the transaction.
+func (a *attempt) statement() error {
+	if a.lost != nil {
+		return a.lost
+	}
+	err := a.e.exchange(readLimit, func(<-chan struct{}) error {
+		if err := a.s.enter(); err != nil {
+			return err
+		}
+		a.e.d.work(a.e.d.o.Load.Trip)
+		a.rebase()
+		return nil
+	})
+	a.s.rest()
+	if err != nil {
+		a.lost = fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	}
+	return a.lost
+}
+
+// txn implements engine.Txn: the part of an attempt in which one function runs.
+type txn struct {
+	reader
+	a      *attempt
+	ctx    context.Context
+	size   engine.TxnSize
+	writes int      // number of the attempt's writes before
+	starts []uint64 // the next LSNs of the scopes before
+	wrote  bool
+	err    error // the first error of a method that returns none
+}
+
+var _ engine.Txn = (*txn)(nil)
+
+func (a *attempt) txn(ctx context.Context) *txn {
+	t := &txn{a: a, ctx: ctx, writes: len(a.writes)}
+	for _, s := range a.scopes {
+		t.starts = append(t.starts, s.next)
+	}
+	t.from = t
+	return t
+}
+
+// end keeps the function's writes, or undoes them.
+func (t *txn) end(keep bool) (wrote bool) {
+	t.finish()
+	a := t.a
+	if keep && t.wrote {
+		for i, s := range a.scopes {
+			if s.next != t.starts[i] {
+				a.write(write{key: engine.CeilingKey(s.key), value: ceiling(s.next)})
+			}
+		}
+		return true
+	}
+	for i, s := range a.scopes {
+		s.next = t.starts[i]
+	}
+	if len(a.writes) > t.writes {
+		a.writes = a.writes[:t.writes:t.writes]
+		a.rebase()
+	}
+	return false
+}
+
+func (a *attempt) write(w write) {
+	a.writes = append(a.writes, w)
+	w.apply(a.state)
+}
+
+// The methods of a source.
+
+func (t *txn) fetch(keys ...[]byte) error {
+	missing := false
+	for _, key := range keys {
+		missing = missing || !t.a.fetched[string(key)]
+	}
+	if !missing {
+		return t.a.lost
+	}
+	for _, key := range keys {
+		t.a.fetched[string(key)] = true
+	}
+	return t.a.statement()
+}
+
+func (t *txn) fetchPage() error         { return t.a.statement() }
+func (t *txn) rows() *rows              { return t.a.state }
+func (t *txn) context() context.Context { return t.ctx }
+func (t *txn) marks() bool              { return !t.a.e.d.o.Defects.NoMarks }
+
+func (t *txn) now() int64 {
+	if t.a.e.d.o.Defects.OwnTime {
+		return t.a.e.tell(0)
+	}
+	return t.a.at
+}
+
+func (t *txn) hides(key []byte) bool {
+	hidden := t.a.e.d.o.Defects.Hidden
+	return hidden != nil && hidden(key)
+}
+
+func (t *txn) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// set makes a write of n bytes, unless the transaction is too large.
+func (t *txn) set(w write, n int) {
+	if err := t.size.Add(w.key, n); err != nil {
+		t.fail(err)
+	}
+	if t.err == nil {
+		t.force(w)
+	}
+}
+
+func (t *txn) force(w write) {
+	t.wrote = true
+	t.a.fetched[string(w.key)] = true
+	t.a.write(w)
+}
+
+// Set implements engine.Txn.
+func (t *txn) Set(key, value []byte) {
+	t.set(write{key: bytes.Clone(key), value: append([]byte{}, value...)}, len(key)+len(value))
+}
+
+// Delete implements engine.Txn.
+func (t *txn) Delete(key []byte) { t.set(write{key: bytes.Clone(key), deleted: true}, len(key)) }
+
+// DeleteRange implements engine.Txn.
+func (t *txn) DeleteRange(r engine.Range) {
+	if r.End != nil && bytes.Compare(r.Start, r.End) >= 0 {
+		return
+	}
+	t.size.Bytes += len(r.Start) + len(r.End)
+	if t.err == nil {
+		t.wrote = true
+		t.a.write(write{within: &engine.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}})
+	}
+}
+
+// Enlarge implements engine.Control.
+func (t *txn) Enlarge() { t.size.Large = true }
+
+// Relax implements engine.Control. It does nothing: what is visible to other servers must be durable.
+func (t *txn) Relax() {}
+
+// named returns one of the scopes that the attempt has locked; nil for another one.
+func (a *attempt) named(key []byte) *scopeState {
+	for _, s := range a.scopes {
+		if bytes.Equal(s.key, key) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (t *txn) scope(key []byte) *scopeState {
+	s := t.a.named(key)
+	if s == nil {
+		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
+	}
+	return s
+}
+
+// NextLSN implements engine.Control.
+func (t *txn) NextLSN(key []byte) uint64 {
+	s := t.scope(key)
+	switch {
+	case s == nil:
+		return 0
+	case s.bad != nil:
+		t.fail(s.bad)
+		return 0
+	case s.next == maxNext:
+		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, key))
+		return 0
+	}
+	s.next++
+	return s.next - 1
+}
+
+// RaiseLSN implements engine.Control.
+func (t *txn) RaiseLSN(key []byte, first uint64) {
+	if first > maxNext {
+		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
+		return
+	}
+	raised := write{key: engine.CeilingKey(key), value: ceiling(first)}
+	s := t.a.named(key)
+	if s == nil {
+		have, err := engine.Ceiling(t, key)
+		if err != nil {
+			t.fail(err)
+		} else if first > have {
+			t.force(raised)
+		}
+		return
+	}
+	switch {
+	case s.bad != nil:
+		t.fail(s.bad)
+	case first <= s.next:
+	case s.next > 1:
+		t.fail(fmt.Errorf("%w: %x has issued LSNs already", engine.ErrScope, key))
+	default:
+		s.next = first
+		t.force(raised)
+	}
+}
+
+// SetMark implements engine.Control.
+func (t *txn) SetMark(key []byte, mark uint64) {
+	w := write{key: engine.MarkKey(key), deleted: mark == 0}
+	if mark != 0 {
+		w.value = binary.BigEndian.AppendUint64(nil, mark)
+	}
+	t.force(w)
+}
+
+// Mark implements engine.Control.
+func (t *txn) Mark(key []byte) uint64 {
+	if t.scope(key) == nil || !t.marks() {
+		return 0
+	}
+	mark, err := engine.Mark(t, key)
+	if err != nil {
+		t.fail(err)
+	}
+	return mark
+}
+
+// issued lists the LSNs that the transaction has taken.
+func (a *attempt) issued() (list []Issued) {
+	for _, s := range a.scopes {
+		if s.next > s.first {
+			list = append(list, Issued{Scope: string(s.key), First: s.first, Next: s.next})
+		}
+	}
+	return list
+}
+
+// positions returns the positions of scopes after the transaction.
+func (a *attempt) positions(scopes [][]byte) []engine.Position {
+	list := make([]engine.Position, len(scopes))
+	for i, key := range scopes {
+		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid
+		if list[i].Now = a.at; a.e.d.o.Defects.OwnTime {
+			list[i].Now = a.e.tell(0)
+		}
+		if a.e.d.o.Defects.NoMarks {
+			list[i].Mark = 0
+		}
+	}
+	return list
+}

@@ -1,0 +1,346 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// request is a running Update.
+type request struct {
+	ctx   context.Context
+	given [][]byte // scopes as the caller named them
+	ahead [][]byte
+	fn    func(engine.Txn) error
+
+	lead chan struct{} // receives when the request is the first in a queue; capacity 1
+	done chan struct{} // closed when another request has run this one
+
+	// The outcome.
+	err      error
+	at       []engine.Position
+	started  bool
+	wrote    bool
+	panicked bool
+	cause    any // value of the panic
+}
+
+// scopeQueue is the queue of one server's Updates of a scope.
+type scopeQueue struct {
+	scope   []byte
+	users   int
+	held    bool
+	waiting []*request
+}
+
+// Update implements engine.Engine. A panic of fn reaches the caller of Update. fn must not end its goroutine.
+func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.leave()
+	if len(scopes) == 0 {
+		return nil, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
+	}
+	sorted := slices.Clone(scopes)
+	slices.SortFunc(sorted, bytes.Compare)
+	sorted = slices.CompactFunc(sorted, bytes.Equal)
+	r := &request{ctx: ctx, given: scopes, ahead: ahead, fn: fn, lead: make(chan struct{}, 1),
+		done: make(chan struct{})}
+	e.lead(r, sorted)
+	switch {
+	case r.panicked:
+		panic(r.cause)
+	case !r.started:
+		return nil, r.err
+	}
+	return r.at, r.err
+}
+
+// lead takes the queues of the scopes in their order and runs r, unless another request has run it.
+func (e *Engine) lead(r *request, sorted [][]byte) {
+	var held []*scopeQueue
+	defer func() {
+		for _, q := range held {
+			e.release(q)
+		}
+	}()
+	for _, scope := range sorted {
+		q, free := e.acquire(r, scope)
+		if !free && !e.waitFor(r, q) {
+			return
+		}
+		held = append(held, q)
+	}
+	var joinable *scopeQueue
+	if len(held) == 1 {
+		joinable = held[0]
+	}
+	e.runGroup(r, sorted, joinable)
+}
+
+func (e *Engine) acquire(r *request, scope []byte) (q *scopeQueue, free bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	q = e.queues[string(scope)]
+	if q == nil {
+		q = &scopeQueue{scope: scope}
+		e.queues[string(scope)] = q
+	}
+	q.users++
+	if q.held {
+		q.waiting = append(q.waiting, r)
+		return q, false
+	}
+	q.held = true
+	return q, true
+}
+
+// waitFor waits in a queue. It reports whether r is the first in it; otherwise r has an outcome.
+func (e *Engine) waitFor(r *request, q *scopeQueue) bool {
+	select {
+	case <-r.lead:
+		return true
+	case <-r.done:
+		e.forget(q)
+		return false
+	case <-r.ctx.Done():
+	}
+	e.mu.Lock()
+	n := slices.Index(q.waiting, r)
+	if n >= 0 {
+		q.waiting = slices.Delete(q.waiting, n, n+1)
+	}
+	e.mu.Unlock()
+	if n >= 0 {
+		r.err = r.ctx.Err()
+		e.forget(q)
+		return false
+	}
+	select {
+	case <-r.lead:
+		return true
+	case <-r.done:
+		e.forget(q)
+		return false
+	}
+}
+
+// forget ends the use of a queue.
+func (e *Engine) forget(q *scopeQueue) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if q.users--; q.users == 0 {
+		delete(e.queues, string(q.scope))
+	}
+}
+
+// release passes a queue to the next request.
+func (e *Engine) release(q *scopeQueue) {
+	e.mu.Lock()
+	if q.held = len(q.waiting) > 0; q.held {
+		q.waiting[0].lead <- struct{}{}
+		q.waiting = slices.Delete(q.waiting, 0, 1)
+	}
+	e.mu.Unlock()
+	e.forget(q)
+}
+
+// join removes the first requests from a queue that name no other scope.
+func (e *Engine) join(q *scopeQueue, most int) (list []*request) {
+	if q == nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(q.waiting) > 0 && len(list) < most {
+		r := q.waiting[0]
+		other := slices.ContainsFunc(r.given, func(s []byte) bool { return !bytes.Equal(s, q.scope) })
+		if other {
+			break
+		}
+		list = append(list, r)
+		q.waiting = slices.Delete(q.waiting, 0, 1)
+	}
+	return list
+}
+
+// runGroup runs transactions until the request and those that join it have an outcome.
+func (e *Engine) runGroup(lead *request, scopes [][]byte, q *scopeQueue) {
+	members := []*request{lead}
+	began := e.d.clock.Now()
+	for try := 0; ; try++ {
+		ctx := lead.ctx
+		if try > 0 && lead.started {
+			ctx = context.Background()
+		}
+		var err error
+		members, err = e.try(ctx, members, scopes, q, try == 0)
+		if errors.Is(err, errLost) && !e.killed() && e.d.clock.Now().Sub(began) < outageLimit {
+			pause(context.Background(), e.d.clock, min(time.Millisecond<<min(try, 10), 500*time.Millisecond))
+			continue
+		}
+		if errors.Is(err, errLost) {
+			err = fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+		}
+		for _, r := range members {
+			if err != nil && !r.panicked {
+				r.err, r.at, r.started = err, nil, false
+			}
+			if r != lead {
+				close(r.done)
+			}
+		}
+		return
+	}
+}
+
+// try runs one transaction. It returns the members of the group, which may have grown.
+func (e *Engine) try(ctx context.Context, members []*request, scopes [][]byte, q *scopeQueue,
+	first bool) ([]*request, error) {
+	if err := ctx.Err(); err != nil {
+		return members, err
+	}
+	var ahead [][]byte
+	for _, r := range members {
+		ahead = append(ahead, r.ahead...)
+	}
+	a, err := e.begin(ctx, scopes, ahead)
+	if err != nil {
+		return members, err
+	}
+	for n := 0; n < len(members) && a.lost == nil; n++ {
+		members[n].run(a)
+		if first && n == len(members)-1 {
+			joined := e.join(q, maxGroup-len(members))
+			for _, r := range joined {
+				for _, key := range r.ahead {
+					a.fetched[string(key)] = true
+				}
+			}
+			members = append(members, joined...)
+		}
+	}
+	if a.lost != nil {
+		a.drop()
+		return members, errLost
+	}
+	if err := a.commit(); err != nil {
+		return members, err
+	}
+	for _, r := range members {
+		if r.started {
+			r.at = a.positions(r.given)
+		}
+		if r.wrote {
+			e.mu.Lock()
+			e.commits++
+			e.mu.Unlock()
+		}
+	}
+	return members, nil
+}
+
+// run runs the function of a request in a transaction.
+func (r *request) run(a *attempt) {
+	if r.panicked {
+		return
+	}
+	if !r.started {
+		if r.err = r.ctx.Err(); r.err != nil {
+			return
+		}
+	}
+	r.started, r.wrote = true, false
+	t := a.txn(r.ctx)
+	returned := false
+	defer func() {
+		if !returned {
+			r.panicked, r.cause = true, recover()
+			t.end(false)
+		}
+	}()
+	r.err = r.fn(t)
+	if returned = true; r.err == nil {
+		r.err = t.err
+	}
+	r.wrote = t.end(r.err == nil)
+}
+
+// commit commits the writes of the group.
+func (a *attempt) commit() error {
+	if len(a.writes) == 0 {
+		a.s.abort()
+		return nil
+	}
+	e, d := a.e, a.e.d
+	if d.chance(func(n Network) float64 { return n.LateCommit }) {
+		return a.commitLate()
+	}
+	err := e.exchange(commitLimit, func(<-chan struct{}) error { return a.s.commit(a.writes, a.issued()) })
+	if errors.Is(err, errLost) {
+		return a.resolve()
+	}
+	e.mu.Lock()
+	e.groups++
+	e.mu.Unlock()
+	return err
+}
+
+// commitLate loses the connection after the commit was sent; the database executes it later.
+func (a *attempt) commitLate() error {
+	d := a.e.d
+	d.count(func(s *Stats) { s.Lost++ })
+	if a.s.enter() != nil {
+		return errLost
+	}
+	d.late.Go(func() {
+		pause(context.Background(), d.clock, lateBy)
+		if d.arrive() != nil || a.s.commit(a.writes, a.issued()) != nil {
+			a.s.abort()
+		}
+	})
+	return a.resolve()
+}
+
+// resolve finds out the outcome of a commit that was not answered. It returns errLost if the transaction was
+// undone.
+func (a *attempt) resolve() error {
+	e, d := a.e, a.e.d
+	began := d.clock.Now()
+	if !e.killed() {
+		a.drop() // the database notices that the connection is broken, unless it executes the commit before
+	}
+	for try := 0; ; try++ {
+		state := open
+		err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
+			if !d.o.Defects.StampWithCommit {
+				select {
+				case <-a.s.ended:
+				case <-giveUp:
+					return errLost
+				}
+			}
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			state = a.s.state
+			return nil
+		})
+		switch {
+		case err == nil && state == committed:
+			return nil
+		case err == nil:
+			return errLost
+		case e.killed() || d.clock.Now().Sub(began) >= outageLimit:
+			d.count(func(s *Stats) { s.Unknown++ })
+			return engine.ErrUnknownOutcome
+		}
+		pause(context.Background(), d.clock, min(time.Millisecond<<min(try, 10), 500*time.Millisecond))
+	}
+}

@@ -1,0 +1,361 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// The containers: in one each document has its own time to live or none, in one a default decides that is
+// changed from time to time, and one has unique keys.
+const (
+	ownTTL     = "own"
+	defaultTTL = "default"
+	uniqueKeys = "unique"
+)
+
+var containers = []string{ownTTL, defaultTTL, uniqueKeys}
+
+// partitions is the number of partition keys in a container. Clients share them.
+const partitions = 12
+
+// documents is what clients know about documents. Each document is written by one client only, one operation
+// at a time; all clients read it.
+type documents struct {
+	w  *World
+	mu sync.Mutex // guards the following fields and the documents
+	of map[docKey]*document
+	// groups are the documents by container and partition key, in the order of their beginnings.
+	groups map[string][]*document
+	// taken is the owners of LSNs, by container, range and LSN.
+	taken map[string]string
+}
+
+// docKey names a document.
+type docKey struct{ container, partition, id string }
+
+// document is the history of a document.
+type document struct {
+	docKey
+	last    int        // the number of the last version
+	base    version    // the last version that is known to have been stored
+	open    []*version // later versions whose outcome is not known, oldest first
+	waiting bool       // the newest of them is being written
+}
+
+// version is what one write makes of a document.
+type version struct {
+	n        int       // 0: there is no document yet
+	unique   string    // value of the unique key
+	absent   bool      // the document does not exist
+	deadline int64     // the second at which it expires; 0: unknown or never
+	ttl      int64     // its own; 0: none
+	fixed    bool      // only its own ttl decides about its expiry
+	seen     bool      // a reader has seen it
+	start    time.Time // when the write began
+	settled  time.Time // when it was known that it was stored
+	gone     time.Time // when the document was found to be absent: it never shows this version again; zero: never
+}
+
+func (d *documents) init(w *World) {
+	d.w, d.of, d.taken = w, make(map[docKey]*document), make(map[string]string)
+	d.groups = make(map[string][]*document)
+}
+
+// create creates the containers.
+func (d *documents) create(ctx context.Context, s *server) error {
+	db, err := s.db.CreateDatabase(ctx, databaseName, definition.Throughput{})
+	for _, name := range containers {
+		more := map[string]string{ownTTL: `,"defaultTtl":-1`, defaultTTL: `,"defaultTtl":20`,
+			uniqueKeys: `,"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`}[name]
+		var spec definition.ContainerSpec
+		if err == nil {
+			spec, _, err = definition.ParseContainerSpec(fmt.Appendf(nil,
+				`{"id":%q,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}%s}`, name, more), true)
+		}
+		if err == nil {
+			_, err = db.CreateContainerWith(ctx, spec, store.ContainerOptions{Ranges: max(d.w.config.Ranges, 1)})
+		}
+	}
+	return err
+}
+
+func partitionKey(pk string) definition.PartitionKey {
+	key, _ := definition.ParsePartitionKey(fmt.Appendf(nil, "[%q]", pk)) // a plain text is valid
+	return key
+}
+
+// stored is the form of the documents.
+type stored struct {
+	ID  string `json:"id"`
+	PK  string `json:"pk"`
+	N   int    `json:"n"`
+	U   string `json:"u,omitempty"`
+	TTL int64  `json:"ttl,omitempty"`
+}
+
+// write writes documents until ctx ends.
+func (d *documents) write(ctx context.Context, c *client) {
+	var own []*document
+	for c.think(ctx, 300*time.Millisecond) {
+		if n := c.rng.IntN(10); n < 4 || len(own) == 0 {
+			c.made++
+			key := docKey{containers[c.rng.IntN(len(containers))],
+				fmt.Sprintf("p%d", c.rng.IntN(partitions)), fmt.Sprintf("%s-%d", c.name, c.made)}
+			own = append(own, d.add(key))
+			if len(own) > 12 {
+				own = own[1:]
+			}
+		}
+		doc := own[c.rng.IntN(len(own))]
+		switch n := c.rng.IntN(10); {
+		case doc.last == 0 || n < 2:
+			d.put(c, doc, "create")
+		case n < 5:
+			d.put(c, doc, "replace")
+		case n < 7:
+			d.put(c, doc, "upsert")
+		case n < 8:
+			d.delete(c, doc)
+		default:
+			d.get(c, doc)
+		}
+	}
+}
+
+func (d *documents) add(key docKey) *document {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doc := &document{docKey: key, base: version{absent: true}}
+	d.of[key] = doc
+	d.groups[groupOf(key)] = append(d.groups[groupOf(key)], doc)
+	return doc
+}
+
+func groupOf(key docKey) string { return key.container + "/" + key.partition }
+
+// begin begins a write of a document.
+func (d *documents) begin(doc *document, v version) *version {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doc.last++
+	v.n, v.start = doc.last, d.w.now()
+	doc.open = append(doc.open, &v)
+	doc.waiting = true
+	return &v
+}
+
+// end ends a write: it was stored, was not stored, or nobody knows.
+func (d *documents) end(doc *document, v *version, err error, lost bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	doc.waiting = false
+	switch {
+	case err == nil && !lost:
+		doc.settle(v, d.w.now())
+	case !lost && !unknown(err):
+		doc.open = doc.open[:len(doc.open)-1]
+		if v.seen {
+			d.w.violate("%v has shown version %d, whose write failed with %v", doc.docKey, v.n, err)
+		}
+	}
+}
+
+// settle notes that a version was stored.
+func (doc *document) settle(v *version, now time.Time) {
+	for i, o := range doc.open {
+		if o == v {
+			doc.base, doc.open = *v, doc.open[i+1:]
+			doc.base.settled = now
+			return
+		}
+	}
+}
+
+// unknown reports whether a write may have been stored although it failed.
+func unknown(err error) bool {
+	return errors.Is(err, fault.ErrCanceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)
+}
+
+// mayBeAbsent reports whether the document may have been absent at a moment before to. The caller holds mu.
+func (doc *document) mayBeAbsent(to time.Time) bool {
+	for _, v := range append([]*version{&doc.base}, doc.open...) {
+		deadline := v.deadline
+		if deadline == 0 && v.ttl > 0 {
+			deadline = v.start.Unix() + v.ttl
+		}
+		if v.absent || !v.gone.IsZero() || !v.fixed || deadline > 0 && to.Unix() >= deadline {
+			return true
+		}
+	}
+	return false
+}
+
+// mayExist reports whether the document may have existed at a moment after from. The caller holds mu.
+func (doc *document) mayExist(from time.Time) bool {
+	for _, v := range append([]*version{&doc.base}, doc.open...) {
+		gone := !v.gone.IsZero() && v.gone.Before(from)
+		if !v.absent && !gone && (v.deadline == 0 || from.Unix() < v.deadline) {
+			return true
+		}
+	}
+	return false
+}
+
+// put creates, replaces or upserts a document.
+func (d *documents) put(c *client, doc *document, how string) {
+	v := version{fixed: doc.container != defaultTTL}
+	if v.fixed && c.rng.IntN(3) > 0 {
+		v.ttl = 1 + c.rng.Int64N(15)
+	}
+	body := stored{ID: doc.id, PK: doc.partition, TTL: v.ttl}
+	if doc.container == uniqueKeys {
+		v.unique = fmt.Sprintf("u%d", c.rng.IntN(30))
+		body.U = v.unique
+	}
+	w := d.begin(doc, v)
+	body.N = w.n
+	text, _ := json.Marshal(body) // a plain struct
+	var item store.Item
+	var at store.Receipt
+	err, lost := c.call(fmt.Sprintf("%s %v %s", how, doc.docKey, text), func(ctx context.Context, s *server) error {
+		con, err := s.container(ctx, doc.container)
+		if err != nil {
+			return err
+		}
+		pk := partitionKey(doc.partition)
+		switch how {
+		case "create":
+			item, at, err = con.Create(ctx, pk, text, store.WriteOptions{})
+		case "replace":
+			item, at, err = con.Replace(ctx, pk, doc.id, text, store.WriteOptions{})
+		default:
+			item, at, err = con.Upsert(ctx, pk, text, store.WriteOptions{})
+		}
+		return err
+	})
+	if err == nil && !lost {
+		if w.ttl > 0 {
+			w.deadline = item.Timestamp() + w.ttl
+		}
+		d.own(doc, at.Range, item.LSN())
+	}
+	d.end(doc, w, err, lost)
+	if !lost {
+		d.judge(doc, w, how, err)
+	}
+}
+
+// judge checks the answer to a write.
+func (d *documents) judge(doc *document, v *version, how string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.w.now()
+	switch {
+	case err == nil:
+		d.checkUnique(doc, v)
+	case errors.Is(err, fault.ErrConflict) && how == "create" && doc.container != uniqueKeys:
+		if !doc.mayExist(v.start) {
+			d.w.violate("%v was created twice: version %d is refused, but there is none", doc.docKey, v.n)
+		}
+	case errors.Is(err, fault.ErrNotFound) && how == "replace":
+		if !doc.mayBeAbsent(now) {
+			d.w.violate("%v is lost: version %d cannot replace version %d", doc.docKey, v.n, doc.base.n)
+		}
+	case fault.ErrorCode(err) == fault.CodeInternal && !unknown(err):
+		d.w.violate("%s of %v fails with %v", how, doc.docKey, err)
+	}
+}
+
+// checkUnique checks that no other document has the unique key of a stored version. The caller holds mu.
+func (d *documents) checkUnique(doc *document, v *version) {
+	if v.unique == "" {
+		return
+	}
+	now := d.w.now().Unix()
+	if v.deadline > 0 && now >= v.deadline {
+		return
+	}
+	for _, other := range d.groups[groupOf(doc.docKey)] {
+		b := other.base
+		ended := b.absent || !b.gone.IsZero() || b.ttl > 0 && (b.deadline == 0 || now >= b.deadline)
+		if other != doc && len(other.open) == 0 && b.unique == v.unique && !ended {
+			d.w.violate("%v and %v have the same unique key %s", doc.docKey, other.docKey, v.unique)
+		}
+	}
+}
+
+// own notes the LSN of a stored version: no other write may have it.
+func (d *documents) own(doc *document, rangeID string, lsn uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := fmt.Sprintf("%s/%s/%d", doc.container, rangeID, lsn)
+	mine := fmt.Sprintf("%v@%d", doc.docKey, doc.last)
+	if other, ok := d.taken[key]; ok {
+		d.w.violate("LSN %s belongs to %s and to %s", key, other, mine)
+	}
+	d.taken[key] = mine
+}
+
+// delete deletes a document.
+func (d *documents) delete(c *client, doc *document) {
+	v := d.begin(doc, version{absent: true, fixed: true})
+	err, lost := c.call(fmt.Sprintf("delete %v", doc.docKey), func(ctx context.Context, s *server) error {
+		con, err := s.container(ctx, doc.container)
+		if err == nil {
+			_, err = con.Delete(ctx, partitionKey(doc.partition), doc.id, store.WriteOptions{})
+		}
+		return err
+	})
+	d.end(doc, v, err, lost)
+	if !lost && errors.Is(err, fault.ErrNotFound) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if !doc.mayBeAbsent(d.w.now()) {
+			d.w.violate("%v is lost: it cannot be deleted", doc.docKey)
+		}
+	}
+}
+
+// split splits a range of a container.
+func (d *documents) split(c *client) {
+	name := containers[c.rng.IntN(len(containers))]
+	n := c.rng.Uint64()
+	_, _ = c.call("split "+name, func(ctx context.Context, s *server) error {
+		con, err := s.container(ctx, name)
+		if err != nil {
+			return err
+		}
+		ranges := con.Ranges().Ranges
+		_, err = con.Split(ctx, ranges[n%uint64(len(ranges))].ID, "")
+		return err
+	})
+}
+
+// changePolicy changes the default time to live of a container.
+func (d *documents) changePolicy(c *client) {
+	next := []ttl.Seconds{ttl.Never, 5, 20, 60}[c.rng.IntN(4)]
+	_, _ = c.call(fmt.Sprintf("default ttl %d", next), func(ctx context.Context, s *server) error {
+		con, err := s.container(ctx, defaultTTL)
+		if err != nil {
+			return err
+		}
+		db, err := s.db.Database(databaseName)
+		if err != nil {
+			return err
+		}
+		spec := con.Info().Spec
+		spec.DefaultTTL = next
+		_, err = db.ReplaceContainer(ctx, defaultTTL, spec, store.WriteOptions{})
+		return err
+	})
+}

@@ -1,0 +1,110 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// sendSessions sends messages of sessions until ctx ends. Each session has one sender, which waits for the
+// answer to each send.
+func (m *messages) sendSessions(ctx context.Context, c *client) {
+	for c.think(ctx, 500*time.Millisecond) {
+		c.made++
+		session := fmt.Sprintf("%s.%d", c.name, c.rng.IntN(3))
+		m.post(c, sessionQueue, &letter{id: fmt.Sprintf("%s-%d", c.name, c.made), session: session})
+	}
+}
+
+// receiveSessions receives the messages of one session after the other until ctx ends.
+func (m *messages) receiveSessions(ctx context.Context, c *client) {
+	for c.think(ctx, 500*time.Millisecond) {
+		_, _ = c.call("receive a session", func(call context.Context, s *server) error {
+			return m.receiveSession(call, c, s)
+		})
+	}
+}
+
+func (m *messages) receiveSession(ctx context.Context, c *client, s *server) error {
+	short, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	r, err := s.queues.OpenReceiver(short, address(sessionQueue),
+		queue.ReceiverOptions{Session: &queue.SessionRequest{Next: true}})
+	if err != nil {
+		if code := entity.CodeOf(err); code == entity.CodeInternal {
+			m.w.violate("a session cannot be opened: %v", err)
+		}
+		return err
+	}
+	defer r.Close()
+	id, until, ok := r.Session()
+	if !ok || s.gone.Load() {
+		return nil
+	}
+	h := m.lockSession(id, until)
+	defer func() {
+		m.mu.Lock()
+		h.ended = m.w.now().UnixMilli()
+		m.mu.Unlock()
+	}()
+	for range 1 + c.rng.IntN(3) {
+		start := m.w.now()
+		list, err := r.TryReceive(ctx, 2)
+		if err != nil || s.gone.Load() || m.w.now().UnixMilli() > h.until {
+			return err
+		}
+		held := make(map[*letter]bool)
+		for i := range list {
+			l, own := m.deliver(&list[i], start, h)
+			if l == nil {
+				continue
+			}
+			m.checkOrder(l, held)
+			held[l] = true
+			if c.rng.IntN(4) > 0 {
+				m.settle(c, sessionQueue, l, own, queue.Complete)
+			} else {
+				return nil // the rest comes again
+			}
+		}
+		if !c.think(ctx, 300*time.Millisecond) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// lockSession notes that a session was locked.
+func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ms := until.UnixMilli()
+	h := &sessionHolder{hold{from: ms - lockDuration.Milliseconds(), until: ms}}
+	for _, other := range m.holders[id] {
+		if h.overlaps(&other.hold) {
+			m.w.violate("session %s has two holders: from %d to %d and from %d to %d", id, other.from, other.end(), h.from,
+				h.until)
+		}
+	}
+	m.holders[id] = append(m.holders[id], h)
+	m.w.trace("session %s was locked until %d", id, ms)
+	return h
+}
+
+// checkOrder checks that everything that was sent to the session before a received message was settled, or
+// was received with it.
+func (m *messages) checkOrder(l *letter, held map[*letter]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, before := range m.sessions[l.session] {
+		if before == l {
+			return
+		}
+		if before.sent && !before.attempted && !held[before] {
+			m.w.violate("%s was received before %s", l.id, before.id)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package simulation_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/simulation"
+	"github.com/mayflydb/mayfly/internal/simulation/database"
+)
+
+// run runs a simulation on one processor, with random numbers that follow from the seed.
+func run(t *testing.T, c simulation.Config) (r simulation.Report) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	cryptotest.SetGlobalRandom(t, c.Seed)
+	synctest.Test(t, func(*testing.T) { r = simulation.Run(c) })
+	return r
+}
+
+// network is a connection of a data centre that loses something now and then.
+func network() database.Network {
+	return database.Network{MinDelay: 200 * time.Microsecond, MaxDelay: 3 * time.Millisecond, LostRequest: 0.002,
+		LostAnswer: 0.002, LateCommit: 0.002, LostReport: 0.1}
+}
+
+func config(seed uint64) simulation.Config {
+	return simulation.Config{Seed: seed, Duration: time.Minute, Servers: 4, Ranges: 2, Writers: 6, Readers: 4,
+		Messages: 4, Sessions: 3, Network: network(), Chaos: 6 * time.Second}
+}
+
+// varied draws a configuration from a seed: small and large clusters, with few and with many disturbances.
+func varied(seed uint64) simulation.Config {
+	c := config(seed)
+	pick := func(n uint64, list ...int) int { return list[seed/n%uint64(len(list))] }
+	c.Duration = 2 * time.Minute
+	c.Servers = pick(1, 2, 3, 4, 8)
+	c.Ranges = pick(4, 1, 2, 5)
+	c.Chaos = time.Duration(pick(12, 2, 4, 10)) * time.Second
+	lost := []float64{0.0005, 0.005, 0.02}[pick(36, 0, 1, 2)]
+	c.Network.LostRequest, c.Network.LostAnswer, c.Network.LateCommit = lost, lost, lost
+	c.Network.MaxDelay = time.Duration(pick(108, 1, 5, 40)) * time.Millisecond
+	return c
+}
+
+// check runs a simulation, which must violate nothing.
+func check(t *testing.T, c simulation.Config) {
+	t.Helper()
+	r := run(t, c)
+	t.Logf("seed %d: %d operations, %d servers, %+v", c.Seed, r.Operations, r.Servers, r.Database)
+	if len(r.Violations) > 0 {
+		t.Errorf("seed %d:\n%s", c.Seed, strings.Join(r.Violations, "\n"))
+		t.Logf("%+v\n%s", c, strings.Join(r.Trace, "\n"))
+	}
+}
+
+// TestSimulation runs the seeds that have failed before, and a new one.
+func TestSimulation(t *testing.T) {
+	for _, seed := range simulation.KeptSeeds() {
+		check(t, varied(seed))
+	}
+	c := config(metatest.FirstSeed())
+	c.Duration = 30 * time.Second
+	check(t, c)
+}

@@ -1,0 +1,227 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/simulation/database"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const databaseName = "sim"
+
+// Config describes a simulation. Everything random follows from the seed.
+type Config struct {
+	Seed     uint64
+	Duration time.Duration // simulated, of the work; the checks at the end take longer
+	Servers  int           // at the beginning
+	Ranges   int           // of each container
+	Writers  int           // clients that write documents
+	Readers  int           // clients that read them
+	Messages int           // clients that send and receive
+	Sessions int           // clients that send and receive in sessions
+	Network  database.Network
+	Load     database.Load
+	Defects  database.Defects
+	Chaos    time.Duration // the mean time between two disturbances; 0: none
+	DeafTo   time.Duration // timers of servers up to this duration never fire; 0: all fire
+}
+
+// Report is the result of a simulation.
+type Report struct {
+	Violations []string
+	Trace      []string // what clients and operators did
+	Hash       uint64   // of the trace
+	Operations int
+	Database   database.Stats
+	Servers    int // that were started
+}
+
+// Err returns the violations as an error, with the end of the trace.
+func (r Report) Err() error {
+	if len(r.Violations) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(r.Violations, "\n"))
+}
+
+// World is a running simulation.
+type World struct {
+	config  Config
+	clock   ttl.Clock
+	begin   time.Time
+	data    *database.Database
+	servers cluster
+	docs    documents
+	queues  messages
+	held    leaseHolders
+
+	mu         sync.Mutex // guards the following fields
+	operations int
+	violations []string
+	lines      []string
+	closing    bool
+}
+
+// Run runs a simulation. It must be called in a bubble of testing/synctest, whose time is the simulated time.
+func Run(c Config) Report {
+	w := &World{config: c, clock: ttl.Real{}}
+	w.begin = w.clock.Now()
+	w.held.issued = make(map[string]uint64)
+	w.docs.init(w)
+	w.queues.init(w)
+	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: c.Network, Load: c.Load,
+		Defects: c.Defects, Committed: w.committed})
+	w.run()
+	r := Report{Violations: w.violations, Trace: w.lines, Operations: w.operations, Database: w.data.Stats(),
+		Servers: w.servers.started}
+	h := fnv.New64a()
+	for _, line := range w.lines {
+		_, _ = h.Write([]byte(line))
+	}
+	r.Hash = h.Sum64()
+	return r
+}
+
+func (w *World) run() {
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(w.config.Seed, 0))
+	if err := w.prepare(ctx, rng); err != nil {
+		w.violate("the simulation could not begin: %v", err)
+	} else {
+		work, stop := context.WithTimeout(ctx, w.config.Duration)
+		var clients sync.WaitGroup
+		w.startClients(work, &clients)
+		w.disturb(work, rng)
+		<-work.Done()
+		stop()
+		clients.Wait()
+		w.servers.jobs.Wait()
+		w.finish(ctx, rng)
+	}
+	for _, s := range w.servers.all() {
+		w.end(s, false)
+	}
+	w.servers.jobs.Wait()
+	w.servers.lives.Wait()
+	w.data.Wait()
+}
+
+// prepare starts the servers and creates containers and queues.
+func (w *World) prepare(ctx context.Context, rng *rand.Rand) error {
+	s, err := w.newServer(ctx, rng)
+	if err != nil {
+		return err
+	}
+	w.employ(s)
+	if err := w.docs.create(ctx, s); err != nil {
+		return err
+	}
+	if err := w.queues.create(ctx, s); err != nil {
+		return err
+	}
+	return w.grow(ctx, w.config.Servers, rng)
+}
+
+func (w *World) startClients(ctx context.Context, wg *sync.WaitGroup) {
+	n := uint64(0)
+	start := func(clients int, act func(context.Context, *client)) {
+		for range clients {
+			n++
+			c := &client{w: w, name: fmt.Sprintf("client-%d", n), rng: rand.New(rand.NewPCG(w.config.Seed, n))}
+			wg.Go(func() { act(ctx, c) })
+		}
+	}
+	start(w.config.Writers, w.docs.write)
+	start(w.config.Readers, w.docs.read)
+	start(w.config.Messages, w.queues.send)
+	start(w.config.Messages, w.queues.receive)
+	start(w.config.Sessions, w.queues.sendSessions)
+	start(w.config.Sessions, w.queues.receiveSessions)
+}
+
+// client is a program that uses the servers.
+type client struct {
+	w    *World
+	name string
+	rng  *rand.Rand
+	made int // names so far
+}
+
+// callLimit is how long a client waits for an answer.
+const callLimit = 20 * time.Second
+
+// call runs an operation on a server. lost reports that the client gets no answer: the server has ended
+// meanwhile, or none runs.
+func (c *client) call(what string, fn func(ctx context.Context, s *server) error) (err error, lost bool) {
+	s := c.w.servers.any(c.rng)
+	if s == nil {
+		return nil, true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	err = fn(ctx, s)
+	lost = s.gone.Load()
+	c.w.count()
+	c.w.trace("%s at %s: %s: %v, lost %t", c.name, s.name, what, err, lost)
+	return err, lost
+}
+
+// think waits between two operations. It reports whether ctx has not ended.
+func (c *client) think(ctx context.Context, mean time.Duration) bool {
+	alarm, stop := c.w.clock.After(time.Duration(c.rng.ExpFloat64()*float64(mean)) + 1)
+	defer stop()
+	select {
+	case <-alarm:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (w *World) count() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.operations++
+}
+
+// now is the time of the database.
+func (w *World) now() time.Time { return w.clock.Now() }
+
+// trace notes what happens.
+func (w *World) trace(format string, args ...any) {
+	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+}
+
+// violate notes a violation of an invariant.
+func (w *World) violate(format string, args ...any) {
+	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.violations) < 20 && !slices.Contains(w.violations, line) {
+		w.violations = append(w.violations, line)
+	}
+	w.lines = append(w.lines, "VIOLATION "+line)
+}
+
+// committed checks a commit of the database: no LSN is issued twice.
+func (w *World) committed(c database.Commit) {
+	w.held.mu.Lock()
+	defer w.held.mu.Unlock()
+	for _, l := range c.LSNs {
+		if last := w.held.issued[l.Scope]; l.First < last {
+			w.violate("scope %x has issued LSN %d again, by %s", l.Scope, l.First, c.Server)
+		}
+		w.held.issued[l.Scope] = max(w.held.issued[l.Scope], l.Next)
+	}
+}

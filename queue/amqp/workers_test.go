@@ -1,0 +1,48 @@
+package amqp
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestWorkers: functions that follow each other run in one goroutine, those that run together in several, of
+// which a bounded number stays.
+func TestWorkers(t *testing.T) {
+	c := &conn{}
+	run := func(n int) {
+		running, finish := make(chan bool), make(chan bool)
+		ended := make(chan bool, n)
+		for range n {
+			c.mu.Lock()
+			c.goWork(func() {
+				running <- true
+				<-finish
+			}, func() { ended <- true })
+			c.mu.Unlock()
+			<-running
+		}
+		close(finish)
+		for range n {
+			<-ended
+		}
+	}
+	parked := func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.idlers.parked)
+	}
+	for range 10 {
+		run(1)
+		for parked() != 1 { // the goroutine parks behind the end of its function
+			runtime.Gosched()
+		}
+	}
+	run(maxParked + 5)
+	c.mu.Lock()
+	c.endWorkers()
+	c.mu.Unlock()
+	c.work.Wait()
+	if n := parked(); n > 0 {
+		t.Error(n, "goroutines wait")
+	}
+}

@@ -1,0 +1,104 @@
+package queue
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/trips"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+var errRefused = errors.New("refused")
+
+// TestKeptCounters: the counters in memory are those of the engine, also behind a transaction that has failed
+// when it was complete, and behind the deletion of an entity.
+func TestKeptCounters(t *testing.T) {
+	volatile(t)
+	w := newWorld(t, Options{})
+	w.queue("q")
+	w.send("q", msg("A"))
+	s, err := w.q.store(w.ctx, address("q"))
+	w.must(err)
+	fail := func() {
+		t.Helper()
+		_, arrivals, err := w.q.accept(w.ctx, address("q"), []*message.Message{msg("X"), msg("Y")})
+		w.must(err)
+		_, err = s.e.m.in.Engine().Update(w.ctx, [][]byte{s.e.scope}, func(t engine.Txn) error {
+			tx := s.e.m.begin(t)
+			if _, err := tx.enqueueAll(s.e, arrivals); err != nil {
+				return err
+			}
+			tx.finish()
+			return errRefused
+		})
+		if !errors.Is(err, errRefused) {
+			t.Fatal(err)
+		}
+	}
+	fail()
+	w.check()
+	w.send("q", msg("B"))
+	d := w.expect("q", "A B")
+	if n := d[1].Broker.SequenceNumber; n != 2 {
+		t.Error("the number of B is", n)
+	}
+	fail()
+	w.settle("q", d[0], Settlement{Outcome: Complete})
+	w.check()
+	w.must(w.q.Delete(w.ctx, "q"))
+	err = s.e.m.update(w.ctx, [][]byte{s.e.scope}, func(tx *messageTx) error {
+		_, err := tx.partOf(s)
+		return err
+	})
+	if entity.CodeOf(err) != entity.CodeEntityNotFound {
+		t.Error("the deleted queue:", err)
+	}
+}
+
+// TestTripsOfSoleServer counts what operations read and write if one server has the engine alone.
+func TestTripsOfSoleServer(t *testing.T) {
+	volatile(t)
+	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := trips.Over(e)
+	w := &world{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
+	w.h, err = host.Open(w.ctx, counted, host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true},
+		w.q.Tenant())
+	w.must(err)
+	defer func() { w.must(w.h.Close()) }()
+	w.queue("q")
+	w.send("q", msg("A"), msg("B"), msg("C"), msg("D"))
+	d := w.expect("q", "A B C D")
+	for _, c := range []struct {
+		name, want string
+		do         func()
+	}{
+		{"send", "1 begin, 1 commit", func() { w.send("q", msg("E")) }},
+		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
+		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
+		{"complete several, of which one was completed before", "1 begin, 1 commit", func() {
+			errs := w.q.SettleAll(w.ctx, address("q"), tokensOf([]Delivery{d[2], d[0], d[3]}),
+				make([]Settlement, 3))
+			if len(errs) != 3 || errs[0] != nil || errs[2] != nil ||
+				entity.CodeOf(errs[1]) != entity.CodeMessageLockLost {
+				t.Error(errs)
+			}
+		}},
+	} {
+		counted.Take()
+		c.do()
+		if got := counted.Take().String(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	w.check()
+	w.expect("q", "B+1 E")
+}

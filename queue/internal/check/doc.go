@@ -1,0 +1,2 @@
+// Package check verifies that the stored keys of queues and topics agree with each other.
+package check

@@ -1,0 +1,2 @@
+// Package content validates sent messages and changes the content of stored ones.
+package content

@@ -1,0 +1,29 @@
+package cursor
+
+import (
+	"testing"
+)
+
+// TestPlace: what becomes free behind a receiver that is looking is not passed by.
+func TestPlace(t *testing.T) {
+	var p Cursor
+	p.Advance(10, p.generation)
+	before := p.generation
+	p.Release(15) // comes while somebody looks, and is not among what he sees
+	p.Advance(20, before)
+	if p.next != 11 {
+		t.Fatal("the receiver has passed by", p.next)
+	}
+	p.Advance(20, p.generation)
+	p.Release(15)
+	p.Release(12)
+	if p.next != 21 || len(p.returned) != 2 || p.returned[0] != 12 {
+		t.Fatal(p.next, p.returned)
+	}
+	for seq := range int64(maxReturned) {
+		p.Release(20 - seq%5)
+	}
+	if p.next != 12 || len(p.returned) >= maxReturned || cap(p.returned) > 2*maxReturned {
+		t.Fatal("too many are remembered", p.next, len(p.returned))
+	}
+}

@@ -1,0 +1,53 @@
+package cursor
+
+import (
+	"container/list"
+)
+
+// Waiters is a queue of waiting receivers, first come first served. The store's mutex guards it.
+type Waiters struct{ idle list.List } // of *Waiter that have not been woken
+
+// Waiter waits until a value arrives in Ready, which has capacity 1.
+type Waiter struct {
+	Ready chan struct{}
+	place *list.Element // nil if it is not in idle
+}
+
+// Join appends a new waiter.
+func (w *Waiters) Join() *Waiter {
+	one := &Waiter{Ready: make(chan struct{}, 1)}
+	one.place = w.idle.PushBack(one)
+	return one
+}
+
+// Wake wakes the first n idle waiters.
+func (w *Waiters) Wake(n int) {
+	for first := w.idle.Front(); first != nil && n > 0; first, n = w.idle.Front(), n-1 {
+		one := w.idle.Remove(first).(*Waiter)
+		one.place = nil
+		one.Ready <- struct{}{} // never blocks: only the call that removes a waiter from idle sends
+	}
+}
+
+// WakeAll wakes all waiters.
+func (w *Waiters) WakeAll() { w.Wake(w.Len()) }
+
+// Len returns the number of waiters that have not been woken.
+func (w *Waiters) Len() int { return w.idle.Len() }
+
+// PutBack puts a woken waiter back, as the first.
+func (w *Waiters) PutBack(one *Waiter) {
+	if one.place == nil {
+		one.place = w.idle.PushFront(one)
+	}
+}
+
+// Leave removes a waiter. If it was woken and has not used the wake-up, the next waiter gets it.
+func (w *Waiters) Leave(one *Waiter) {
+	if one.place != nil {
+		w.idle.Remove(one.place)
+		one.place = nil
+		return
+	}
+	w.Wake(1)
+}

@@ -1,0 +1,72 @@
+package fanout
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/internal/record"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// Table is the rules of all subscriptions of a topic, with an Index over them. It is immutable.
+type Table[T any] struct {
+	subscriptions []Subscription[T]
+	index         Index
+}
+
+// Subscription is a subscription of a topic: To identifies it for the caller.
+type Subscription[T any] struct {
+	To     T
+	Number uint32
+	Rules  *record.Rules
+}
+
+// Recipient is a subscription that gets copies of a message.
+type Recipient[T any] struct {
+	To      T
+	Plain   bool           // a rule without an action matches
+	Actions []*entity.Rule // matching rules with an action, by name
+
+	number uint32
+}
+
+// NewTable returns the table of subscriptions.
+func NewTable[T any](list []Subscription[T]) *Table[T] {
+	t := &Table[T]{subscriptions: list}
+	for i, s := range list {
+		for j := range s.Rules.List {
+			t.index.Add(Place{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
+		}
+	}
+	return t
+}
+
+// Subscriptions returns the subscriptions of the table. The caller must not change them.
+func (t *Table[T]) Subscriptions() []Subscription[T] { return t.subscriptions }
+
+// Match returns the subscriptions that receive a message, in the order of their numbers.
+func (t *Table[T]) Match(m *message.Message, h *layout.Header) (list []*Recipient[T]) {
+	v := &View{Message: m, Header: h}
+	last := -1
+	for _, at := range t.index.Candidates(v) {
+		s := &t.subscriptions[at.Subscription]
+		r := &s.Rules.List[at.Rule]
+		if !r.Filter.Match(v) {
+			continue
+		}
+		if at.Subscription != last {
+			last = at.Subscription
+			list = append(list, &Recipient[T]{To: s.To, number: s.Number})
+		}
+		to := list[len(list)-1]
+		if r.Action.IsZero() {
+			to.Plain = true
+			continue
+		}
+		to.Actions = append(to.Actions, r)
+	}
+	slices.SortFunc(list, func(a, b *Recipient[T]) int { return cmp.Compare(a.number, b.number) })
+	return list
+}

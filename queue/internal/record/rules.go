@@ -1,0 +1,38 @@
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// Rules is the rules of a subscription, sorted by name. It is immutable, so that readers need no lock.
+type Rules struct{ List []entity.Rule }
+
+func compareRule(r entity.Rule, name string) int {
+	return strings.Compare(strings.ToLower(r.Name), strings.ToLower(name))
+}
+
+// Find returns the position of a rule, or the one at which it would be inserted. Case is ignored.
+func (s *Rules) Find(name string) (at int, ok bool) {
+	return slices.BinarySearchFunc(s.List, name, compareRule)
+}
+
+// With returns the set with r added. It replaces a rule of the same name.
+func (s *Rules) With(r entity.Rule) *Rules {
+	at, ok := s.Find(r.Name)
+	list := slices.Clone(s.List)
+	if ok {
+		list[at] = r
+		return &Rules{list}
+	}
+	return &Rules{slices.Insert(list, at, r)}
+}
+
+// Without returns the set without a rule.
+func (s *Rules) Without(name string) *Rules {
+	list := slices.DeleteFunc(slices.Clone(s.List),
+		func(r entity.Rule) bool { return strings.EqualFold(r.Name, name) })
+	return &Rules{list}
+}

@@ -1,0 +1,70 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// NotFound returns the error for a store that does not exist any more.
+func (s *Store) NotFound() *entity.Error {
+	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: s.Name(),
+		Message: "The messaging entity '" + s.Name() + "' could not be found."}
+}
+
+// Refuse returns an error of the store.
+func (s *Store) Refuse(code entity.Code, text string) *entity.Error {
+	return &entity.Error{Code: code, Message: text, Entity: s.Name()}
+}
+
+// NotAllowed returns an error with CodeNotAllowed.
+func (s *Store) NotAllowed(text string) *entity.Error {
+	return s.Refuse(entity.CodeNotAllowed, text)
+}
+
+// Argument returns an error with CodeArgument.
+func (s *Store) Argument(text string) *entity.Error {
+	return s.Refuse(entity.CodeArgument, text)
+}
+
+// OutOfRange returns an error with CodeArgumentOutOfRange.
+func (s *Store) OutOfRange(text string) *entity.Error {
+	return s.Refuse(entity.CodeArgumentOutOfRange, text)
+}
+
+// TooLarge returns the error for a message or batch that exceeds the limit of the entity.
+func (s *Store) TooLarge() *entity.Error {
+	return s.Refuse(entity.CodeMessageTooLarge, "The message or batch is larger than the entity takes.")
+}
+
+// LockLost returns the error for a token without a lock.
+func (s *Store) LockLost() *entity.Error {
+	if s.BySession {
+		return s.SessionLost()
+	}
+	return s.Refuse(
+		entity.CodeMessageLockLost,
+		"The lock supplied is invalid. Either the lock expired, or the "+
+			"message has already been removed from the queue.",
+	)
+}
+
+// SessionLost returns the error for a session lock that has ended.
+func (s *Store) SessionLost() *entity.Error {
+	return s.Refuse(
+		entity.CodeSessionLockLost,
+		"The session lock has expired on the session. Accept a new session.",
+	)
+}
+
+// MessageNotFound returns the error for a sequence number without a message in the requested state.
+func (s *Store) MessageNotFound(seq int64) *entity.Error {
+	return s.Refuse(entity.CodeMessageNotFound,
+		fmt.Sprintf("Failed to lock or find the message with the sequence number %d.", seq))
+}
+
+// Corrupt returns the error for stored data of a message that contradicts itself.
+func (s *Store) Corrupt(seq int64, what string) error {
+	return fmt.Errorf("%w: message %d of %s %s", engine.ErrCorrupt, seq, s.Name(), what)
+}

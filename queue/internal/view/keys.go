@@ -1,0 +1,56 @@
+package view
+
+import (
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+)
+
+// Store is what never changes about a message store. Its methods build keys of the store, and read the
+// store in the state that an engine.Reader shows.
+type Store struct {
+	Path      string // of the entity, in the spelling of the client that created it
+	Sub       entity.Sub
+	Keys      layout.StoreKeys
+	BySession bool // messages are received session by session
+	Shared    bool // several servers share the engine: locks are keys
+}
+
+// Of returns the store sub of an entity. Dead letters are never received by session.
+func Of(kind entity.Kind, path string, number uint32, p *entity.Properties, sub entity.Sub) Store {
+	return Store{Path: path, Sub: sub, Keys: layout.StoreKeysOf(number, sub),
+		BySession: sub == entity.Main && kind != entity.Topic && p.RequiresSession}
+}
+
+// Name returns the store's address.
+func (s *Store) Name() string { return entity.Address{Entity: s.Path, Sub: s.Sub}.String() }
+
+// ReadyPrefix returns the key prefix of the messages that receivers scan: those of one session, or all.
+func (s *Store) ReadyPrefix(session string) []byte {
+	if s.BySession {
+		return s.Keys.SessionPrefix(session)
+	}
+	return s.Keys.ReadyPrefix()
+}
+
+// ReadyKey returns the index entry of an active message for receivers.
+func (s *Store) ReadyKey(session string, seq int64) []byte {
+	return layout.AppendSeq(s.ReadyPrefix(session), seq)
+}
+
+// ExpiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no
+// time to live of its own.
+func (s *Store) ExpiryKey(seq int64, h *layout.Header) []byte {
+	if h.TTL == layout.NoTTL {
+		return s.Keys.MomentKey(layout.FamilyEnqueued, h.Enqueued, seq)
+	}
+	return s.Keys.MomentKey(layout.FamilyDeadline, h.Deadline(host.Never), seq)
+}
+
+// LockIndex returns the index entry of a message's lock.
+func (s *Store) LockIndex(seq int64, l *layout.Lock) []byte {
+	if l.Covered {
+		return layout.AppendSeq(s.Keys.HeldPrefix(l.Session), seq)
+	}
+	return s.Keys.MomentKey(layout.FamilyLapse, l.Lapses(), seq)
+}

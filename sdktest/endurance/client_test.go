@@ -1,0 +1,94 @@
+//go:build long
+
+package endurance
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/sdktest"
+)
+
+var binary string // of the server
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "mayfly-endurance-")
+		if err == nil {
+			defer os.RemoveAll(dir)
+			binary, err = sdktest.Build(dir)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answerTime is how long an answer may take.
+const answerTime = 40 * time.Second
+
+// client sends requests to one server.
+type client struct {
+	http http.Client
+	base string
+	auth string
+}
+
+func newClient(base, auth string) *client {
+	return &client{http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}, base, auth}
+}
+
+// answer is an answer with its body; a body that ends early is an error.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request; headers are pairs.
+func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
+	if err != nil {
+		return a, err
+	}
+	req.Header.Set("Authorization", c.auth)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return a, err
+	}
+	defer res.Body.Close()
+	a.status, a.header = res.StatusCode, res.Header
+	a.body, err = io.ReadAll(res.Body)
+	return a, err
+}
+
+// want is do for a request that must succeed.
+func (c *client) want(t *testing.T, status int, method, path, body string, headers ...string) answer {
+	t.Helper()
+	a, err := c.do(t.Context(), method, path, body, headers...)
+	must(t, err)
+	if a.status != status {
+		t.Fatalf("%s %s: %d, want %d: %.300s", method, path, a.status, status, a.body)
+	}
+	return a
+}

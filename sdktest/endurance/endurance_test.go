@@ -1,0 +1,280 @@
+//go:build long
+
+package endurance
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/sdktest"
+)
+
+var (
+	duration = flag.Duration("duration", time.Hour, "how long TestEndurance works")
+	kill     = flag.Duration("kill", time.Minute, "how long the server lives before it is killed")
+)
+
+const (
+	writers = 6
+	senders = 2
+)
+
+// run is a server that is used and killed.
+type run struct {
+	t       *testing.T
+	s       *sdktest.Server
+	dir     string
+	c, q    *client
+	writers []*writer
+	queue   *ledger
+}
+
+// life is what was measured at the end of one life of the process.
+type life struct {
+	start                     time.Duration // until it was ready
+	goroutines, files, memory int
+	disk                      int64
+	ghosts                    int
+}
+
+// TestEndurance compares every answer with a model, kills the server at intervals, and fails if what a
+// process takes at the end of its life grows from one life to the next.
+func TestEndurance(t *testing.T) {
+	r := newRun(t)
+	began := time.Now()
+	var lives []life
+	for n := 0; time.Since(began) < *duration; n++ {
+		from := time.Now()
+		must(t, r.s.Start(t.Context()))
+		start := time.Since(from)
+		r.faults(n)
+		l := r.work(min(*kill, *duration-time.Since(began)))
+		l.start = start
+		lives = append(lives, l)
+		t.Logf("life %d: ready in %v, %d goroutines, %d files, %d MB, disk %d MB, %d expired not purged, %v", n,
+			start.Round(time.Millisecond), l.goroutines, l.files, l.memory>>10, l.disk>>20, l.ghosts, r.counts())
+		r.report()
+	}
+	r.end()
+	r.judge(lives)
+}
+
+func newRun(t *testing.T) *run {
+	port, err := sdktest.FreePort()
+	must(t, err)
+	r := &run{t: t, dir: filepath.Join(t.TempDir(), "data"), queue: newLedger()}
+	r.s = &sdktest.Server{Bin: binary, Args: []string{"--log-level", "warn", "--data", r.dir, "--ranges", "2", "--servicebus",
+		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(port), "--servicebus-tls-port", "off",
+		"--servicebus-admin-tls-port", "off"}}
+	must(t, r.s.Start(t.Context()))
+	t.Cleanup(func() {
+		if r.s.Running() {
+			must(t, r.s.Kill())
+		}
+		if out := r.s.Output(); t.Failed() || strings.Contains(out, "panic") {
+			t.Errorf("the server's output:\n%.20000s", out)
+		}
+	})
+	r.c = newClient(r.s.URL("http"), "Bearer "+sdktest.EmulatorKey)
+	r.q = newClient(fmt.Sprintf("http://127.0.0.1:%d/", port),
+		access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(*duration+24*time.Hour)))
+	r.c.want(t, 201, "POST", "dbs", `{"id":"d"}`)
+	r.c.want(t, 201, "POST", "dbs/d/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":-1}`)
+	r.q.want(t, 201, "PUT", "q?api-version=2021-05", `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">`+
+		`<QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"><LockDuration>PT5S</LockDuration>`+
+		`<MaxDeliveryCount>1000</MaxDeliveryCount></QueueDescription></content></entry>`, "Content-Type", "application/atom+xml")
+	must(t, r.s.Kill())
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for i := range writers {
+		r.writers = append(r.writers, &writer{name: fmt.Sprint("w", i), c: r.c, rng: rand.New(rand.NewPCG(seed, uint64(i))),
+			counts: map[string]int{}})
+	}
+	return r
+}
+
+// faults makes one operation in a hundred fail, before and after it was done.
+func (r *run) faults(n int) {
+	for i, fault := range []string{`"fault":"503"`, `"fault":"408","when":"after"`, `"fault":"latency","latencyMs":50`,
+		`"fault":"drop","when":"after"`} {
+		r.c.want(r.t, 201, "POST", "_mayfly/faults", fmt.Sprintf(`{%s,"share":0.01,"seed":%d}`, fault, 10*n+i))
+	}
+}
+
+// work uses the server for some time, measures it and kills it under the clients.
+func (r *run) work(d time.Duration) (l life) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	repeat := func(step func(context.Context) error) {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if step(ctx) != nil {
+					select { // the server is gone, or a fault has closed the connection
+					case <-ctx.Done():
+					case <-time.After(10 * time.Millisecond):
+					}
+				}
+			}
+		})
+	}
+	for _, w := range r.writers {
+		repeat(w.step)
+	}
+	for range senders {
+		repeat(func(ctx context.Context) error { return r.queue.send(ctx, r.q) })
+		repeat(func(ctx context.Context) error {
+			_, err := r.queue.receive(ctx, r.q)
+			return err
+		})
+	}
+	time.Sleep(d)
+	l = r.measure()
+	must(r.t, r.s.Kill())
+	cancel()
+	all.Wait()
+	r.c.http.CloseIdleConnections()
+	r.q.http.CloseIdleConnections()
+	return l
+}
+
+// measure asks the server and the system what the process takes.
+func (r *run) measure() (l life) {
+	a := r.c.want(r.t, 200, "GET", "_mayfly/metrics", "")
+	for line := range strings.Lines(string(a.body)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		v, err := strconv.ParseFloat(value, 64)
+		switch {
+		case err != nil:
+		case name == "mayfly_goroutines":
+			l.goroutines = int(v)
+		case strings.HasPrefix(name, "mayfly_expiry_backlog_items"):
+			l.ghosts += int(v)
+		}
+	}
+	l.memory = memory(r.s.PID())
+	files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.s.PID()))
+	l.files = len(files)
+	l.disk = folder(r.dir)
+	return l
+}
+
+// memory is the resident memory of a process in KB; 0 where the system does not tell.
+func memory(pid int) int {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	kb, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, _ := strconv.Atoi(kb)
+	return n
+}
+
+// folder is how many bytes the files of a folder have.
+func folder(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil {
+			if info, err := e.Info(); err == nil && !e.IsDir() {
+				bytes += info.Size()
+			}
+		}
+		return nil // a file that was removed meanwhile does not count
+	})
+	return bytes
+}
+
+func (r *run) counts() map[string]int {
+	sum := map[string]int{"sent": r.queue.next, "completed": r.queue.completed}
+	for _, w := range r.writers {
+		for what, n := range w.counts {
+			sum[what] += n
+		}
+	}
+	return sum
+}
+
+// report fails the test by what writers and receivers have found.
+func (r *run) report() {
+	for _, w := range r.writers {
+		for _, text := range w.wrong {
+			r.t.Error(text)
+		}
+		w.wrong = nil
+	}
+	for _, text := range r.queue.wrong {
+		r.t.Error(text)
+	}
+	r.queue.wrong = nil
+}
+
+// end compares all documents and messages with the model, and checks the folder.
+func (r *run) end() {
+	t := r.t
+	must(t, r.s.Start(t.Context()))
+	r.c.want(t, 204, "DELETE", "_mayfly/faults", "")
+	for _, w := range r.writers {
+		for _, d := range w.docs {
+			must(t, w.read(t.Context(), d))
+		}
+		must(t, w.count(t.Context()))
+	}
+	for end, quiet := time.Now().Add(5*time.Minute), 0; quiet < 10 && time.Now().Before(end); { // locks end after 5 s
+		more, err := r.queue.receive(t.Context(), r.q)
+		if must(t, err); more {
+			quiet = 0
+		} else {
+			quiet++
+		}
+	}
+	if lost := r.queue.lost(); len(lost) > 0 {
+		t.Errorf("%d messages are lost: %.300v", len(lost), lost)
+	}
+	r.report()
+	must(t, r.s.Stop())
+	if out, err := exec.Command(binary, "check", r.dir).CombinedOutput(); err != nil {
+		t.Errorf("mayfly check: %v\n%s", err, out)
+	}
+}
+
+// judge compares the lives after the first two, in which the data grows, with the last ones.
+func (r *run) judge(lives []life) {
+	if len(lives) < 5 {
+		r.t.Logf("%d lives are too few to judge", len(lives))
+		return
+	}
+	third := (len(lives) - 2) / 3
+	first, last := lives[2:2+third], lives[len(lives)-third:]
+	for name, of := range map[string]struct {
+		value func(life) float64
+		slack float64
+	}{
+		"goroutines":        {func(l life) float64 { return float64(l.goroutines) }, 30},
+		"files":             {func(l life) float64 { return float64(l.files) }, 30},
+		"memory in KB":      {func(l life) float64 { return float64(l.memory) }, 48 << 10},
+		"disk in bytes":     {func(l life) float64 { return float64(l.disk) }, 64 << 20},
+		"expired items":     {func(l life) float64 { return float64(l.ghosts) }, 500},
+		"seconds of starts": {func(l life) float64 { return l.start.Seconds() }, 2},
+	} {
+		mean := func(list []life) (sum float64) {
+			for _, l := range list {
+				sum += of.value(l) / float64(len(list))
+			}
+			return sum
+		}
+		a, b := mean(first), mean(last)
+		r.t.Logf("%s: %.0f at first, %.0f at last", name, a, b)
+		if b > 1.3*a+of.slack {
+			r.t.Errorf("%s grow from %.0f to %.0f", name, a, b)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+//go:build long
+
+package endurance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// ledger is what clients know of the messages of a queue.
+type ledger struct {
+	mu        sync.Mutex
+	next      int
+	sent      map[string]bool // acknowledged and not yet completed
+	done      map[string]bool // its completion was acknowledged
+	unsure    map[string]bool // its completion may have been done
+	completed int
+	wrong     []string
+}
+
+func newLedger() *ledger {
+	return &ledger{sent: map[string]bool{}, done: map[string]bool{}, unsure: map[string]bool{}}
+}
+
+// send sends a message of its own number.
+func (l *ledger) send(ctx context.Context, c *client) error {
+	l.mu.Lock()
+	l.next++
+	id := fmt.Sprint("m", l.next)
+	l.mu.Unlock()
+	a, err := c.do(ctx, "POST", "q/messages", id, "BrokerProperties", `{"MessageId":"`+id+`"}`)
+	if err != nil || a.status != http.StatusCreated {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.done[id] { // else a receiver was faster
+		l.sent[id] = true
+	}
+	return nil
+}
+
+// receive takes a message and completes it; more is false if there was none.
+func (l *ledger) receive(ctx context.Context, c *client) (more bool, err error) {
+	a, err := c.do(ctx, "POST", "q/messages/head?timeout=1", "")
+	if err != nil || a.status != http.StatusCreated {
+		return false, err
+	}
+	id := string(a.body)
+	l.mu.Lock()
+	if l.done[id] {
+		l.wrong = append(l.wrong, id+" comes back after it was completed")
+	}
+	l.unsure[id] = true
+	l.mu.Unlock()
+	at, err := url.Parse(a.header.Get("Location"))
+	if err != nil {
+		return true, err
+	}
+	a, err = c.do(ctx, "DELETE", strings.TrimPrefix(at.Path, "/"), "")
+	if err != nil || a.status != http.StatusOK {
+		return true, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.completed++
+	l.done[id] = true
+	delete(l.sent, id)
+	delete(l.unsure, id)
+	return true, nil
+}
+
+// lost is the messages that were acknowledged and cannot have been completed.
+func (l *ledger) lost() (ids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.sent {
+		if !l.unsure[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

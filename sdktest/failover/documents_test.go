@@ -1,0 +1,164 @@
+package failover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+)
+
+// documents is what clients know of the documents.
+type documents struct {
+	writers []*writer
+	acks    acks
+	faults  faults
+	unknown atomic.Int64 // operations whose outcome is unknown
+	full    atomic.Int64 // operations that were refused because the disk of the database is full
+}
+
+// document is a document of one writer. n counts the changes since its creation; 0: there is none.
+type document struct {
+	id      string
+	n       int
+	etag    azcore.ETag
+	unknown int // what n may be instead, if the outcome of the last operation is unknown
+	open    bool
+}
+
+// writer changes its own documents, one operation at a time. A document with an unknown outcome is not
+// changed any more.
+type writer struct {
+	load      *load
+	server    *server
+	number    int
+	documents []*document
+}
+
+func (w *writer) name() string { return fmt.Sprintf("w%d", w.number) }
+
+func (w *writer) run() {
+	c := w.server.container(w.load.t)
+	rng := rand.New(rand.NewPCG(uint64(w.number), 1))
+	for w.load.life.Err() == nil {
+		d := w.pick(rng)
+		ctx, cancel := context.WithTimeout(w.load.life, time.Minute)
+		next, etag, err := w.change(ctx, c, d, rng)
+		cancel()
+		w.note(d, next, etag, err)
+	}
+}
+
+// pick returns a document whose state is known, or a new one.
+func (w *writer) pick(rng *rand.Rand) *document {
+	if len(w.documents) > 0 && rng.IntN(3) > 0 {
+		if d := w.documents[rng.IntN(len(w.documents))]; !d.open {
+			return d
+		}
+	}
+	d := &document{id: fmt.Sprintf("%s-%d", w.name(), len(w.documents))}
+	w.documents = append(w.documents, d)
+	return d
+}
+
+// change runs one operation. Each of them shows if it is done twice: a second create finds the document, a
+// second replace another etag, and a second increment another number.
+func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *document,
+	rng *rand.Rand) (next int, etag azcore.ETag, err error) {
+	pk := azcosmos.NewPartitionKeyString(w.name())
+	body := func(n int) []byte {
+		return fmt.Appendf(nil, `{"id":%q,"pk":%q,"n":%d,"filler":"%0200d"}`, d.id, w.name(), n, n)
+	}
+	var r azcosmos.ItemResponse
+	next = d.n + 1
+	switch {
+	case d.n == 0:
+		r, err = c.CreateItem(ctx, pk, body(1), nil)
+	case rng.IntN(2) == 0:
+		r, err = c.ReplaceItem(ctx, pk, d.id, body(next), &azcosmos.ItemOptions{IfMatchEtag: &d.etag})
+	default:
+		var p azcosmos.PatchOperations
+		p.AppendIncrement("/n", 1)
+		r, err = c.PatchItem(ctx, pk, d.id, p, &azcosmos.ItemOptions{EnableContentResponseOnWrite: true})
+		var has struct{ N int }
+		if err == nil {
+			if err := json.Unmarshal(r.Value, &has); err != nil || has.N != next {
+				w.load.documents.faults.add(fmt.Sprintf("%s is %d after an increment of %d: %v", d.id, has.N,
+					d.n, err))
+			}
+		}
+	}
+	return next, r.ETag, err
+}
+
+// note records the outcome of an operation.
+func (w *writer) note(d *document, next int, etag azcore.ETag, err error) {
+	var answer *azcore.ResponseError
+	switch {
+	case err == nil:
+		d.n, d.etag = next, etag
+		w.load.documents.acks.add()
+		return
+	case !errors.As(err, &answer), answer.StatusCode == unknownStatus:
+		d.open, d.unknown = true, next // the connection has ended, or the server does not know
+		w.load.documents.unknown.Add(1)
+	case answer.StatusCode == fullStatus:
+		w.load.documents.full.Add(1)
+	case answer.StatusCode != outageStatus:
+		w.load.documents.faults.add(fmt.Sprintf("%s %+v: %v", w.server.URL("http"), *d, err))
+	}
+	w.load.rest()
+}
+
+// checkDocuments compares the documents that each server has with what its clients know.
+func (l *load) checkDocuments() {
+	for _, s := range l.servers {
+		has := l.list(s)
+		acked, happened := 0, 0
+		for _, w := range l.documents.writers {
+			for _, d := range w.documents {
+				n := has[d.id]
+				delete(has, d.id)
+				switch {
+				case n == d.n:
+				case d.open && n == d.unknown:
+					happened++
+				default:
+					l.t.Errorf("%s: %s is %d, known is %+v", s.URL("http"), d.id, n, *d)
+				}
+				acked += d.n
+			}
+		}
+		for id, n := range has {
+			l.t.Errorf("%s: nobody wrote %s: %d", s.URL("http"), id, n)
+		}
+		l.t.Logf("%d writes acknowledged, %d unknown, %d of them done", acked, l.documents.unknown.Load(),
+			happened)
+	}
+}
+
+// list returns all documents that a server has.
+func (l *load) list(s *server) map[string]int {
+	c := s.container(l.t)
+	has := map[string]int{}
+	pages := c.NewQueryItemsPager("SELECT c.id, c.n FROM c", azcosmos.NewPartitionKey(),
+		&azcosmos.QueryOptions{PageSizeHint: 1000})
+	for pages.More() {
+		p, err := pages.NextPage(l.t.Context())
+		must(l.t, err)
+		for _, raw := range p.Items {
+			var d struct {
+				ID string
+				N  int
+			}
+			must(l.t, json.Unmarshal(raw, &d))
+			has[d.ID] = d.N
+		}
+	}
+	return has
+}

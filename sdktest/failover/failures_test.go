@@ -1,0 +1,155 @@
+package failover
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+)
+
+// settled is how many acknowledgements of each kind a load gets before and after a failure.
+const settled = 100
+
+// gapLimit checks the longest time without an acknowledgement.
+func (l *load) gapLimit(round int, limit time.Duration) {
+	l.t.Helper()
+	gap := l.gaps()
+	l.t.Logf("round %d: nothing was acknowledged for %v", round+1, gap.Round(time.Millisecond))
+	if gap > limit {
+		l.t.Errorf("round %d: nothing was acknowledged for %v, the limit is %v", round+1, gap, limit)
+	}
+}
+
+// PostgreSQL is killed and started again in place.
+func TestDatabaseCrash(t *testing.T) {
+	n := rounds(t)
+	d := newDatabase(t, newFolder(t))
+	l := newLoad(t, 2, d.url(), d.url())
+	for round := range n {
+		l.progress(settled)
+		l.gaps()
+		d.crash(t)
+		d.start(t)
+		l.progress(settled)
+		l.gapLimit(round, 15*time.Second)
+	}
+	l.finish()
+}
+
+// Mayfly is killed while its clients receive and write; the other servers continue, and so does the killed
+// one when it has been started again.
+func TestServerCrash(t *testing.T) {
+	n := rounds(t) * 5
+	d := newDatabase(t, newFolder(t))
+	l := newLoad(t, 3, d.url(), d.url())
+	for round := range n {
+		l.progress(settled)
+		s := l.servers[round%len(l.servers)]
+		l.gaps()
+		must(t, s.Kill())
+		l.progress(settled)
+		l.gapLimit(round, 10*time.Second)
+		must(t, s.Start(t.Context()))
+	}
+	l.finish()
+}
+
+// Mayfly is stopped while it holds the locks of transactions. The other server waits for them only until the
+// database ends the transactions. Then the stopped one continues.
+func TestServerStopped(t *testing.T) {
+	n := rounds(t)
+	d := newDatabase(t, newFolder(t))
+	l := newLoad(t, 2, d.url(), d.url())
+	for round := range n {
+		l.progress(settled)
+		l.gaps()
+		must(t, l.servers[0].Signal(syscall.SIGSTOP))
+		l.progress(10 * settled)
+		l.gapLimit(round, 8*time.Second)
+		must(t, l.servers[0].Signal(syscall.SIGCONT))
+		l.progress(settled)
+	}
+	l.finish()
+}
+
+// No standby confirms commits for a while: they wait, and clients hear that their outcome is unknown.
+func TestNoStandby(t *testing.T) {
+	n := rounds(t)
+	d := newDatabase(t, newFolder(t))
+	l := newLoad(t, 2, d.url(), d.url())
+	for round := range n {
+		l.progress(settled)
+		l.gaps()
+		before := l.documents.unknown.Load()
+		d.exec(t, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+		d.exec(t, "SELECT pg_reload_conf()")
+		eventually(t, time.Minute, "a writer hears that an outcome is unknown", func() bool {
+			return l.documents.unknown.Load() > before
+		})
+		d.exec(t, "ALTER SYSTEM RESET synchronous_standby_names")
+		d.exec(t, "SELECT pg_reload_conf()")
+		l.progress(settled)
+		l.gapLimit(round, 45*time.Second)
+	}
+	l.finish()
+}
+
+// What one server defines, the next request to another finds, also if many come at once.
+func TestDefinitionsAtOnce(t *testing.T) {
+	n := rounds(t) * 10
+	d := newDatabase(t, newFolder(t))
+	servers := startServers(t, 2, d.url())
+	db, err := servers[0].client(t).NewDatabase("db")
+	must(t, err)
+	other, err := servers[1].client(t).NewDatabase("db")
+	must(t, err)
+	for round := range n {
+		id := fmt.Sprintf("c%d", round)
+		_, err := db.CreateContainer(t.Context(), azcosmos.ContainerProperties{ID: id,
+			PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Version: 2}}, nil)
+		must(t, err)
+		c, err := other.NewContainer(id)
+		must(t, err)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				_, err := c.CreateItem(t.Context(), azcosmos.NewPartitionKeyString("a"),
+					fmt.Appendf(nil, `{"id":"%d","pk":"a"}`, i), nil)
+				if err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// A server ends in time when it is told to, also while the database hangs or is gone.
+func TestStopWithoutDatabase(t *testing.T) {
+	rounds(t)
+	const limit = 15 * time.Second
+	for name, lose := range map[string]func(d *database){
+		"no standby": func(d *database) {
+			d.exec(t, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+			d.exec(t, "SELECT pg_reload_conf()")
+		},
+		"frozen": func(d *database) { must(t, signalAll(d.run.cmd.Process.Pid, syscall.SIGSTOP)) },
+		"gone":   func(d *database) { d.crash(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDatabase(t, newFolder(t))
+			l := newLoad(t, 1, d.url(), d.url())
+			l.progress(settled)
+			lose(d)
+			began := time.Now()
+			err := l.servers[0].Stop()
+			t.Logf("the server has ended after %v: %v", time.Since(began).Round(time.Millisecond), err)
+			if l.servers[0].Running() || time.Since(began) > limit {
+				t.Errorf("the server has not ended within %v:\n%s", limit, l.servers[0].Output())
+			}
+		})
+	}
+}

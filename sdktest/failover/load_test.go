@@ -1,0 +1,164 @@
+package failover
+
+import (
+	"context"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+)
+
+// load is clients of some servers, which work until the load ends.
+type load struct {
+	t       *testing.T
+	servers []*server
+	url     string // of the database
+	life    context.Context
+	end     context.CancelFunc
+	clients sync.WaitGroup
+
+	documents documents
+	messages  messages
+}
+
+const (
+	documentClients = 8
+	senders         = 4
+	receivers       = 4
+)
+
+// newLoad starts clients of n servers on a database. url is the address at which mayfly check finds it.
+func newLoad(t *testing.T, n int, database, url string) *load {
+	t.Helper()
+	l := &load{t: t, servers: startServers(t, n, database), url: url}
+	l.life, l.end = context.WithCancel(t.Context())
+	t.Cleanup(func() {
+		l.end()
+		l.clients.Wait()
+	})
+	l.messages.known = map[string]*message{}
+	for i := range documentClients {
+		w := &writer{load: l, server: l.servers[i%n], number: i}
+		l.documents.writers = append(l.documents.writers, w)
+		l.clients.Go(w.run)
+	}
+	for i := range senders {
+		l.clients.Go(func() { l.send(l.servers[i%n], i) })
+	}
+	for i := range receivers {
+		l.clients.Go(func() { l.receive(l.servers[i%n], i+1) })
+	}
+	return l
+}
+
+// progress waits until clients of both kinds have got more acknowledgements.
+func (l *load) progress(more int64) {
+	l.t.Helper()
+	documents, messages := l.documents.acks.count()+more, l.messages.acks.count()+more
+	eventually(l.t, 3*time.Minute, "clients make progress", func() bool {
+		l.failOnFaults()
+		return l.documents.acks.count() >= documents && l.messages.acks.count() >= messages
+	})
+}
+
+// gaps returns the longest time without an acknowledgement of either kind since the last call.
+func (l *load) gaps() time.Duration { return max(l.documents.acks.gap(), l.messages.acks.gap()) }
+
+// restart begins to measure gaps now.
+func (l *load) restart() {
+	l.documents.acks.restart()
+	l.messages.acks.restart()
+}
+
+func (l *load) failOnFaults() {
+	l.t.Helper()
+	for _, f := range append(l.documents.faults.all(), l.messages.faults.all()...) {
+		l.t.Error(f)
+	}
+	if l.t.Failed() {
+		l.end()
+		l.t.FailNow()
+	}
+}
+
+// finish ends the load and compares what the servers have with what was acknowledged.
+func (l *load) finish() {
+	l.t.Helper()
+	l.end()
+	l.clients.Wait()
+	l.failOnFaults()
+	l.checkDocuments()
+	l.checkMessages()
+	for _, s := range l.servers {
+		must(l.t, s.Stop())
+	}
+	if out, err := exec.Command(binary, "check", "--engine", l.url).CombinedOutput(); err != nil {
+		l.t.Errorf("mayfly check: %v: %s", err, out)
+	}
+}
+
+// rest is what a client does after an error, before it tries something else.
+func (l *load) rest() {
+	select {
+	case <-l.life.Done():
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
+// acks counts acknowledgements and measures the time between them.
+type acks struct {
+	mu      sync.Mutex
+	n       int64
+	last    time.Time
+	longest time.Duration
+}
+
+func (a *acks) add() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if !a.last.IsZero() {
+		a.longest = max(a.longest, now.Sub(a.last))
+	}
+	a.n, a.last = a.n+1, now
+}
+
+// restart begins to measure a gap now.
+func (a *acks) restart() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last, a.longest = time.Now(), 0
+}
+
+func (a *acks) count() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.n
+}
+
+// gap returns the longest time between two acknowledgements since the last call.
+func (a *acks) gap() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	longest := a.longest
+	a.longest = 0
+	return longest
+}
+
+// faults collects broken promises.
+type faults struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (f *faults) add(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, text)
+}
+
+func (f *faults) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list
+}

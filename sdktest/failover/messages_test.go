@@ -1,0 +1,211 @@
+package failover
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+)
+
+// messages is what clients know of the messages.
+type messages struct {
+	mu     sync.Mutex
+	known  map[string]*message
+	acks   acks
+	faults faults
+}
+
+// message is what clients know of one message.
+type message struct {
+	acked     bool      // its sender was told that it is stored
+	ending    bool      // a receiver has asked to complete it
+	completed time.Time // when it was told that it is; zero: it was not
+	locks     []lock
+}
+
+// lock is a time for which a receiver has had the lock of a message, by the servers' time.
+type lock struct {
+	receiver    int
+	began, ends time.Time
+}
+
+func (l lock) String() string {
+	return fmt.Sprintf("the lock of %d from %v to %v", l.receiver, l.began.Format(time.StampMilli),
+		l.ends.Format(time.StampMilli))
+}
+
+// change changes what is known of a message.
+func (m *messages) change(id string, fn func(*message)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known[id] == nil {
+		m.known[id] = &message{}
+	}
+	fn(m.known[id])
+}
+
+// send sends messages to one server until the load ends. A message that was not acknowledged is not sent
+// again.
+func (l *load) send(s *server, number int) {
+	for try := 0; l.life.Err() == nil; try++ {
+		l.sendOver(s, fmt.Sprintf("%d-%d", number, try))
+		l.rest()
+	}
+}
+
+// sendOver sends over one connection until there is an error.
+func (l *load) sendOver(s *server, name string) {
+	c := s.bus(l.t)
+	defer closeClient(c)
+	q, err := c.NewSender(queueName, nil)
+	if err != nil {
+		return
+	}
+	for n := 0; l.life.Err() == nil; n++ {
+		id := fmt.Sprintf("%s-%d", name, n)
+		l.messages.change(id, func(*message) {})
+		ctx, cancel := context.WithTimeout(l.life, time.Minute)
+		err := q.SendMessage(ctx, &sb.Message{MessageID: &id, Body: make([]byte, 200)}, nil)
+		cancel()
+		if err != nil {
+			return
+		}
+		l.messages.change(id, func(m *message) { m.acked = true })
+		l.messages.acks.add()
+	}
+}
+
+// receive receives messages from one server and completes two of three, until the load ends. The others keep
+// their locks.
+func (l *load) receive(s *server, number int) {
+	for l.life.Err() == nil {
+		l.receiveOver(s, number)
+		l.rest()
+	}
+}
+
+func (l *load) receiveOver(s *server, number int) {
+	c := s.bus(l.t)
+	defer closeClient(c)
+	q, err := c.NewReceiverForQueue(queueName, nil)
+	if err != nil {
+		return
+	}
+	for l.life.Err() == nil {
+		ctx, cancel := context.WithTimeout(l.life, time.Minute)
+		list, err := q.ReceiveMessages(ctx, 10, nil)
+		for _, m := range list {
+			l.received(m, number)
+		}
+		for i, m := range list {
+			if err != nil || i%3 == 2 {
+				continue
+			}
+			l.messages.change(m.MessageID, func(m *message) { m.ending = true })
+			if err = q.CompleteMessage(ctx, m, nil); err == nil {
+				l.messages.change(m.MessageID, func(m *message) { m.completed = time.Now() })
+				l.messages.acks.add()
+			}
+		}
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// received notes that a receiver has got a message. What is judged is when the lock began, not when the
+// message came: it may have come to the client long before the client looked.
+func (l *load) received(r *sb.ReceivedMessage, by int) {
+	has := lock{receiver: by, began: r.LockedUntil.Add(-lockTime), ends: *r.LockedUntil}
+	l.messages.change(r.MessageID, func(m *message) {
+		if !m.completed.IsZero() && has.began.After(m.completed) {
+			l.messages.faults.add(fmt.Sprintf("message %s was completed at %v: %v", r.MessageID, m.completed,
+				has))
+		}
+		for _, other := range m.locks {
+			if has.began.Before(other.ends) && other.began.Before(has.ends) {
+				l.messages.faults.add(fmt.Sprintf("message %s: %v and %v", r.MessageID, other, has))
+			}
+		}
+		m.locks = append(m.locks, has)
+	})
+}
+
+func closeClient(c *sb.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_ = c.Close(ctx) // its connection may be broken
+}
+
+// checkMessages takes all messages out and compares them with what the clients know.
+func (l *load) checkMessages() {
+	left := l.drain()
+	acked, completed := 0, 0
+	for id, m := range l.messages.known {
+		n := left[id]
+		delete(left, id)
+		switch {
+		case !m.completed.IsZero() && n > 0:
+			l.t.Errorf("message %s is there after it was completed", id)
+		case m.acked && !m.ending && n != 1, n > 1:
+			l.t.Errorf("message %s is there %d times: %+v", id, n, *m)
+		}
+		if m.acked {
+			acked++
+		}
+		if !m.completed.IsZero() {
+			completed++
+		}
+	}
+	for id := range left {
+		l.t.Errorf("nobody sent message %s", id)
+	}
+	l.t.Logf("%d messages acknowledged, %d completed", acked, completed)
+}
+
+// drain takes out all messages, from all servers in turn, and returns how often each id was there. Locked
+// ones come when their locks end.
+func (l *load) drain() map[string]int {
+	left := map[string]int{}
+	end := time.Now().Add(time.Minute + lockTime)
+	for n := 0; l.active() > 0; n++ {
+		if time.Now().After(end) {
+			l.t.Errorf("%d messages do not come out", l.active())
+			break
+		}
+		l.drainFrom(l.servers[n%len(l.servers)], left)
+	}
+	return left
+}
+
+// drainFrom completes what one server gives within a second.
+func (l *load) drainFrom(s *server, left map[string]int) {
+	c := s.bus(l.t)
+	defer closeClient(c)
+	q, err := c.NewReceiverForQueue(queueName, nil)
+	must(l.t, err)
+	for {
+		ctx, cancel := context.WithTimeout(l.t.Context(), time.Second)
+		list, err := q.ReceiveMessages(ctx, 100, nil)
+		cancel()
+		for _, m := range list {
+			must(l.t, q.CompleteMessage(l.t.Context(), m, nil))
+			left[m.MessageID]++
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// active returns how many messages the queue has.
+func (l *load) active() int {
+	var q struct{ Active int }
+	out := l.servers[0].mayfly(l.t, "queue", "show", queueName, "--json")
+	must(l.t, json.Unmarshal([]byte(out), &q))
+	return q.Active
+}

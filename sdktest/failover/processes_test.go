@@ -1,0 +1,190 @@
+package failover
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/sdktest"
+)
+
+var binary string // of the server, built once
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		if os.Getenv(roundsVariable) == "" {
+			return m.Run()
+		}
+		dir, err := os.MkdirTemp("", "mayfly-failover-")
+		if err == nil {
+			defer os.RemoveAll(dir)
+			binary, err = sdktest.Build(dir)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+const roundsVariable = "MAYFLY_FAILOVER"
+
+// rounds returns how often a failure is repeated. Without the variable the test is skipped.
+func rounds(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(roundsVariable)
+	if text == "" {
+		t.Skip(roundsVariable + " is not set")
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%q is not a number of rounds", roundsVariable, text)
+	}
+	return n
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", within, what)
+		}
+	}
+}
+
+var nextPort atomic.Int32
+
+// freePort returns a port that nobody listens on and that no other call returns.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for {
+		port := 22_100 + int(nextPort.Add(1))
+		if port > 23_000 {
+			t.Fatal("no port is free")
+		}
+		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			must(t, ln.Close())
+			return port
+		}
+	}
+}
+
+// newFolder makes a folder for the data of PostgreSQL, in memory if there is room, since there a commit does
+// not wait for a disk.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	base := os.TempDir()
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &fs); err == nil && fs.Bavail*uint64(fs.Bsize) > 2<<30 {
+		base = "/dev/shm"
+	}
+	dir, err := os.MkdirTemp(base, "mayfly-failover-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, nobody, nobody)))
+	return dir
+}
+
+// nobody is the user and group that PostgreSQL runs as.
+const nobody = 65534
+
+// program returns the path of a program, also of one of Debian's PostgreSQL. The test is skipped without it.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if slices.Sort(found); len(found) > 0 {
+		return found[len(found)-1]
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	return path
+}
+
+// process is a program that runs as nobody.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+// launch starts a program that runs until kill. Its output goes to a file.
+func launch(t *testing.T, dir, log, path string, args ...string) *process {
+	t.Helper()
+	out, err := os.OpenFile(filepath.Join(dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	must(t, err)
+	defer out.Close()
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "HOME="+dir, "LC_ALL=C")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	must(t, cmd.Start())
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // it is ended by a signal
+		close(p.exited)
+	}()
+	return p
+}
+
+// show logs the end of an output if the test has failed.
+func show(t *testing.T, file string) {
+	if t.Failed() {
+		text, _ := os.ReadFile(file)
+		t.Logf("%s:\n%s", filepath.Base(file), text[max(0, len(text)-2000):])
+	}
+}
+
+// kill ends a process as a power cut would, and waits for that.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.exited
+}
+
+// signalAll sends a signal to a process and its children, the parent first.
+func signalAll(parent int, sig syscall.Signal) error {
+	for _, pid := range append([]int{parent}, children(parent)...) {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// children returns the children of a process.
+func children(parent int) (list []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			list = append(list, pid)
+		}
+	}
+	return list
+}
