@@ -131,8 +131,8 @@ type Txn interface {
 
 // Fresher is an optional interface of the Txns of a remote engine.
 type Fresher interface {
-	// SetFresh is Set for a key that is most likely not stored. The commit is cheaper if it is not stored, and
-	// is tried once more if it is.
+	// SetFresh is Set for a key that is most likely not stored. The commit is cheaper if it is not stored,
+	// and is tried once more if it is.
 	SetFresh(key, value []byte)
 }
 

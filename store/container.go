@@ -59,8 +59,7 @@ type Container struct {
 // itemCount caches the last count, which is valid until the next write.
 type itemCount struct {
 	host.Mutex        // held while counting or reading the last count
-	at         uint64 // sum of positions and purges when counted
-	valid      bool
+	version    string // what was counted, see usageVersion; empty: not known
 	usage      inspect.Usage
 	text       atomic.Pointer[string] // usage's; nil before the first count
 }

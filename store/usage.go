@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -16,23 +18,56 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 		return inspect.Usage{}, classify.ToFault(err)
 	}
 	defer c.count.Unlock()
-	at := c.ds.purged.Load()
-	for _, s := range c.state.Load().Ranges {
-		at += c.ds.eng.Horizon(s.Scope)
-	}
-	if c.count.valid && c.count.at == at {
-		return c.count.usage, nil
-	}
 	var u inspect.Usage
+	var version string
 	err := c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
-		u, err = inspect.Measure(state, r)
+		if version, err = c.usageVersion(state, r); err != nil {
+			return err
+		}
+		if u = c.count.usage; version == "" || version != c.count.version {
+			u, err = inspect.Measure(state, r)
+		}
 		return err
 	})
-	if c.count.at, c.count.valid, c.count.usage = at, err == nil, u; err == nil {
-		text := u.Text()
-		c.count.text.Store(&text)
+	if err != nil {
+		return u, classify.ToFault(err)
 	}
-	return u, classify.ToFault(err)
+	c.count.version, c.count.usage = version, u
+	text := u.Text()
+	c.count.text.Store(&text)
+	return u, nil
+}
+
+// usageVersion identifies the items that are stored in a snapshot; "" if nothing does. A write changes the
+// LSN of its range. A purge that is not part of a write is counted by the only server, and recorded with its
+// second if there may be several: in that second another purge may follow.
+func (c *Container) usageVersion(state *view.State, r engine.Reader) (version string, err error) {
+	scopes, swept := make([][]byte, len(state.Ranges)), make([][]byte, len(state.Ranges))
+	for i := range state.Ranges {
+		scopes[i] = state.Ranges[i].Scope
+		swept[i] = layout.SweptKey(scopes[i])
+	}
+	at, err := r.Positions(scopes)
+	if err != nil {
+		return "", err
+	}
+	for i, p := range at {
+		if !p.Settled {
+			return "", nil
+		}
+		version += fmt.Sprint(state.Ranges[i].ID, " ", p.LSN, " ", p.Mark, " ")
+	}
+	if !c.ds.in.Shared() {
+		return version + fmt.Sprint(c.ds.purged.Load()), nil
+	}
+	err = engine.GetEach(r, swept, func(_ int, value []byte) (bool, error) {
+		second, _ := layout.NumberOf(value)
+		if version += fmt.Sprint(second, " "); int64(second) >= state.Now {
+			version = ""
+		}
+		return version != "", nil
+	})
+	return version, err
 }
 
 // Statistics measures each partition range. Everything it measures is durable.

@@ -68,7 +68,7 @@ func benchCommand() *cobra.Command {
 		}
 		return cli.PrintResult(cmd.OutOrStdout(), true, "", b.Result())
 	})
-	cmd.AddCommand(benchServerCommand())
+	cmd.AddCommand(benchServerCommand(), benchEnginesCommand())
 	return cmd
 }
 

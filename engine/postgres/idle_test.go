@@ -52,7 +52,8 @@ func TestBrokenIdleConnections(t *testing.T) {
 		}
 		all.Wait()
 		e.ending.Wait()
-		d.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '` + name + `'`)
+		d.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE application_name = '` + name + `'`)
 		before := e.Trips()
 		if err := call(); err != nil {
 			t.Errorf("%s: %v", what, err)

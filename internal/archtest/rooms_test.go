@@ -360,6 +360,7 @@ var rooms = map[string]room{
 		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query",
 			"index", "internal/jsondoc", "ttl", "engine/...", "queue", "queue/entity", "queue/message"},
 		third: []string{"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4",
+			"github.com/jackc/pgx/v5",
 			"github.com/tidwall/gjson",
 			"golang.org/x/sys"},
 	},

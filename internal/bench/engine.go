@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// EngineOptions say what CompareEngines measures.
+type EngineOptions struct {
+	URL     string // of a PostgreSQL database; its schema mayfly_bench is replaced
+	Dir     string // an empty folder for Pebble
+	Docs    int    // documents of 1 KB in each store
+	Seconds float64
+}
+
+// subject is one store that is compared: its operations by name, which take a number that grows.
+type subject struct {
+	name  string
+	ops   map[string]func(ctx context.Context, n int) error
+	purge func(ctx context.Context) (int, error) // of everything, since it has expired
+	trips func() uint64                          // exchanges with the database so far; nil: not counted
+	close func() error
+}
+
+// engineRow is a row of the comparison.
+type engineRow struct {
+	name, op string
+	clients  int
+}
+
+var engineRows = []engineRow{
+	{"create", "create", 1},
+	{"create, 16 clients", "create", 16},
+	{"point read", "read", 1},
+	{"point read, 16 clients", "read", 16},
+	{"equality, 20 rows", "equality", 1},
+	{"ORDER BY, top 20", "order", 1},
+	{"two conditions, 20 rows", "both", 1},
+	{"COUNT(1)", "count", 1},
+	{"feed page of 100", "feed", 1},
+	{"replace", "replace", 1},
+	{"replace, 16 clients", "replace", 16},
+	{"batch of 100 creates", "batch", 1},
+}
+
+// CompareEngines measures the same operations on Pebble, on PostgreSQL, and on a plain table of jsonb in the
+// same PostgreSQL, one after the other for each operation, and writes a table.
+func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err error) {
+	var all []*subject
+	defer func() {
+		for _, s := range all {
+			if cerr := s.close(); err == nil {
+				err = cerr
+			}
+		}
+	}()
+	pool, err := prepareEngines(ctx, o.URL)
+	if err != nil {
+		return err
+	}
+	all = append(all, newTableSubject(pool))
+	for _, open := range []func(context.Context, EngineOptions) (*subject, error){
+		openPostgresSubject, openPebbleSubject,
+	} {
+		s, err := open(ctx, o)
+		if err != nil {
+			return err
+		}
+		all = append(all, s)
+	}
+	slices.Reverse(all)
+	for _, s := range all {
+		if err := s.load(ctx, o.Docs, out); err != nil {
+			return err
+		}
+	}
+	next := (o.Docs + batchSize - 1) / batchSize * batchSize
+	for _, row := range engineRows {
+		fmt.Fprintf(out, "%-26s", row.name)
+		for _, s := range all {
+			m, err := s.measure(ctx, row, &next, o.Seconds)
+			if err != nil {
+				return fmt.Errorf("%s on %s: %w", row.name, s.name, err)
+			}
+			fmt.Fprintf(out, " | %s", m)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintf(out, "%-26s", "purge of all")
+	for _, s := range all {
+		began := ttl.Real{}.Now()
+		n, err := s.purge(ctx)
+		if err != nil {
+			return err
+		}
+		took := ttl.Real{}.Now().Sub(began)
+		fmt.Fprintf(out, " | %s %d, %.0f/s", s.name, n, float64(n)/took.Seconds())
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// load creates the documents.
+func (s *subject) load(ctx context.Context, docs int, out io.Writer) error {
+	began := ttl.Real{}.Now()
+	for from := 0; from < docs; from += batchSize {
+		if err := s.ops["batch"](ctx, from); err != nil {
+			return err
+		}
+	}
+	took := ttl.Real{}.Now().Sub(began)
+	_, err := fmt.Fprintf(out, "%s: %d documents loaded, %.0f a second\n", s.name, docs,
+		float64(docs)/took.Seconds())
+	return err
+}
+
+// batchSize is the number of documents of a batch.
+const batchSize = 100
+
+// measure runs an operation for some seconds and returns the median time, the rate and the trips of one.
+func (s *subject) measure(ctx context.Context, row engineRow, next *int, seconds float64) (string, error) {
+	var mu sync.Mutex
+	var times []time.Duration
+	var failed error
+	var all sync.WaitGroup
+	clock := ttl.Real{}
+	began, before := clock.Now(), uint64(0)
+	if s.trips != nil {
+		before = s.trips()
+	}
+	for range row.clients {
+		all.Go(func() {
+			for {
+				mu.Lock()
+				n := *next
+				*next += batchSize
+				stop := failed != nil || clock.Now().Sub(began).Seconds() > seconds
+				mu.Unlock()
+				if stop {
+					return
+				}
+				from := clock.Now()
+				err := s.ops[row.op](ctx, n)
+				took := clock.Now().Sub(from)
+				mu.Lock()
+				times = append(times, took)
+				if err != nil {
+					failed = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if failed != nil {
+		return "", failed
+	}
+	took := clock.Now().Sub(began)
+	slices.Sort(times)
+	text := fmt.Sprintf("%s p50 %.3f ms %.0f/s", s.name, times[len(times)/2].Seconds()*1000,
+		float64(len(times))/took.Seconds())
+	if s.trips != nil {
+		text += fmt.Sprintf(" %.2f trips", float64(s.trips()-before)/float64(len(times)))
+	}
+	return text, nil
+}
+
+func openPebbleSubject(ctx context.Context, o EngineOptions) (*subject, error) {
+	e, err := pebble.Open(ctx, pebble.Options{Dir: o.Dir})
+	if err != nil {
+		return nil, err
+	}
+	return newStoreSubject(ctx, "pebble", e)
+}
+
+func openPostgresSubject(ctx context.Context, o EngineOptions) (*subject, error) {
+	e, err := postgres.Open(ctx, postgres.Options{URL: o.URL, Schema: benchSchema})
+	if err != nil {
+		return nil, err
+	}
+	s, err := newStoreSubject(ctx, "postgres", e)
+	if err == nil {
+		s.trips = e.Trips
+	}
+	return s, err
+}
+
+// newStoreSubject makes a store with one range over an engine.
+func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*subject, error) {
+	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
+	db, err := store.Open(ctx, e, store.Options{Clock: clock, Ranges: 1, ManualReaper: true})
+	if err != nil {
+		return nil, err
+	}
+	c, err := engineContainer(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	p := &storeSubject{c: c}
+	purge := func(ctx context.Context) (int, error) {
+		clock.Advance(2 * engineTTL * time.Second)
+		return db.SweepNow(ctx)
+	}
+	return &subject{name: name, ops: p.ops(), purge: purge, close: db.Close}, nil
+}
