@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -30,6 +31,7 @@ type dataset struct {
 	opts       Options
 	marks      container.Marks // of the catalog
 	rids       work.RIDCache
+	txs        transaction.Pool // of writes
 	purgeBatch int              // how many items one purging transaction deletes at most
 	pageStates *work.PageStates // the state that a page of results keeps for the next page
 	tallies    *work.Tallies    // the numbers of index entries that queries have counted

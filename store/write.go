@@ -45,14 +45,14 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn fu
 	}
 	defer c.leave()
 	s := st.RangeOf(p.EPK)
-	var t transaction.Tx
+	t := c.ds.txs.Get()
 	at, err := c.ds.eng.Update(wait, [][]byte{s.Scope}, func(txn engine.Txn) error {
 		wait.Begun.Store(true)
-		if err := c.begin(&t, txn, st, s); err != nil {
+		if err := c.begin(t, txn, st, s); err != nil {
 			return err
 		}
 		t.Ctx = ctx
-		if err := fn(&t); err != nil {
+		if err := fn(t); err != nil {
 			return err
 		}
 		if t.Blocked != nil {
@@ -63,14 +63,16 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn fu
 	}, append(p.Others, p.Point)...)
 	r := Receipt{Range: s.ID, Charge: value.ChargeFailure}
 	if err == nil {
-		r.Lint = c.committed(&t)
+		r.Lint = c.committed(t)
 	}
 	if at != nil {
 		r.LSN = s.Show(at[0].LSN)
 	} else {
 		r.LSN = c.position(s)
 	}
-	return r, t.Blocked, err
+	blocked := t.Blocked
+	c.ds.txs.Put(t)
+	return r, blocked, err
 }
 
 // writeOne carries out one operation in its own transaction, without triggers.

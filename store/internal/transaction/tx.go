@@ -42,6 +42,7 @@ type Tx struct {
 	history    []versionWrite        // the same
 	changed    []view.Entry          // reused by put and del
 	mem        layout.Arena          // memory for keys
+	value      []byte                // the stored form of the item that is being written
 	Written    []*Prepared           // operations whose items Apply has written
 	Blocked    *Blocker              // the ghost that must be moved before the transaction can be done
 	one        [1]*Prepared          // memory for Written in the usual case
@@ -64,7 +65,8 @@ type Stored struct {
 func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
 	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
 		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0],
-		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, noted: s.Noted.Load()}
+		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, value: t.value,
+		noted: s.Noted.Load()}
 	t.mem.Reset()
 	t.fresher, _ = txn.(engine.Fresher)
 	t.Written = t.one[:0]

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/container"
@@ -45,8 +46,9 @@ func (t *Tx) SetLease(item *Stored, until int64) {
 
 // setItem writes the item's own key.
 func (t *Tx) setItem(item *Stored, fresh bool) {
-	value := item.Head.Append(make([]byte, 0, item.Head.Len()+len(item.Body)))
-	t.set(fresh, t.itemKey(item.RID), append(value, item.Body...))
+	value := slices.Grow(t.value[:0], item.Head.Len()+len(item.Body))
+	t.value = append(item.Head.Append(value), item.Body...)
+	t.set(fresh, t.itemKey(item.RID), t.value) // copies it
 	t.touch(item)
 }
 

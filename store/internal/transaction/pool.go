@@ -1,0 +1,34 @@
+package transaction
+
+import "sync"
+
+// Pool reuses transactions, since each has memory for the keys and entries that it builds. The zero Pool is
+// ready to use. It is safe for concurrent use.
+type Pool struct{ free sync.Pool }
+
+// maxKept is the most bytes of a value, and the most keys, that a free transaction has room for.
+const maxKept = 16 << 10
+
+// Get returns a transaction that has not begun. Unless it panics, the caller passes it to Put.
+func (p *Pool) Get() *Tx {
+	if t, ok := p.free.Get().(*Tx); ok {
+		return t
+	}
+	return new(Tx)
+}
+
+// Put takes back a transaction, which the caller and everything that it called must no longer use.
+func (p *Pool) Put(t *Tx) {
+	clear(t.feed)
+	clear(t.history)
+	clear(t.changed)
+	if cap(t.value) > maxKept {
+		t.value = nil
+	}
+	if cap(t.changed) > maxKept {
+		t.changed = nil
+	}
+	*t = Tx{feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0], shapes: t.shapes[:0],
+		listed: t.listed[:0], mem: t.mem, value: t.value[:0]}
+	p.free.Put(t)
+}
