@@ -24,6 +24,7 @@ func TestDefects(t *testing.T) {
 		"servers take the time from their machines": func(c *simulation.Config) { c.Defects.OwnTime = true },
 		"commits are visible in two parts": func(c *simulation.Config) {
 			c.Defects.TornCommits = true
+			c.Network.MaxDelay = 60 * time.Millisecond
 		},
 		"locks of messages are not read": func(c *simulation.Config) {
 			c.Defects.Hidden = func(key []byte) bool { // families k and u of the messages of an entity
