@@ -4,9 +4,36 @@ package simulation_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/simulation"
 )
+
+// TestKeptSeeds runs the seeds that have failed before.
+func TestKeptSeeds(t *testing.T) {
+	for _, seed := range simulation.KeptSeeds() {
+		check(t, varied(seed))
+	}
+}
+
+// TestRepeats runs seeds twice: a run must begin in the same way each time.
+func TestRepeats(t *testing.T) {
+	const same = 10 // lines of the trace
+	for seed := range uint64(6) {
+		c := config(seed)
+		c.Duration = 20 * time.Second
+		a, b := run(t, c), run(t, c)
+		n := 0
+		for n < min(len(a.Trace), len(b.Trace)) && a.Trace[n] == b.Trace[n] {
+			n++
+		}
+		t.Logf("seed %d: %d of %d lines are the same", seed, n, len(a.Trace))
+		if n < same {
+			t.Errorf("seed %d differs in line %d:\n%s\n%s", seed, n, a.Trace[n], b.Trace[n])
+		}
+	}
+}
 
 // TestCampaign runs many simulations of many kinds.
 func TestCampaign(t *testing.T) {

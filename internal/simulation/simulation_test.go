@@ -58,12 +58,9 @@ func check(t *testing.T, c simulation.Config) {
 	}
 }
 
-// TestSimulation runs the seeds that have failed before, and a new one.
+// TestSimulation runs a seed for a short time.
 func TestSimulation(t *testing.T) {
-	for _, seed := range simulation.KeptSeeds() {
-		check(t, varied(seed))
-	}
 	c := config(metatest.FirstSeed())
-	c.Duration = 30 * time.Second
+	c.Duration = 15 * time.Second
 	check(t, c)
 }

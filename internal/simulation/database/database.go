@@ -205,11 +205,6 @@ func (d *Database) between(lowest, highest time.Duration) time.Duration {
 	return lowest + time.Duration(d.rng.Int64N(int64(highest-lowest)))
 }
 
-// marked reports whether the mark of a scope is reported.
-func (d *Database) marked(scope []byte) bool {
-	return !d.o.Defects.NoMarks || len(scope) == 0 || scope[0] == 0
-}
-
 func (d *Database) count(fn func(*Stats)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -48,8 +48,6 @@ type Defects struct {
 	LoseOnFail time.Duration
 	// OwnTime makes servers take the time from their own clocks.
 	OwnTime bool
-	// NoMarks reports the mark 0 for all scopes but those of the catalog, which begin with 00.
-	NoMarks bool
 	// TornCommits makes the second half of a commit visible later than the first.
 	TornCommits bool
 	// Hidden hides keys from the reads of Updates; nil: none.

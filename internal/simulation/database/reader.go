@@ -24,8 +24,6 @@ type source interface {
 	context() context.Context
 	// hides reports whether a defect hides a key.
 	hides(key []byte) bool
-	// marked reports whether the mark of a scope is reported.
-	marked(scope []byte) bool
 }
 
 // reader implements engine.Reader.
@@ -95,9 +93,7 @@ func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 		if err != nil {
 			return nil, err
 		}
-		if at.Now = r.from.now(); !r.from.marked(s) {
-			at.Mark = 0
-		}
+		at.Now = r.from.now()
 		list[i] = at
 	}
 	return list, nil
@@ -320,5 +316,3 @@ func (s *viewSource) rows() *rows {
 func (s *viewSource) now() int64               { return s.at }
 func (s *viewSource) context() context.Context { return s.ctx }
 func (s *viewSource) hides([]byte) bool        { return false }
-
-func (s *viewSource) marked(scope []byte) bool { return s.e.d.marked(scope) }

@@ -182,8 +182,6 @@ func (t *txn) fetchPage() error         { return t.a.statement() }
 func (t *txn) rows() *rows              { return t.a.state }
 func (t *txn) context() context.Context { return t.ctx }
 
-func (t *txn) marked(scope []byte) bool { return t.a.e.d.marked(scope) }
-
 func (t *txn) now() int64 {
 	if t.a.e.d.o.Defects.OwnTime {
 		return t.a.e.tell(0)
@@ -319,7 +317,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 
 // Mark implements engine.Control.
 func (t *txn) Mark(key []byte) uint64 {
-	if t.scope(key) == nil || !t.marked(key) {
+	if t.scope(key) == nil {
 		return 0
 	}
 	mark, err := engine.Mark(t, key)
@@ -346,9 +344,6 @@ func (a *attempt) positions(scopes [][]byte) []engine.Position {
 		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid
 		if list[i].Now = a.at; a.e.d.o.Defects.OwnTime {
 			list[i].Now = a.e.tell(0)
-		}
-		if !a.e.d.marked(key) {
-			list[i].Mark = 0
 		}
 	}
 	return list
