@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -129,6 +130,13 @@ type Txn interface {
 	Control
 }
 
+// Fresher is an optional interface of the Txns of a remote engine.
+type Fresher interface {
+	// SetFresh is Set for a key that is most likely not stored. The commit is cheaper if it is not stored, and
+	// is tried once more if it is.
+	SetFresh(key, value []byte)
+}
+
 // Control is the part of a transaction that does not concern keys.
 type Control interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
@@ -195,7 +203,7 @@ func Expect(it Iterator, keys int) Iterator {
 	return it
 }
 
-// Skipper is an optional interface of an Iterator of a remote engine.
+// Skipper is an optional interface of an Iterator that moves over many keys faster than by calls of Next.
 type Skipper interface {
 	// Skip moves behind up to most keys, as that many calls of Next do, and returns their number. Fewer than
 	// most keys are left, or there is an error, if it is less. Key and Value are not valid after Skip.
@@ -211,6 +219,22 @@ func Skip(it Iterator, most int) (n int) {
 		n++
 	}
 	return n
+}
+
+// Finder is an optional interface of an Iterator that finds one key faster than SeekGE does.
+type Finder interface {
+	// Find moves to key and reports whether it exists. If it does not, the iterator is at no key. After Find
+	// the iterator may be moved by Find and SeekGE only.
+	Find(key []byte) bool
+}
+
+// Find moves a forward iterator to key, which must be in its range, and reports whether it exists. After Find
+// the iterator may be moved by Find and SeekGE only.
+func Find(it Iterator, key []byte) bool {
+	if f, ok := it.(Finder); ok {
+		return f.Find(key)
+	}
+	return it.SeekGE(key) && bytes.Equal(it.Key(), key)
 }
 
 // Range is the half-open key interval [Start, End); a nil End means no upper bound.

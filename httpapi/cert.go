@@ -82,8 +82,8 @@ type certAuthority struct {
 
 // authorityAt returns the authority that is shared or stored in dir, or makes a new one. It stores a new one
 // unless dir is empty.
-func authorityAt(dir string, hosts []string, shared SharedAuthority, now time.Time) (a *certAuthority, path string,
-	err error) {
+func authorityAt(dir string, hosts []string, shared SharedAuthority, now time.Time) (a *certAuthority,
+	path string, err error) {
 	var stored *certAuthority
 	if dir != "" {
 		path = filepath.Join(dir, certFile)

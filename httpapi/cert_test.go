@@ -115,7 +115,8 @@ func TestNameConstraints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := verifies(authority.pem, forged.Leaf, host); got != want || permits(authority.Leaf, host) != want {
+		got := verifies(authority.pem, forged.Leaf, host)
+		if got != want || permits(authority.Leaf, host) != want {
 			t.Errorf("%s: a client takes it: %v", host, got)
 		}
 	}
@@ -196,8 +197,8 @@ func TestCertificateFailures(t *testing.T) {
 	}
 }
 
-// Servers that share an authority have one certificate to trust, whatever their folders had. The first folder's
-// becomes the shared one, and a name that one of them adds is covered for all from then on.
+// Servers that share an authority have one certificate to trust, whatever their folders had. The first
+// folder's becomes the shared one, and a name that one of them adds is covered for all from then on.
 func TestSharedAuthority(t *testing.T) {
 	var stored []byte
 	changes := 0

@@ -142,3 +142,41 @@ func TestUnknownFunction(t *testing.T) {
 	w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).fails(400, 0,
 		"The user defined function 'nope' does not exist.")
 }
+
+// TestPlanWithRefusal: a query that is refused since the client must merge is refused with its plan.
+func TestPlanWithRefusal(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 4} {
+		w := newWorld(t, ranges(n))
+		w.container(mixedSettings)
+		for _, text := range []string{
+			"SELECT * FROM c ORDER BY c.n", "SELECT TOP 1 * FROM c", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.n FROM c",
+			"SELECT c.n FROM c GROUP BY c.n", "SELECT * FROM c OFFSET 1 LIMIT 2", "SELECT * FROM c WHERE c.pk IN (1, 2) ORDER BY c.n",
+			"SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.v, [1, 2, 3])", "SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.text, 'a')",
+		} {
+			a := w.do("POST", docs, `{"query":`+jsonString(text)+`}`, queryHeaders()...).fails(400, 1004,
+				"cross partition query can not be directly served by the gateway")
+			if got, want := a.at("additionalErrorInfo").Str, string(w.askPlan(text,
+				allFeatures).want(200).body); got != want {
+				t.Errorf("%s: additionalErrorInfo is %s, want %s", text, a.at("additionalErrorInfo").Raw,
+					want)
+			}
+		}
+		w.do("POST", docs, `{"query":"SELECT FLOOR(AVG(c.n)) FROM c"}`, queryHeaders()...).fails(400, 1004,
+			"Compositions of aggregates").has("additionalErrorInfo", "")
+		w.do("POST", docs, `{"query":"SELECT * FROM c ORDER BY c.n"}`, queryHeaders(crossing, "False")...).fails(400, 0, "Cross partition query is required but disabled").has("additionalErrorInfo", "")
+	}
+}
+
+func TestOptimisticDirectExecution(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.container("")
+	w.fill(5, 2)
+	const asked, told = "x-ms-cosmos-query-optimisticdirectexecute", "X-Ms-Cosmos-Query-Requiresdistribution"
+	scope := []string{"x-ms-documentdb-partitionkeyrangeid", "0", "x-ms-max-item-count", "2"}
+	w.ask(docs, "SELECT * FROM c ORDER BY c.id", append(scope, asked, "true")...).want(200).head(told,
+		"False")
+	w.ask(docs, "SELECT * FROM c ORDER BY c.id", scope...).want(200).head(told, "")
+	w.ask(docs, "SELECT * FROM c", asked, "perhaps").fails(400, 0, "'x-ms-cosmos-query-optimisticdirectexecute' is invalid")
+}

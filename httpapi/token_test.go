@@ -378,30 +378,3 @@ func TestTokenOfHierarchicalKey(t *testing.T) {
 	w.as(token, "POST", docs, all, queryHeaders(pk(`["y"]`)...)...).fails(403, 0, "")
 	w.as(token, "POST", docs, all, queryHeaders()...).fails(403, 0, "")
 }
-
-// TestNoAuthTakesAnyToken: with authorization off a token means nothing.
-func TestNoAuthTakesAnyToken(t *testing.T) {
-	t.Parallel()
-	w := smallWorld(t, func(s *setup) { s.server.NoAuth = true })
-	w.as("type=resource&ver=1&sig=x", "GET", users, "").want(200)
-}
-
-// TestDirectoryTokenOverTheWire: an unexpired token does what a signature does, but for Mayfly's own surface.
-func TestDirectoryTokenOverTheWire(t *testing.T) {
-	t.Parallel()
-	w := smallWorld(t)
-	enc := base64.RawURLEncoding.EncodeToString
-	jwt := func(life time.Duration) string {
-		expires := strconv.FormatInt(w.wall.Now().Add(life).Unix(), 10)
-		return "type=aad&ver=1.0&sig=" + enc([]byte(`{"typ":"JWT","kid":"CosmosEmulatorPrimaryMaster"}`)) + "." + enc([]byte(`{"exp":`+expires+`}`)) + "." + enc([]byte(EmulatorKey))
-	}
-	for _, header := range []string{jwt(time.Hour), url.QueryEscape(jwt(time.Hour))} {
-		w.as(header, "GET", "/", "").want(200)
-		w.as(header, "GET", docs+"/i", "", pk(`["a"]`)...).want(200)
-		w.as(header, "PUT", docs+"/i", `{"id":"i","pk":"a"}`, pk(`["a"]`)...).want(200)
-		w.as(header, "GET", users, "").want(200)
-		w.as(header, "GET", "/_mayfly/clock", "").fails(403, 0, "master key")
-	}
-	w.as(jwt(-time.Second), "GET", "/", "").fails(401, 5006, "expired")
-	w.as("type=aad&ver=1.0&sig=x.y", "GET", "/", "").fails(401, 5007, "")
-}

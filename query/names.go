@@ -44,6 +44,8 @@ type (
 	Terms       = source.Terms
 	Values      = source.Values
 	Versioned   = source.Versioned
+
+	EntryCounter = source.EntryCounter
 )
 
 // The error of a regular expression that exceeds its time limit.

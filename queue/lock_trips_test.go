@@ -50,7 +50,8 @@ func TestTripsOfLocks(t *testing.T) {
 		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
 		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
 		{"complete several", "1 begin, 1 commit", func() {
-			if errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d[2:12]), make([]Settlement, 10)); errs != nil {
+			errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d[2:12]), make([]Settlement, 10))
+			if errs != nil {
 				t.Error(errs)
 			}
 		}},

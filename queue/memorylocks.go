@@ -129,7 +129,8 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) 
 	return c, nil
 }
 
-// endSettle ends the lock. If the settlement has failed, the holder keeps the lock. The caller holds the mutex.
+// endSettle ends the lock. If the settlement has failed, the holder keeps the lock. The caller holds the
+// mutex.
 func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost

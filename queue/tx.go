@@ -20,6 +20,7 @@ type messageTx struct {
 	moved  int64 // bytes of messages written so far
 	parts  []*storePart
 	scopes []scopeUse // if the engine is not shared
+	keyBuf []byte     // see key
 }
 
 // storePart is the part of a transaction that concerns one message store.
@@ -191,7 +192,7 @@ func dropStores(t engine.Txn, number uint32) {
 // put stores a message under a sequence number, with its index entries.
 func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) error {
 	h.Size = int64(len(body))
-	w.Set(p.Keys.Key(layout.FamilyBody, seq), body)
+	w.Set(w.key(p, layout.FamilyBody, seq), body)
 	w.moved += h.Size
 	p.Bytes += h.Size
 	p.Count(h.State, 1)
@@ -210,17 +211,23 @@ func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) 
 	return nil
 }
 
+// key returns a key of a store, until the next call.
+func (w *messageTx) key(p *storePart, family byte, seq int64) []byte {
+	w.keyBuf = p.Keys.AppendKey(w.keyBuf[:0], family, seq)
+	return w.keyBuf
+}
+
 // rewrite stores a message's header without changing its index entries.
 func (w *messageTx) rewrite(p *storePart, seq int64, h *layout.Header) {
 	p.dirty = true
-	w.Set(p.Keys.Key(layout.FamilyMessage, seq), h.Encode())
+	w.Set(w.key(p, layout.FamilyMessage, seq), h.Encode())
 }
 
 // take deletes a message and its index entries.
 func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
 	p.dirty = true
-	w.Delete(p.Keys.Key(layout.FamilyBody, seq))
-	w.Delete(p.Keys.Key(layout.FamilyMessage, seq))
+	w.Delete(w.key(p, layout.FamilyBody, seq))
+	w.Delete(w.key(p, layout.FamilyMessage, seq))
 	p.Bytes -= h.Size
 	p.Count(h.State, -1)
 	switch h.State {

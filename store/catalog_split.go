@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
@@ -60,23 +61,36 @@ func (c *Container) undoSplit(ctx context.Context, st container.State) error {
 // recoverSplits undoes the splits that were interrupted by a crash. It leaves those of servers that are
 // running.
 func (ds *dataset) recoverSplits(ctx context.Context) error {
-	for _, c := range ds.cat.containers {
-		st := *c.state.Load()
-		if st.Rec.Split == nil {
+	for _, c := range slices.Clone(ds.cat.containers) { // following the catalog may change the list
+		if c.state.Load().Rec.Split == nil {
 			continue
 		}
-		runs, err := ds.in.Running(ctx, st.Rec.Split.Owner)
-		if err != nil {
-			return err
-		}
-		if runs {
-			st.Elsewhere = true
-			c.state.Store(&st)
-			continue
-		}
-		if err := c.undoSplit(ctx, st); err != nil {
+		if err := c.recoverSplit(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// recoverSplit is recoverSplits for one container. Other servers may change the catalog meanwhile.
+func (c *Container) recoverSplit(ctx context.Context) error {
+	if err := c.ds.lockCatalog(ctx); err != nil {
+		return err
+	}
+	defer c.ds.in.Catalog().Unlock()
+	return c.againLocked(ctx, func() error {
+		st := *c.state.Load()
+		if st.Dropped || st.Rec.Split == nil {
+			return nil
+		}
+		runs, err := c.ds.in.Running(ctx, st.Rec.Split.Owner)
+		if err != nil {
+			return err
+		}
+		if st.Elsewhere = runs; runs {
+			c.state.Store(&st)
+			return nil
+		}
+		return c.undoSplit(ctx, st)
+	})
 }

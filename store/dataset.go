@@ -30,7 +30,9 @@ type dataset struct {
 	opts       Options
 	marks      container.Marks // of the catalog
 	rids       work.RIDCache
+	purgeBatch int              // how many items one purging transaction deletes at most
 	pageStates *work.PageStates // the state that a page of results keeps for the next page
+	tallies    *work.Tallies    // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  splitter
@@ -80,6 +82,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
+		purgeBatch: purgeBatchOf(in.Engine()), tallies: work.NewTallies(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.Teller)
 	db.rids.Seed()
@@ -193,9 +196,6 @@ func (ds *dataset) leader(work string) func(context.Context, func(context.Contex
 // Server is a running server of those that share the data.
 type Server = host.Server
 
-// ServerInfo is what a server tells about itself.
-type ServerInfo = host.ServerInfo
-
 // Servers returns the running servers that share the data with their leases, the oldest first; this one if
 // the engine cannot be shared.
 func (db *DB) Servers(ctx context.Context) ([]Server, error) {
@@ -206,8 +206,8 @@ func (db *DB) Servers(ctx context.Context) ([]Server, error) {
 // Shared reports whether other servers may have the data open at the same time.
 func (db *DB) Shared() bool { return db.live().in.Shared() }
 
-// ChangeAuthority calls fn with the certificate authority that the servers share, as PEM text, nil if there is
-// none, and stores what fn returns unless that is nil. fn may run more than once; the last run counts.
+// ChangeAuthority calls fn with the certificate authority that the servers share, as PEM text, nil if there
+// is none, and stores what fn returns unless that is nil. fn may run more than once; the last run counts.
 func (db *DB) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byte, error)) error {
 	return classify.ToFault(db.live().in.ChangeAuthority(ctx, fn))
 }

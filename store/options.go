@@ -4,12 +4,16 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
+
+// ServerInfo is what a server tells about itself.
+type ServerInfo = host.ServerInfo
 
 // Options configure a DB. The zero value is a good default.
 type Options struct {

@@ -3,7 +3,10 @@ package store
 import (
 	"testing"
 
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 // TestPlansAreKept: a plan is kept for the values that a query was asked with, and one for their types.
@@ -29,5 +32,59 @@ func TestPlansAreKept(t *testing.T) {
 		if n := c.plans.Latest.Len(); n != ask.kept {
 			t.Errorf("after %s %d plans are kept, want %d", ask.value, n, ask.kept)
 		}
+	}
+}
+
+// TestEntriesAreCountedOnce: the number of entries of a term is cached until a document changes.
+func TestEntriesAreCountedOnce(t *testing.T) {
+	_, db, c := openCounting(t)
+	for i := range 300 {
+		putNumber(t, c, i, i%2)
+	}
+	wanted := func(want int64, when string) {
+		t.Helper()
+		for _, ask := range []string{"SELECT VALUE COUNT(1) FROM c WHERE c.n = 1",
+			"SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n"} {
+			for range 2 {
+				page, _, err := c.Query(t.Context(), QueryRequest{Text: ask})
+				if err != nil || page.Stats.Loaded != 0 || page.Stats.IndexEntries < want {
+					t.Errorf("%s: %s: %+v, %v", when, ask, page.Stats, err)
+				}
+			}
+		}
+		inSources(t, c, func(s *scan.Source) {
+			key, _ := s.Index().Term(index.Path{{Name: "n"}}, jsondoc.NumberValue(1))
+			n, ok := s.KnownEntries(key, append(key, 0xFF))
+			if ok != (want > 0) || n != want {
+				t.Errorf("%s: %d entries are known (%v), want %d", when, n, ok, want)
+			}
+		})
+	}
+	wanted(150, "at first")
+	putNumber(t, c, 300, 1)
+	inSources(t, c, func(s *scan.Source) {
+		key, _ := s.Index().Term(index.Path{{Name: "n"}}, jsondoc.NumberValue(1))
+		if n, ok := s.KnownEntries(key, append(key, 0xFF)); ok {
+			t.Errorf("after a write %d entries are still known", n)
+		}
+	})
+	wanted(151, "after a write")
+	if err := db.Check(t.Context(), func(err error) bool { t.Error(err); return true }); err != nil {
+		t.Error(err)
+	}
+}
+
+// inSources runs fn with each source of a container.
+func inSources(t *testing.T, c *Container, fn func(*scan.Source)) {
+	t.Helper()
+	err := c.withSources(t.Context(), Scope{},
+		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+			for _, s := range sources {
+				fn(s)
+			}
+			return nil
+		})
+	if err != nil {
+		t.Error(err)
 	}
 }

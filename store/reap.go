@@ -15,12 +15,20 @@ import (
 
 // The reaper frees the space of expired items, of items deleted by a partition tombstone, and of versions
 // that no feed shows any more. Its loop and its pace are in ttl.Reaper. This file has one step: find
-// candidates in the families w and x in a short view, then delete at most purgeBatch of them in a
+// candidates in the families w and x in a short view, then delete at most a batch of them in a
 // transaction, which reads and checks each candidate again.
 
-// purgeBatch is how many items one purging transaction deletes. It is small, so that a foreground write in
-// the same range never waits for long.
-const purgeBatch = 32
+// localPurge is how many items one purging transaction deletes, unless the engine advises otherwise. It is
+// small, so that a foreground write in the same range never waits for long.
+const localPurge = 32
+
+// purgeBatchOf returns how many items one purging transaction deletes at most.
+func purgeBatchOf(e engine.Engine) int {
+	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
+		return n
+	}
+	return localPurge
+}
 
 // rescanEvery is after how many seconds of the data clock a pass starts again at the beginning of the
 // families, even without a reason. It bounds how long an entry that was skipped by mistake stays behind. If
@@ -174,7 +182,7 @@ func (c *Container) purge(ctx context.Context, s *container.Partition, items []s
 	for len(items) > 0 && err == nil {
 		var judged, n int
 		var alive []sweep.Candidate
-		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), purgeBatch)])
+		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), c.ds.purgeBatch)])
 		items = items[judged:]
 		purged += n
 		survivors = append(survivors, alive...)

@@ -97,7 +97,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 		s.Rescan.Store(true) // the pass may be beyond items that were held back
 		for more := true; more && purged < limit; {
 			err := c.ds.in.HoldReaper(ctx, func(ctx context.Context) error {
-				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
+				sw, err := c.sweep(ctx, s, min(c.ds.purgeBatch, limit-purged), true)
 				purged, more = purged+sw.Purged, sw.More
 				return err
 			})

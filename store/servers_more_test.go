@@ -108,11 +108,12 @@ func TestTimeOfSeveralStores(t *testing.T) {
 }
 
 // interferingEngine is an engine at which something happens before each transaction of a split, but for its
-// first.
+// first, or after each.
 type interferingEngine struct {
 	engine.Engine
 	engine.Getter
 	meddle func()
+	after  func()
 	calls  int
 }
 
@@ -123,7 +124,11 @@ func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func
 			m.meddle()
 		}
 	}
-	return m.Engine.Update(ctx, scopes, fn, ahead...)
+	at, err := m.Engine.Update(ctx, scopes, fn, ahead...)
+	if after := m.after; len(scopes[0]) > layout.ScopeLen && after != nil {
+		after()
+	}
+	return at, err
 }
 
 // While one store splits a range the other writes nothing to it, and a store that is opened meanwhile undoes
@@ -167,5 +172,98 @@ func TestSplitOfSeveralStores(t *testing.T) {
 	}
 	if m.meddle != nil {
 		t.Error("nobody has meddled")
+	}
+}
+
+// A store that is opened when a split has copied everything, but has not switched to the halves yet, undoes
+// the split, too; it may even split the range itself.
+func TestSplitUndoneBeforeItSwitches(t *testing.T) {
+	for _, splits := range []bool{false, true} {
+		for n, met := 1, true; met; n++ {
+			met = false
+			var m *interferingEngine
+			a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
+				m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}
+				return m
+			})
+			a.fill(300, 100)
+			m.after = func() {
+				if m.calls != n {
+					return
+				}
+				met = true
+				third := a.another(a.clock)
+				if splits {
+					third.split("0", "")
+				}
+				if err := third.db.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			_, err := a.c.Split(a.ctx, "0", "")
+			if gone := is(err, fault.CodeRangeGone); gone != (splits && met) || err != nil && !gone {
+				t.Errorf("undone after step %d, split by the other %t: %v", n, splits, err)
+			}
+			for _, x := range []*bench{a, b} {
+				x.expect("SELECT VALUE COUNT(1) FROM c", "300")
+				if got := x.rangeIDs(); len(got) != 2 {
+					t.Errorf("undone after step %d, split by the other %t: ranges %v", n, splits, got)
+				}
+			}
+		}
+	}
+}
+
+// contestedEngine is an engine at which another store changes the catalog before the first transaction that
+// changes it.
+type contestedEngine struct {
+	engine.Engine
+	engine.Getter
+	first func()
+}
+
+func (m *contestedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	if first := m.first; len(scopes) > 1 && first != nil {
+		m.first = nil
+		first()
+	}
+	return m.Engine.Update(ctx, scopes, fn, ahead...)
+}
+
+// A store that undoes a split when it is opened does so, too, if another store changes the catalog meanwhile.
+func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
+	var m *interferingEngine
+	a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
+		m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}
+		return m
+	})
+	a.fill(300, 100)
+	opened := false
+	m.after = func() {
+		m.after = nil
+		door := a.shared.Door()
+		e := &contestedEngine{Engine: door, Getter: door.(engine.Getter), first: func() {
+			opened = true
+			if _, err := b.db.CreateDatabase(b.ctx, "meanwhile", definition.Throughput{}); err != nil {
+				t.Error(err)
+			}
+		}}
+		third, err := store.Open(a.ctx, e, store.Options{Clock: a.clock, ManualReaper: true})
+		if err != nil {
+			t.Errorf("it cannot be opened: %v", err)
+			return
+		}
+		if _, err := third.Database("meanwhile"); err != nil {
+			t.Error(err)
+		}
+		if err := third.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	a.split("0", "")
+	a.expect("SELECT VALUE COUNT(1) FROM c", "300")
+	if !opened {
+		t.Error("the catalog was not changed meanwhile")
 	}
 }

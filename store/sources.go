@@ -25,14 +25,16 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 		state = c.viewState(st, 0)
 		sp, err = scan.Resolve(state, st.InFormer(scope))
 		ranges = st.Partitions(sp.Ranges)
+		sources = newSources(ranges, !st.Unsettled())
 		return ranges, err
 	}
 	err := c.snapshot(watch, pick, func(_ *container.State, now int64, r engine.Reader,
 		at []engine.Position) error {
 		state.Now = now // nobody else uses it yet
-		sources = make([]*scan.Source, len(sp.Ranges))
 		for i, in := range sp.Ranges {
-			sources[i] = &scan.Source{State: state, Range: in, Span: &sp, Reader: r, Watch: watch, At: at[i]}
+			src := sources[i]
+			src.State, src.Range, src.Span, src.Reader, src.Watch, src.At = state, in, &sp, r, watch, at[i]
+			src.Tallies = c.ds.tallies
 		}
 		err := fn(&sp, sources, ranges)
 		for _, src := range sources {
@@ -48,6 +50,16 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 		}
 	}
 	return classify.ToFault(err)
+}
+
+// newSources returns sources with what they have to know from before their snapshot is opened.
+func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
+	sources, room := make([]*scan.Source, len(ranges)), make([]scan.Source, len(ranges))
+	for i, s := range ranges {
+		sources[i] = &room[i]
+		sources[i].Before, sources[i].Indexed = s.Shown.Load(), indexed
+	}
+	return sources
 }
 
 // scope resolves a Scope against a state.

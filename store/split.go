@@ -240,10 +240,15 @@ func (m *splitRun) checkOngoing(r engine.Reader) error {
 	if err != nil && !isAbsent(err) {
 		return err
 	}
-	if err != nil || rec.CID != m.c.cid || rec.Split == nil || *rec.Split != *m.split {
+	if err != nil || rec.CID != m.c.cid || !m.isOngoing(&rec) {
 		return &container.ElsewhereError{Version: m.c.state.Load().Version}
 	}
 	return nil
+}
+
+// isOngoing reports whether a record of the container contains the split.
+func (m *splitRun) isOngoing(rec *record.Container) bool {
+	return rec.Split != nil && *rec.Split == *m.split
 }
 
 // finishSplit copies the range and switches to the halves. It returns their ids.
@@ -273,6 +278,11 @@ func (c *Container) trySwitch(ctx context.Context, m *splitRun, wanted func() bo
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
+		}
+		// Another server undoes the split if this one was stopped for longer than it counts as running. What
+		// was copied is gone then. The catalog's lock has brought the record up to date.
+		if !m.isOngoing(&st.Rec) {
+			return &container.ElsewhereError{Version: st.Version}
 		}
 		if st.Rec.IndexRound != m.Round() {
 			return split.ErrReindexed

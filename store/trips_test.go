@@ -228,13 +228,13 @@ func (tr *tripCounter) queries() {
 
 func (tr *tripCounter) many() {
 	b := tr.b
-	for i := range 32 {
+	for i := range 256 {
 		if err := tr.create(1000+10*i, `,"ttl":1`); err != nil {
 			tr.t.Fatal(err)
 		}
 	}
 	b.clock.Advance(10 * time.Second)
-	for _, want := range []int{32, 0} {
+	for _, want := range []int{256, 0} {
 		tr.row(fmt.Sprint("purge ", want), func() error {
 			n, err := b.db.SweepNow(b.ctx)
 			if n != want {

@@ -72,6 +72,8 @@ type quietEngine struct {
 
 func (e *quietEngine) Shared() bool { return true }
 
+func (e *quietEngine) Advice() engine.Advice { return engine.AdviceOf(e.Engine) }
+
 func (e *quietEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.turn.call(ctx, func() error { return e.Engine.View(ctx, fn) })
 }

@@ -45,6 +45,11 @@ func benchCommand() *cobra.Command {
 	flags.StringVar(&o.Dir, "dir", "",
 		"folder to work in; it must be empty, and its content stays (default a temporary folder)")
 	flags.Float64Var(&o.Seconds, "seconds", 5, "seconds for each measurement")
+	flags.StringVar(&o.Compare, "compare", "",
+		"file with the --json of an older run: tells which figures have changed significantly")
+	flags.Float64Var(&o.MaxDrop, "max-drop", 0,
+		"with --compare: fail if a figure is significantly worse by more than this share, for example 0.1")
+	flags.StringVar(&o.SVG, "svg", "", "folder for a picture of each section, as SVG")
 	flags.BoolVar(&asJSON, "json", false,
 		"print the figures as JSON, for programs; the table goes to the standard error output")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {

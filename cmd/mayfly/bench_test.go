@@ -73,7 +73,10 @@ func TestBenchRefuses(t *testing.T) {
 	write(t, filepath.Join(full, "file"), "")
 	t.Setenv("MAYFLY_DOCS", "100")
 	for _, args := range [][]string{
-		{"--docs", "99"}, {"--docs", "2000,1000"}, {"--shapes", "("}, {"--seconds", "0"}, {"--seconds", "NaN"}, {"--only", "reed"}, {"--dir", full}, {"extra"},
+		{"--docs", "99"}, {"--docs", "2000,1000"}, {"--shapes", "("}, {"--seconds", "0"},
+		{"--seconds", "NaN"},
+		{"--only", "reed"}, {"--max-drop", "0.1"}, {"--compare", filepath.Join(full, "none")},
+		{"--compare", filepath.Join(full, "file")}, {"--dir", full}, {"extra"},
 	} {
 		if code, _, _ := mayfly(t, append([]string{"bench"}, args...)...); code != exitUsage {
 			t.Errorf("%v: exit code %d, want %d", args, code, exitUsage)

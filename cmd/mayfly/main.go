@@ -66,8 +66,8 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	},
 		slices.Concat(
-			group("The server", serveCommand(), checkCommand(), healthCommand(), serversCommand(), doctorCommand(),
-				migrateCommand(), certCommand(), benchCommand(), manCommand(),
+			group("The server", serveCommand(), checkCommand(), healthCommand(), serversCommand(),
+				doctorCommand(), migrateCommand(), certCommand(), benchCommand(), manCommand(),
 				versionCommand()),
 			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), queriesCommand(), getCommand(), putCommand(),
 				transfer.ImportCommand(), transfer.ExportCommand(), explainCommand(), splitCommand(), snapshotCommand(),

@@ -17,9 +17,9 @@ func serversCommand() *cobra.Command {
 		Use:   "servers",
 		Short: "List the running servers that share their data",
 		Args:  cobra.NoArgs,
-		Long: "List the running servers that have the same PostgreSQL database open: the name of the machine, the\n" +
-			"address, the version, when the server was started and when it was last seen, and the work that it\n" +
-			"does for all of them. A server that keeps its data in a folder is alone.",
+		Long: "List the running servers that have the same PostgreSQL database open: the name of the\n" +
+			"machine, the address, the version, when the server was started and when it was last seen,\n" +
+			"and the work that it does for all of them. A server that keeps its data in a folder is alone.",
 	}
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
@@ -37,7 +37,8 @@ func printServers(out io.Writer, answer laboratory.Servers) error {
 	var t table
 	t.add("name", "address", "version", "started", "last seen", "leases")
 	for _, s := range answer.Servers {
-		t.add(plain(s.Name), plain(s.Address), plain(s.Version), s.Started, s.LastSeen, strings.Join(s.Leases, ", "))
+		t.add(plain(s.Name), plain(s.Address), plain(s.Version), s.Started, s.LastSeen,
+			strings.Join(s.Leases, ", "))
 	}
 	return t.print(out)
 }

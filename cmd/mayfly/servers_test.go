@@ -146,7 +146,8 @@ func TestServersOfFolder(t *testing.T) {
 	b := boot(t, "--memory")
 	code, out, errs := mayfly(t, "servers", "--url", "http://"+b.host)
 	lines := strings.Split(out, "\n")
-	if code != 0 || len(lines) != 3 || !strings.Contains(lines[1], b.host[strings.LastIndex(b.host, ":"):]+"/") {
+	port := b.host[strings.LastIndex(b.host, ":"):]
+	if code != 0 || len(lines) != 3 || !strings.Contains(lines[1], port+"/") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	var answer laboratory.Servers

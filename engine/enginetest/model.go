@@ -45,6 +45,8 @@ func testModel(t *testing.T, s *subject) {
 			if err := s.View(ctx, func(r engine.Reader) error {
 				compareScan(rt, r, model, "a/", "b", false)
 				compareScan(rt, r, model, "a/", "b", true)
+				compareSkip(rt, r, model, "a/", "b", false)
+				compareFind(rt, r, model, "a/1", "a/2")
 				return nil
 			}); err != nil {
 				rt.Fatalf("View: %v", err)
@@ -72,9 +74,12 @@ func modelStep(rt *rapid.T, tx engine.Txn, m map[string]string, key *rapid.Gener
 			rt.Fatalf("Get %q: %q, %v; want %q, %v", a, v, err, want, ok)
 		}
 	case 5:
-		compareScan(rt, tx, m, a, b, rapid.Bool().Draw(rt, "reverse"))
+		reverse := rapid.Bool().Draw(rt, "reverse")
+		compareScan(rt, tx, m, a, b, reverse)
+		compareSkip(rt, tx, m, a, b, reverse)
 	case 6:
 		compareSeek(rt, tx, m, a, b)
+		compareFind(rt, tx, m, a, b)
 	case 7:
 		compareMany(rt, tx, m, rapid.SliceOfN(key, 0, 8).Draw(rt, "keys"))
 	}
@@ -117,6 +122,55 @@ func compareScan(rt *rapid.T, r engine.Reader, m map[string]string, start, end s
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		rt.Fatalf("Scan [%q, %q) reverse %v (-want +got):\n%s", start, end, reverse, diff)
+	}
+}
+
+// compareSkip skips some keys of a scan, and shows the others.
+func compareSkip(rt *rapid.T, r engine.Reader, m map[string]string, start, end string, reverse bool) {
+	want := between(m, start, end)
+	if reverse {
+		slices.Reverse(want)
+	}
+	it := r.Scan(span(start, end), reverse)
+	for at, n := 0, 0; ; n++ {
+		skipped := engine.Skip(it, n)
+		if skipped != min(n, len(want)-at) {
+			rt.Fatalf("Skip %d skipped %d of %d keys", n, skipped, len(want)-at)
+		}
+		if at += skipped; !it.Next() {
+			if at < len(want) {
+				rt.Fatalf("no key behind %d of %d", at, len(want))
+			}
+			break
+		}
+		if got := string(it.Key()) + "=" + string(it.Value()); at >= len(want) || got != want[at] {
+			rt.Fatalf("key %d of %q is %q", at, want, got)
+		}
+		at++
+	}
+	if err := it.Close(); err != nil {
+		rt.Fatalf("Close: %v", err)
+	}
+}
+
+// compareFind finds keys in the whole range, between seeks.
+func compareFind(rt *rapid.T, r engine.Reader, m map[string]string, a, b string) {
+	it := r.Scan(span("a/", "b"), false)
+	for _, target := range []string{a, b, b, a} {
+		want, exists := m[target]
+		if found := engine.Find(it, []byte(target)); found != exists {
+			rt.Fatalf("Find %q returned %v", target, found)
+		}
+		if exists && (string(it.Key()) != target || string(it.Value()) != want) {
+			rt.Fatalf("Find %q is at %q=%q", target, it.Key(), it.Value())
+		}
+		if all := between(m, target, "b"); it.SeekGE([]byte(target)) != (len(all) > 0) ||
+			len(all) > 0 && string(it.Key())+"="+string(it.Value()) != all[0] {
+			rt.Fatalf("SeekGE %q after Find is at %q", target, it.Key())
+		}
+	}
+	if err := it.Close(); err != nil {
+		rt.Fatalf("Close: %v", err)
 	}
 }
 

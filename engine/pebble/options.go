@@ -35,7 +35,9 @@ type Options struct {
 	FS vfs.FS
 	// FirstLSN is the first LSN that a scope without a stored ceiling issues; 0 is 1.
 	FirstLSN uint64
-	// CacheBytes is the size of the block cache; 0 is 64 MB. It fills up as data is read.
+	// CacheBytes is the size of the block cache; 0 is a thirty-second of the memory that the process may use
+	// (of the computer, the container or GOMEMLIMIT), at least 64 MB and at most 1 GB; in memory mode and on
+	// systems other than Linux 64 MB. It fills up as data is read.
 	CacheBytes int64
 	// Compression of the tables; Fastest by default.
 	Compression Compression
@@ -78,7 +80,6 @@ const (
 	// even at one crash a minute the LSNs of a scope last for 16 years.
 	defaultLSNBlock = 1 << 12
 
-	defaultCache       = 64 << 20
 	defaultDiskReserve = 64 << 20
 
 	// defaultMemTable is the size of a memory table. Larger tables cause less write amplification, but use
@@ -115,7 +116,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("%w: Compression %d is unknown", ErrOptions, o.Compression)
 	}
 	if o.CacheBytes <= 0 {
-		o.CacheBytes = defaultCache
+		o.CacheBytes = minCache
+		if !o.Memory { // in memory mode the cache holds copies of what is in memory already
+			o.CacheBytes = defaultCache(totalMemory(), goMemoryLimit())
+		}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -158,6 +162,10 @@ func (o Options) library() *pebble.Options {
 
 		CompactionConcurrencyRange: func() (lower, upper int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
+	// Values stay in the tables. With Experimental.ValueSeparationPolicy a compaction would rewrite the keys of
+	// a document without its body, which halves the bytes written, but Pebble 2.1 panics in its own goroutine
+	// if it cannot finish a file of values, for instance on a full disk (Abort after a failed Finish).
+	//
 	// A table that a range delete covers completely is deleted unread. EnableDeleteOnlyCompactionExcises
 	// could also cut a table that is covered in part, but stays off: if Pebble 2.1 cannot read the block at
 	// the cut, it treats the rest of the table as empty, and keys are lost that nobody deleted.

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -156,6 +157,34 @@ func (i *iterator) SeekGE(key []byte) bool {
 	}
 	i.placed = true
 	return i.it.SeekGE(key)
+}
+
+// Skip implements engine.Skipper.
+func (i *iterator) Skip(n int) (skipped int) {
+	if n <= 0 || !i.Next() {
+		return 0
+	}
+	skipped = 1
+	if i.reverse {
+		for skipped < n && i.it.Prev() {
+			skipped++
+		}
+		return skipped
+	}
+	for skipped < n && i.it.Next() {
+		skipped++
+	}
+	return skipped
+}
+
+// Find implements engine.Finder. Like reads.find it can use the filters.
+func (i *iterator) Find(key []byte) bool {
+	// Pebble has no prefix seek for the empty key.
+	if i.it == nil || i.err != nil || i.reverse || len(key) == 0 {
+		return i.SeekGE(key) && bytes.Equal(i.it.Key(), key)
+	}
+	i.placed = true
+	return i.it.SeekPrefixGE(key)
 }
 
 // Key implements engine.Iterator. It returns nil if the iterator is not at a key.

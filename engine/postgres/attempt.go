@@ -17,6 +17,9 @@ import (
 // errCollision is the error of an attempt that may succeed when it is run again.
 var errCollision = errors.New("the transaction collided with another one")
 
+// errStored is the error of an attempt with a fresh key that is stored all the same.
+var errStored = errors.New("a key that was expected to be new is stored")
+
 // attempt is one database transaction, in which the functions of a group run.
 type attempt struct {
 	e       *Engine
@@ -27,6 +30,7 @@ type attempt struct {
 	scopes  []*scope
 	overlay overlay
 	wrote   bool
+	upsert  bool // no key counts as fresh
 }
 
 // scope is a scope that an attempt has locked.
@@ -44,6 +48,7 @@ const (
 	lockScopes  = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
 	makeScopes  = `INSERT INTO mayfly_newscope(k) SELECT k FROM unnest($1::bytea[]) AS k
 		ORDER BY k ON CONFLICT (k) DO NOTHING`
+	insertRows = "INSERT INTO mayfly_kv(k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[])"
 	lockUnmade = `SELECT k, k FROM mayfly_newscope WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
 )
 
@@ -64,6 +69,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 	} else if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	epoch := e.epoch.Load()
 	err := withLimit(ctx, beginLimit, func(own context.Context) (err error) {
 		if a.c, err = e.writers.Acquire(own); err != nil {
 			return err
@@ -88,6 +94,8 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 		return nil, err
 	case classify(err) == collide:
 		return nil, fmt.Errorf("%w: %w", errCollision, err)
+	case classify(err) == lost:
+		e.lost(epoch)
 	}
 	return nil, toEngine(err)
 }
@@ -100,22 +108,20 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 		keys = append(keys, s.markKey)
 	}
 	keys = append(keys, ahead...)
-	stored := make([][]byte, len(keys))
-	for i, key := range keys {
-		stored[i] = storedKey(key)
-	}
+	sql, args := rowsOf(keys, engine.ManyBytes)
+	sql += withLockedTime
 	batch := &pgx.Batch{}
 	batch.Queue(beginUpdate)
 	batch.Queue(setStamp, a.stamp, a.n)
 	batch.Queue(lockScopes, ceilings)
-	batch.Queue(getLockedRows, stored)
+	batch.Queue(sql, args...)
 	unmade, err := a.lockCeilings(ctx, batch, keys, began)
 	for err == nil && len(unmade) > 0 {
 		batch = &pgx.Batch{}
 		batch.Queue(makeScopes, unmade)
 		batch.Queue(lockUnmade, unmade)
 		batch.Queue(lockScopes, ceilings)
-		batch.Queue(getLockedRows, stored)
+		batch.Queue(sql, args...)
 		unmade, err = a.lockCeilings(ctx, batch, keys, a.lockedUnmade)
 	}
 	return err
@@ -169,6 +175,7 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 	if err != nil {
 		return nil, err
 	}
+	keys = slices.Clone(keys[:covered(keys, rows, engine.ManyBytes)])
 	for _, s := range a.scopes {
 		s.next, s.base, s.bad = 1, 1, nil
 		var value []byte
@@ -232,6 +239,9 @@ func (a *attempt) commit() error {
 	case classify(err) == collide:
 		a.abandon()
 		return fmt.Errorf("%w: %w", errCollision, err)
+	case isStored(err) && !a.upsert:
+		a.abandon()
+		return fmt.Errorf("%w: %w", errStored, err)
 	}
 	a.abandon()
 	return toEngine(err)
@@ -251,13 +261,16 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 			batch.Queue("DELETE FROM mayfly_kv WHERE k >= $1 AND k < $2", start, r.End)
 		}
 	}
-	var gone, keys, values [][]byte
+	var gone, keys, values, freshKeys, freshValues [][]byte
 	a.overlay.tree.Scan(func(w write) bool {
 		k := storedKey(w.key)
 		size += len(k) + len(w.value)
-		if w.deleted {
+		switch {
+		case w.deleted:
 			gone = append(gone, k)
-		} else {
+		case w.fresh && !a.upsert:
+			freshKeys, freshValues = append(freshKeys, k), append(freshValues, storedValue(w.key, w.value))
+		default:
 			keys, values = append(keys, k), append(values, storedValue(w.key, w.value))
 		}
 		return true
@@ -265,9 +278,11 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 	if len(gone) > 0 {
 		batch.Queue("DELETE FROM mayfly_kv WHERE k = ANY($1::bytea[])", gone)
 	}
+	if len(freshKeys) > 0 {
+		batch.Queue(insertRows, freshKeys, freshValues)
+	}
 	if len(keys) > 0 {
-		batch.Queue(`INSERT INTO mayfly_kv(k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[])
-			ON CONFLICT (k) DO UPDATE SET v = excluded.v`, keys, values)
+		batch.Queue(insertRows+" ON CONFLICT (k) DO UPDATE SET v = excluded.v", keys, values)
 	}
 	var made [][]byte
 	for _, s := range a.scopes {

@@ -102,6 +102,12 @@ func classify(err error) reaction {
 	return fails
 }
 
+// isStored reports whether a row could not be inserted since its key is stored.
+func isStored(err error) bool {
+	var pe *pgconn.PgError
+	return errors.As(err, &pe) && pe.Code == "23505"
+}
+
 // isServer reports whether an error is an answer of the server.
 func isServer(err error) bool {
 	var pe *pgconn.PgError

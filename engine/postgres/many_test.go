@@ -60,3 +60,44 @@ func TestManyKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestManyKeysAhead knows in advance many keys, of which only the first values are read ahead.
+func TestManyKeysAhead(t *testing.T) {
+	e := newDatabase(t).open(Options{})
+	defer closing(t, e)
+	scope, size := []byte("a"), engine.ManyBytes/40
+	keys := make([][]byte, 100)
+	for i := range keys {
+		keys[i] = fmt.Appendf(nil, "a/%d", i)
+	}
+	keys = append(keys, keys[5]) // twice
+	value := func(i int) []byte { return bytes.Repeat([]byte{byte(i % 100)}, size) }
+	_, err := e.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
+		tx.NextLSN(scope)
+		for i := 0; i < 100; i += 2 {
+			tx.Set(keys[i], value(i))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := e.Trips()
+	_, err = e.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
+		return engine.GetEach(tx, keys, func(i int, v []byte) (bool, error) {
+			if i == 100 {
+				i = 5
+			}
+			if want := value(i); i%2 == 0 && !bytes.Equal(v, want) || i%2 == 1 && v != nil {
+				t.Errorf("key %d has %d bytes", i, len(v))
+			}
+			return true, nil
+		})
+	}, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := e.Trips() - before; n != 2 {
+		t.Errorf("%d trips, want 2: the values of 40 keys with the lock, then the others", n)
+	}
+}

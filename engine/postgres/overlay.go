@@ -22,6 +22,7 @@ type overlay struct {
 type write struct {
 	key, value []byte
 	deleted    bool
+	fresh      bool // the database is not expected to have the key
 }
 
 func newOverlay() overlay {
@@ -36,7 +37,22 @@ func (o *overlay) copy() overlay { return overlay{tree: o.tree.Copy(), ranges: o
 
 func (o *overlay) empty() bool { return o.tree.Len() == 0 && len(o.ranges) == 0 }
 
-func (o *overlay) set(key, value []byte) { o.tree.Set(write{key: key, value: value}) }
+func (o *overlay) set(key, value []byte) {
+	w := write{key: key, value: value}
+	if before, ok := o.tree.Set(w); ok && before.fresh {
+		w.fresh = true
+		o.tree.Set(w)
+	}
+}
+
+// setFresh is set for a key that the database is not expected to have.
+func (o *overlay) setFresh(key, value []byte) {
+	w := write{key: key, value: value, fresh: true}
+	if before, ok := o.tree.Set(w); ok && !before.fresh {
+		w.fresh = false
+		o.tree.Set(w)
+	}
+}
 
 func (o *overlay) delete(key []byte) { o.tree.Set(write{key: key, deleted: true}) }
 

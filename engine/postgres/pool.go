@@ -48,7 +48,19 @@ func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 		}
 		return err
 	}
+	// A ping would add a round trip to most operations of a server with little work. A connection that was
+	// broken while it was idle is found by its first use: see lost.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	return pgxpool.NewWithConfig(context.Background(), config)
+}
+
+// lost is called when a connection has turned out to be broken. The other idle connections may be broken for
+// the same reason, so they are closed, unless that was done since epoch was read.
+func (e *Engine) lost(epoch uint64) {
+	if e.epoch.CompareAndSwap(epoch, epoch+1) {
+		e.readers.Reset()
+		e.writers.Reset()
+	}
 }
 
 // discard closes a connection and frees its place in the pool.

@@ -15,28 +15,62 @@ import (
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
 const (
-	// getRows reads the rows of keys, and the time in a row without a key. The time is that of the beginning
-	// of the transaction: it is not after the snapshot.
-	getRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
+	// allRows are the rows of keys.
+	allRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
+	// someRows are the rows of many keys, whose values may be large: in the order of the keys, only the first
+	// ones whose values have $2 bytes together.
+	someRows = `SELECT k, v FROM (
+			SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
+			FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found
+		WHERE before < $2`
+	// withTime adds the time in a row without a key. It is that of the beginning of the transaction, which
+	// is not after the snapshot.
+	withTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
-	// getLockedRows is getRows in a transaction that has locked the scopes of the keys. The time is the
+	// withLockedTime is withTime in a transaction that has locked the scopes of the keys. The time is the
 	// present one, since nothing in the scopes can change any more.
-	getLockedRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) UNION ALL
+	withLockedTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )
-
-// getSomeRows is getRows for many keys, whose values may be large: of the rows, in the order of the keys, it
-// reads only the first ones whose values have $2 bytes together.
-const getSomeRows = `SELECT k, v FROM (
-		SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
-		FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found
-	WHERE before < $2 UNION ALL
-	SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
 
 const (
 	fewKeys        = 64   // of which all values are read, whatever their size
 	maxKeysPerRead = 4096 // how many keys one statement reads
 )
+
+// rowsOf returns the statement that reads the rows of keys, and its arguments. If there are many keys, it
+// reads rows of room bytes: see covered.
+func rowsOf(keys [][]byte, room int) (sql string, args []any) {
+	stored := make([][]byte, len(keys))
+	for i, key := range keys {
+		stored[i] = storedKey(key)
+	}
+	if len(keys) > fewKeys {
+		return someRows, []any{stored, room}
+	}
+	return allRows, []any{stored}
+}
+
+// covered returns how many of the keys the rows that rowsOf has read decide: those up to the last row if
+// there was no room for more rows. A key among them without a row is absent.
+func covered(keys [][]byte, rows []row, room int) (n int) {
+	bytes := 0
+	found := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		found[string(r.key)] = true
+		bytes += len(r.value)
+	}
+	if len(keys) <= fewKeys || bytes < room {
+		return len(keys)
+	}
+	for left := len(found); n < len(keys) && left > 0; n++ {
+		if found[string(keys[n])] {
+			delete(found, string(keys[n])) // a key may be repeated
+			left--
+		}
+	}
+	return n
+}
 
 // querier is a connection on which a statement can be run.
 type querier interface {
@@ -90,30 +124,15 @@ func (s *source) findLocked(keys [][]byte) error {
 // readLocked reads keys by one statement: the first ones whose values have room bytes together, at least one.
 // It returns how many keys are now in the cache, and the size of their values.
 func (s *source) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
-	stored := make([][]byte, len(keys))
-	for i, key := range keys {
-		stored[i] = storedKey(key)
-	}
-	sql, args := getRows, []any{stored}
-	if len(keys) > fewKeys {
-		sql, args = getSomeRows, []any{stored, room}
-	}
-	rows, err := s.rowsLocked(sql, args...)
+	sql, args := rowsOf(keys, room)
+	rows, err := s.rowsLocked(sql+withTime, args...)
 	if err != nil {
 		return 0, 0, err
 	}
-	values := make(map[string][]byte, len(rows))
+	read = covered(keys, rows, room)
+	s.rememberLocked(keys[:read], rows)
 	for _, r := range rows {
-		values[string(r.key)] = r.value
 		bytes += len(r.value)
-	}
-	whole := len(keys) <= fewKeys || bytes < room
-	for n := 0; read < len(keys) && (whole || n < len(rows)); read++ {
-		value, ok := values[string(keys[read])]
-		s.known[string(keys[read])] = value
-		if ok {
-			n++
-		}
 	}
 	return read, bytes, nil
 }
@@ -225,6 +244,10 @@ func clip(v []byte) []byte { return v[:len(v):len(v)] }
 func (s *source) remember(keys [][]byte, rows []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.rememberLocked(keys, rows)
+}
+
+func (s *source) rememberLocked(keys [][]byte, rows []row) {
 	for _, key := range keys {
 		s.known[string(key)] = nil
 	}

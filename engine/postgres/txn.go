@@ -24,7 +24,10 @@ type txn struct {
 	err    error // first error of a method that returns none
 }
 
-var _ engine.Txn = (*txn)(nil)
+var (
+	_ engine.Txn     = (*txn)(nil)
+	_ engine.Fresher = (*txn)(nil)
+)
 
 func newTxn(a *attempt, ctx context.Context) *txn {
 	t := &txn{a: a, before: a.overlay.copy()}
@@ -81,6 +84,14 @@ func (t *txn) room(key []byte, n int) bool {
 func (t *txn) Set(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.set(bytes.Clone(key), append([]byte{}, value...))
+	}
+}
+
+// SetFresh implements engine.Fresher.
+func (t *txn) SetFresh(key, value []byte) {
+	if t.room(key, len(key)+len(value)) {
+		t.wrote = true
+		t.a.overlay.setFresh(bytes.Clone(key), append([]byte{}, value...))
 	}
 }
 

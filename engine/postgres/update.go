@@ -159,6 +159,7 @@ type group struct {
 	next      int        // index of the next member to run
 	a         *attempt   // nil between two transactions
 	tries     int
+	upsert    bool            // a key that was expected to be new is stored
 	since     context.Context // ends when a lost database has been retried long enough; nil: it is not lost
 	stop      context.CancelFunc
 	announced bool
@@ -202,6 +203,7 @@ func (g *group) begin() bool {
 		g.retryOrFail(err)
 		return false
 	}
+	a.upsert = g.upsert
 	g.a, g.next = a, 0
 	return true
 }
@@ -279,6 +281,10 @@ func (g *group) settle() {
 func (g *group) retryOrFail(err error) {
 	var give error
 	switch {
+	case errors.Is(err, errStored):
+		g.tries++
+		g.upsert = true
+		return
 	case errors.Is(err, errCollision):
 		if g.tries++; g.tries <= reruns {
 			pause(context.Background(), backoff(g.tries))

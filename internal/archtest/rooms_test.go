@@ -217,7 +217,7 @@ var rooms = map[string]room{
 			"ttl",
 		},
 		third: []string{"github.com/google/uuid"},
-		tests: []string{"internal/host", "engine/pebble"},
+		tests: []string{"internal/host", "engine", "engine/pebble"},
 	},
 	"queue/front": {own: []string{"internal/peek", "ttl"}, third: []string{"github.com/coder/websocket"}},
 	"queue/rest": {
@@ -358,7 +358,7 @@ var rooms = map[string]room{
 	},
 	"internal/bench": {
 		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query",
-			"index", "internal/jsondoc", "ttl", "engine/..."},
+			"index", "internal/jsondoc", "ttl", "engine/...", "queue", "queue/entity", "queue/message"},
 		third: []string{"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4",
 			"github.com/tidwall/gjson",
 			"golang.org/x/sys"},

@@ -32,6 +32,9 @@ func Sections() []Section {
 		{"import", "imports of files, against raw durable batches", (*Bench).measureImports},
 		{"query", "queries of every shape, scans, and what an index costs a write",
 			(*Bench).measureQueries},
+		{"ycsb", "YCSB's workloads A to F with a ttl, against the same raw operations", (*Bench).measureYCSB},
+		{"feed", "a change feed with several readers, against raw scans", (*Bench).measureFeed},
+		{"queue", "messages: send, receive, complete, against raw durable batches", (*Bench).measureQueue},
 		{"http", "point reads over HTTP, against an empty handler", (*Bench).measureHTTP},
 		{"start", "start-up, memory when idle and bytes on disk", (*Bench).measureStart},
 		{"ttl", "changes of a default TTL", (*Bench).measureChanges},
@@ -50,6 +53,10 @@ type Options struct {
 	Dir     string   // to work in, empty or not there yet; "": a temporary folder
 	Seconds float64  // duration of each measurement
 	Version string   // version of the program
+	Compare string   // a file with an older result, as JSON; "": none
+	// MaxDrop is the largest significant loss against that result, as a share of 1, that is no error; 0: any.
+	MaxDrop float64
+	SVG     string // a folder for a picture of each section; "": none
 }
 
 // Bench is one run.
@@ -59,6 +66,8 @@ type Bench struct {
 	progress *progress.Bar
 	report   *report
 	shared   *dataset // made when a section first needs it
+	older    Result   // to compare with
+	changes  []Change
 }
 
 // New returns a run that writes its table to report, and shows its progress on a terminal.
@@ -71,11 +80,12 @@ type Result struct {
 	About   About    `json:"about"`
 	Figures []Figure `json:"figures"`
 	Shapes  []Shape  `json:"shapes,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
 }
 
 // Result returns the result of Run.
 func (b *Bench) Result() Result {
-	return Result{b.report.about, b.report.figures, b.report.shapes}
+	return Result{b.report.about, b.report.figures, b.report.shapes, b.changes}
 }
 
 // OptionError reports a flag with an invalid value.
@@ -115,6 +125,15 @@ func (b *Bench) validate() error {
 			return err
 		}
 	}
+	if b.MaxDrop < 0 || b.MaxDrop > 0 && b.Compare == "" {
+		return &OptionError{"max-drop", fmt.Sprintf(" %g: must be above 0, with --compare", b.MaxDrop)}
+	}
+	if b.Compare != "" {
+		var err error
+		if b.older, err = readResult(b.Compare); err != nil {
+			return err
+		}
+	}
 	var names []string
 	for _, s := range Sections() {
 		names = append(names, s.Name)
@@ -151,7 +170,28 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 			return fmt.Errorf("section %s: %w", s.Name, err)
 		}
 	}
-	return b.report.end()
+	return b.finish()
+}
+
+// finish draws the pictures, compares with the older result, and ends the report.
+func (b *Bench) finish() error {
+	if b.SVG != "" {
+		if err := drawFigures(b.SVG, b.report.figures); err != nil {
+			return err
+		}
+	}
+	if b.Compare == "" {
+		return b.report.end()
+	}
+	b.changes = changes(b.older.Figures, b.report.figures)
+	b.report.addChanges(b.Compare, b.changes)
+	if err := b.report.end(); err != nil {
+		return err
+	}
+	if worse := dropped(b.changes, b.MaxDrop); b.MaxDrop > 0 && len(worse) > 0 {
+		return &DropError{worse}
+	}
+	return nil
 }
 
 // makeFolder makes the working folder and returns a function that removes it.

@@ -82,7 +82,7 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	if ranges > 1 {
 		name += fmt.Sprintf(", %d ranges", ranges)
 	}
-	b.report.add(d.rate(name, limit))
+	b.report.add(d.rate(name, limit).with(d.costs()))
 	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
 }
 

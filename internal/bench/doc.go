@@ -8,6 +8,7 @@
 //	data.go      documents, and the set that sections share; raw.go is the same in bare Pebble
 //	child.go     servers in separate processes
 //	read.go ...  the sections
+//	compare.go   an older result beside this one; svg.go: pictures
 //	query.go     the section query; query_docs.go: its documents, query_shapes.go, query_values.go and
 //	             query_search.go: its queries, query_time.go: their times
 package bench

@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -98,6 +99,7 @@ type opening struct {
 	engine pebble.Options
 	store  store.Options
 	wrap   func(*pebble.Engine) engine.Engine // nil: the engine is used unchanged
+	queues *queue.Queues                      // nil: without queues
 }
 
 // open opens a store and its container, and creates both if they do not exist.
@@ -113,7 +115,12 @@ func (b *Bench) open(ctx context.Context, o opening) (db *store.DB, c *store.Con
 	if o.wrap != nil {
 		used = o.wrap(e)
 	}
-	if db, err = store.Open(ctx, used, o.store); err != nil {
+	if o.queues != nil {
+		db, err = store.Open(ctx, used, o.store, o.queues.Tenant())
+	} else {
+		db, err = store.Open(ctx, used, o.store)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if c, err = benchDocs(ctx, db); err != nil {

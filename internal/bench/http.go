@@ -30,19 +30,9 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	n := min(hotDocs, b.docs())
 	dir, answer := b.path("http"), b.path("answer.json")
 	defer drop(dir, answer)
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	requests, err := b.makeHTTPData(ctx, n, dir)
 	if err != nil {
 		return err
-	}
-	b.progress.Start("filling the store to read from", n)
-	if err := errors.Join(b.load(ctx, c, 0, n), db.Close()); err != nil {
-		return err
-	}
-	requests := make([][]byte, n)
-	for i := range requests {
-		if requests[i], err = b.signedRead(newDocument(i)); err != nil {
-			return err
-		}
 	}
 
 	ours, err := startBenchServer(ctx, "mayfly", dir)
@@ -75,16 +65,36 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	}
 	if ours.counts {
 		cpu := d.speed("server CPU (user + system) a request", ratioAtMost(1.5))
-		*cpu.Ratio = d.ratio(func(ours, theirs float64) float64 { return ours / theirs })
+		cpu.Samples = d.ratios(quotient)
+		*cpu.Ratio = median(cpu.Samples)
 		b.report.add(cpu)
 	} else {
 		b.report.note("server CPU a request: not measured on this system")
 	}
-	against := median(rates[1])
+	against, pairs := median(rates[1]), comparison{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(rates[0]) / against
 	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
-		Unit: perSecond, Against: &against, Ratio: &ratio})
+		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
 	return nil
+}
+
+// makeHTTPData makes a store of n documents and returns a request for each of them.
+func (b *Bench) makeHTTPData(ctx context.Context, n int, dir string) (requests [][]byte, err error) {
+	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	if err != nil {
+		return nil, err
+	}
+	b.progress.Start("filling the store to read from", n)
+	if err := errors.Join(b.load(ctx, c, 0, n), db.Close()); err != nil {
+		return nil, err
+	}
+	requests = make([][]byte, n)
+	for i := range requests {
+		if requests[i], err = b.signedRead(newDocument(i)); err != nil {
+			return nil, err
+		}
+	}
+	return requests, nil
 }
 
 // signedRead returns the bytes of a signed request for a document, with the headers that SDKs send. The

@@ -144,7 +144,7 @@ func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir stri
 	if err != nil {
 		return err
 	}
-	b.report.add(f.rate("documents purged", ratioAtLeast(0.7)))
+	b.report.add(f.rate("documents purged", ratioAtLeast(0.7)).with(f.costs()))
 	b.report.note("a purge deletes %.1f keys a document", float64(keysOf(purges[0]))/float64(d.epochs[0].to))
 	return nil
 }

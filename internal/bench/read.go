@@ -69,7 +69,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		b.report.add(d.speed(kind.name, kind.limit))
+		b.report.add(d.speed(kind.name, kind.limit).with(d.costs()))
 	}
 	after, err := db.Metrics(ctx)
 	if err != nil {

@@ -22,6 +22,47 @@ type Figure struct {
 	Budget  *budget  `json:"budget,omitempty"`
 	Within  *bool    `json:"within,omitempty"`
 	Note    string   `json:"note,omitempty"`
+	// Samples are the ratios of the pairs of slices, or the values if there is no ratio. Without them Value
+	// or Ratio is a single measurement.
+	Samples []float64 `json:"samples,omitempty"`
+	Cost    *Cost     `json:"cost,omitempty"`
+}
+
+// Cost is what an operation of Mayfly's took, with everything that its process did meanwhile. A member that
+// was not measured is 0.
+type Cost struct {
+	P50        float64 `json:"p50Seconds,omitempty"`
+	P99        float64 `json:"p99Seconds,omitempty"`
+	P999       float64 `json:"p999Seconds,omitempty"`
+	CPU        float64 `json:"cpuSeconds,omitempty"`
+	Allocs     float64 `json:"allocations,omitempty"`
+	AllocBytes float64 `json:"allocatedBytes,omitempty"`
+	// Written is the bytes that the process caused to be written to the disk, on Linux.
+	Written float64 `json:"writtenBytes,omitempty"`
+}
+
+// with sets the quantiles by the times of single operations.
+func (c *Cost) with(l latencies) *Cost {
+	l = l.sorted()
+	c.P50, c.P99, c.P999 = l.quantile(0.5).Seconds(), l.quantile(0.99).Seconds(), l.quantile(0.999).Seconds()
+	return c
+}
+
+// text describes a cost in one line.
+func (c *Cost) text() string {
+	var parts []string
+	if c.P50 > 0 {
+		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", seconds.text(c.P50), seconds.text(c.P99),
+			seconds.text(c.P999)))
+	}
+	if c.CPU > 0 {
+		parts = append(parts, seconds.text(c.CPU)+" of CPU")
+	}
+	parts = append(parts, fmt.Sprintf("%.1f allocations of %s", c.Allocs, byteCount.text(c.AllocBytes)))
+	if c.Written > 0 {
+		parts = append(parts, byteCount.text(c.Written)+" written")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // budget limits the ratio of a figure, or its value.
@@ -179,6 +220,9 @@ func (r *report) add(f Figure) {
 		}
 	}
 	r.row(f.Name, f.Unit.text(f.Value), against, ratio, limit, mark)
+	if f.Cost != nil {
+		r.note("  an operation: %s", f.Cost.text())
+	}
 	r.figures = append(r.figures, f)
 }
 

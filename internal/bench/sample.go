@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
+	"runtime/metrics"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,8 +21,49 @@ const benchSlices = 10
 // time.
 type sliceFunc func() (ops int, took time.Duration, err error)
 
-// comparison holds the seconds per operation of both sides, slice by slice.
-type comparison struct{ mayfly, baseline []float64 }
+// comparison holds the seconds per operation of both sides, slice by slice, and what Mayfly's side cost this
+// process.
+type comparison struct {
+	mayfly, baseline []float64
+	ops              int
+	spent            usage
+}
+
+// usage is what a process has used, with all its goroutines.
+type usage struct {
+	cpu           time.Duration
+	allocs, bytes uint64
+	written       uint64 // bytes, to the disk
+}
+
+// used returns what this process has used since its start.
+func used() (u usage) {
+	u.cpu, _ = processCPU()
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(samples)
+	u.allocs, u.bytes = samples[0].Value.Uint64(), samples[1].Value.Uint64()
+	text, _ := os.ReadFile("/proc/self/io") // Linux alone has it
+	if _, rest, found := strings.Cut(string(text), "\nwrite_bytes: "); found {
+		number, _, _ := strings.Cut(rest, "\n")
+		u.written, _ = strconv.ParseUint(number, 10, 64)
+	}
+	return u
+}
+
+// add adds what was used between two moments.
+func (u *usage) add(from, to usage) {
+	u.cpu += to.cpu - from.cpu
+	u.allocs += to.allocs - from.allocs
+	u.bytes += to.bytes - from.bytes
+	u.written += to.written - from.written
+}
+
+// costs returns what an operation of Mayfly's side cost.
+func (d comparison) costs() *Cost {
+	n := float64(max(d.ops, 1))
+	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
+		AllocBytes: float64(d.spent.bytes) / n, Written: float64(d.spent.written) / n}
+}
 
 // compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
 // each is an uncounted warm-up.
@@ -32,11 +77,16 @@ func (b *Bench) compare(ctx context.Context, what string, ours, theirs sliceFunc
 			if err := ctx.Err(); err != nil {
 				return d, err
 			}
+			before := used()
 			ops, took, err := side.run()
 			if err != nil {
 				return d, err
 			}
 			if i > 0 {
+				if side.to == &d.mayfly {
+					d.ops += ops
+					d.spent.add(before, used())
+				}
 				*side.to = append(*side.to, took.Seconds()/float64(max(ops, 1)))
 			}
 		}
@@ -76,9 +126,16 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) sliceFunc {
 // speed returns the Figure of a comparison as time per operation. The ratio is the fraction of bare Pebble's
 // speed that is reached.
 func (d comparison) speed(name string, limit *budget) Figure {
-	against, ratio := median(d.baseline), d.ratio(func(ours, theirs float64) float64 { return theirs / ours })
+	of := func(ours, theirs float64) float64 { return theirs / ours }
+	against, ratio := median(d.baseline), d.ratio(of)
 	return Figure{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
-		Budget: limit}
+		Budget: limit, Samples: d.ratios(of)}
+}
+
+// with returns the figure with its cost.
+func (f Figure) with(c *Cost) Figure {
+	f.Cost = c
+	return f
 }
 
 // rate is speed as operations per second.
@@ -89,14 +146,19 @@ func (d comparison) rate(name string, limit *budget) Figure {
 	return f
 }
 
-// ratio returns the median of the ratios of the pairs.
-func (d comparison) ratio(of func(ours, theirs float64) float64) float64 {
+// ratios returns the ratios of the pairs.
+func (d comparison) ratios(of func(ours, theirs float64) float64) []float64 {
 	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
 		pairs[i] = of(d.mayfly[i], d.baseline[i])
 	}
-	return median(pairs)
+	return pairs
 }
+
+func quotient(ours, theirs float64) float64 { return ours / theirs }
+
+// ratio returns the median of the ratios of the pairs.
+func (d comparison) ratio(of func(ours, theirs float64) float64) float64 { return median(d.ratios(of)) }
 
 func median(of []float64) float64 {
 	sorted := slices.Sorted(slices.Values(of))

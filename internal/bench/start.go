@@ -61,9 +61,9 @@ func (b *Bench) measureStart(ctx context.Context) error {
 	}
 	b.progress.Stop()
 	b.report.add(Figure{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds,
-		Budget: valueAtMost(0.05)})
+		Budget: valueAtMost(0.05), Samples: within})
 	b.report.add(Figure{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds,
-		Budget: valueAtMost(0.05)})
+		Budget: valueAtMost(0.05), Samples: served})
 	if resident > 0 {
 		b.report.add(Figure{Name: "resident memory of serve, idle for 2 s", Value: float64(resident),
 			Unit: byteCount, Budget: valueAtMost(45e6)})

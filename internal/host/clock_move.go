@@ -46,10 +46,7 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 	}
 	m := clockMove{in: in, clocks: append(in.followers(), &in.clock), back: change.Back()}
 	err = m.run(ctx, next.At, func() error {
-		before := v.State()
-		if err := v.Rebase(v.Base(), next); err != nil {
-			return err
-		}
+		// The clock moves when the move is stored: what has seen it move cannot be told that it did not.
 		err := in.catalog.Change(ctx, func(t *Change) error {
 			if err := in.onlyServer(t); err != nil {
 				return err
@@ -57,9 +54,9 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 			return setClock(t, 0, next)
 		}, in.serverScopes()...)
 		if err != nil {
-			_ = v.Rebase(v.Base(), before) // restoring an earlier state is never refused
+			return err
 		}
-		return err
+		return v.Rebase(v.Base(), next)
 	})
 	if err != nil {
 		return ttl.State{}, err

@@ -204,8 +204,8 @@ func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
 		if in.host == nil { // the copy of a snapshot
 			return nil, nil
 		}
-		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(), Seen: in.opts.Wall.Now().UTC(),
-			Self: true}}, nil
+		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
+			Seen: in.opts.Wall.Now().UTC(), Self: true}}, nil
 	}
 	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
 		list, err = in.membership.read(r)

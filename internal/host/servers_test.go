@@ -213,8 +213,8 @@ func TestServers(t *testing.T) {
 		t.Fatalf("the owner of the lease is %s", id)
 	}
 	for _, s := range list {
-		if own := s.ID == a.Instance().ServerID(); own != (s.ServerInfo == info) || own != slices.Contains(s.Leases, "work") ||
-			s.Seen.Before(s.Since) {
+		own := s.ID == a.Instance().ServerID()
+		if own != (s.ServerInfo == info) || own != slices.Contains(s.Leases, "work") || s.Seen.Before(s.Since) {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -236,6 +236,41 @@ func TestServers(t *testing.T) {
 		t.Error(err)
 	}
 	f.close(a)
+}
+
+// A move that is refused is seen by nobody: a clock that has returned a time never returns an earlier one.
+func TestRefusedMoveOfClock(t *testing.T) {
+	f := newFleet(t)
+	clock := ttl.NewVirtual(ttl.Real{})
+	clock.Freeze()
+	a, b := f.server(host.Options{ManualReaper: true, Clock: clock}), f.server(host.Options{ManualReaper: true})
+	before := a.Instance().Clock().Seconds()
+	stop, reading := make(chan struct{}), make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for a.Instance().Clock().Seconds(); ; a.Instance().Clock().Seconds() {
+			select {
+			case reading <- struct{}{}:
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	<-reading
+	day := 24 * time.Hour
+	for range 100 {
+		_, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day})
+		if !errors.Is(err, host.ErrSeveralServers) {
+			t.Fatalf("a move beside another server: %v", err)
+		}
+	}
+	close(stop)
+	reader.Wait()
+	if now := a.Instance().Clock().Seconds(); now != before {
+		t.Errorf("the clock has moved by %d s", now-before)
+	}
+	f.close(a, b)
 }
 
 // A virtual clock is one for all servers. It is not moved while several of them run, since one of them could

@@ -44,7 +44,8 @@ func ofServer() routes {
 		route.Raw(get, root+"/changes", "What changes, as server-sent events without content",
 			(*Laboratory).streamChanges).As(route.Media{Kind: eventKind, Description: changesText}),
 		on(get, root+"/connection", "The ports and keys that clients connect with", (*Laboratory).connection),
-		on(get, root+"/servers", "The running servers that have the same data open", (*Laboratory).listServers),
+		on(get, root+"/servers", "The running servers that have the same data open",
+			(*Laboratory).listServers),
 		on(get, root+"/livez", "Whether the process answers", (*Laboratory).live).Public(),
 		on(get, root+"/readyz", "Whether the store can be written and read", (*Laboratory).ready).
 			Public().Failing(503),

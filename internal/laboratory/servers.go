@@ -18,10 +18,10 @@ type Server struct {
 	Address  string   `json:"address" description:"Its endpoint for clients."`
 	Version  string   `json:"version" description:"Of its binary."`
 	Started  string   `json:"started" format:"date-time" description:"In real time."`
-	LastSeen string   `json:"lastSeen" format:"date-time" description:"When it has last renewed its record. It counts as stopped 10 seconds later."`
-	Leases   []string `json:"leases" nullable:"false" description:"The work that it does for all servers. A server that has its data for itself needs no leases."`
+	LastSeen string   `json:"lastSeen" format:"date-time" description:"It counts as stopped 10 seconds later."`
+	Leases   []string `json:"leases" nullable:"false" description:"The work that it does for all servers."`
 	Self     bool     `json:"self" description:"It is the one that answers."`
-	ID       string   `json:"id,omitempty" description:"Random, another after each start; absent if the server has its data for itself."`
+	ID       string   `json:"id,omitempty" description:"Absent if the server has the data for itself."`
 }
 
 func (l *Laboratory) listServers(ctx context.Context, _ *route.None) (Servers, error) {

@@ -10,8 +10,9 @@ import (
 
 // TestCampaign runs many simulations of many kinds.
 func TestCampaign(t *testing.T) {
+	first := metatest.FirstSeed()
 	for n := range uint64(300) {
-		if check(t, varied(metatest.FirstSeed()+n)); t.Failed() {
+		if check(t, varied(first+n)); t.Failed() {
 			return
 		}
 	}

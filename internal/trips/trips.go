@@ -67,6 +67,9 @@ var (
 // Shared implements engine.Shared.
 func (e *Engine) Shared() bool { return true }
 
+// Advice implements engine.Adviser. A trip costs more than the deletion of some items.
+func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} }
+
 // Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
 

@@ -33,6 +33,7 @@ func (s *session) attach(a *frame.Attach) error {
 	}
 	l := &Link{requestMemory: kept, s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
 	l.life, l.end = context.WithCancel(s.c.life)
+	l.whole = context.WithoutCancel(l.life)
 	s.links[a.Handle] = l
 	s.c.nodes.Attaching(l, a)
 	behind := s.barriers()

@@ -1,8 +1,6 @@
 package amqp
 
 import (
-	"context"
-
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
@@ -162,7 +160,7 @@ func (l *Link) sinkAll() {
 		}
 		var states []frame.State
 		if len(list) > 0 {
-			c.unlocked(func() { states = l.sink.Transfer(context.WithoutCancel(l.life), messages) })
+			c.unlocked(func() { states = l.sink.Transfer(l.whole, messages) })
 		}
 		for i := range list {
 			c.pending -= len(list[i].Payload)
@@ -181,7 +179,7 @@ func (l *Link) sinkAll() {
 // nextArrivals removes the ready arrivals from the front of the queue. It waits until there is one, or
 // until the queue is empty because the server has detached the link.
 func (l *Link) nextArrivals() (list []arrival) {
-	l.s.c.await(context.WithoutCancel(l.life), func() bool {
+	l.s.c.await(l.whole, func() bool {
 		return len(l.arrived) == 0 ||
 			l.arrived[0].ready()
 	})

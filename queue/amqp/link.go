@@ -19,6 +19,7 @@ type Link struct {
 	request       *frame.Attach
 	requestMemory memoryHold      // the memory taken for the request
 	life          context.Context // ends when the link is stopped
+	whole         context.Context // life without its end
 	end           context.CancelFunc
 	workers       sync.WaitGroup
 
@@ -146,8 +147,8 @@ func (l *Link) leave() {
 	l.abandonTransactions()
 }
 
-// run runs fn in another goroutine. If fn panics, the link is detached and other links go on. The caller holds
-// the lock.
+// run runs fn in another goroutine. If fn panics, the link is detached and other links go on. The caller
+// holds the lock.
 func (l *Link) run(fn func()) {
 	l.workers.Add(1)
 	l.s.c.goWork(func() {

@@ -2,7 +2,6 @@ package amqp
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -105,7 +104,7 @@ func (l *Link) settleAll() {
 			wanted[i] = s.Settlement
 		}
 		var states []frame.State
-		c.unlocked(func() { states = l.source.Settle(context.WithoutCancel(c.life), wanted) })
+		c.unlocked(func() { states = l.source.Settle(l.whole, wanted) })
 		l.answers(list, states)
 		for i := range list {
 			_, joined := states[i].(*frame.Transactional)
@@ -118,7 +117,7 @@ func (l *Link) settleAll() {
 // nextSettles waits until the first settlement is ready, and removes the ready ones from the front of the
 // queue.
 func (l *Link) nextSettles() (list []settle) {
-	l.s.c.await(context.WithoutCancel(l.life), l.settles[0].ready)
+	l.s.c.await(l.whole, l.settles[0].ready)
 	n := 1
 	for n < len(l.settles) && l.settles[n].ready() {
 		n++

@@ -349,7 +349,8 @@ func TestMost(t *testing.T) {
 	hears(t, third, header)
 }
 
-// TestShutdownOfStuckOperations: an operation that does not end when it is told to does not hold the shutdown.
+// TestShutdownOfStuckOperations: an operation that does not end when it is told to does not hold the
+// shutdown.
 func TestShutdownOfStuckOperations(t *testing.T) {
 	stuck := make(chan struct{})
 	clock := ttl.NewManual(ttl.Real{}.Now()) // the deadlines of connections are real

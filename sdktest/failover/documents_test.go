@@ -19,6 +19,7 @@ type documents struct {
 	acks    acks
 	faults  faults
 	unknown atomic.Int64 // operations whose outcome is unknown
+	full    atomic.Int64 // operations that were refused because the disk of the database is full
 }
 
 // document is a document of one writer. n counts the changes since its creation; 0: there is none.
@@ -87,7 +88,8 @@ func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *doc
 		var has struct{ N int }
 		if err == nil {
 			if err := json.Unmarshal(r.Value, &has); err != nil || has.N != next {
-				w.load.documents.faults.add(fmt.Sprintf("%s is %d after an increment of %d: %v", d.id, has.N, d.n, err))
+				w.load.documents.faults.add(fmt.Sprintf("%s is %d after an increment of %d: %v", d.id, has.N,
+					d.n, err))
 			}
 		}
 	}
@@ -105,6 +107,8 @@ func (w *writer) note(d *document, next int, etag azcore.ETag, err error) {
 	case !errors.As(err, &answer), answer.StatusCode == unknownStatus:
 		d.open, d.unknown = true, next // the connection has ended, or the server does not know
 		w.load.documents.unknown.Add(1)
+	case answer.StatusCode == fullStatus:
+		w.load.documents.full.Add(1)
 	case answer.StatusCode != outageStatus:
 		w.load.documents.faults.add(fmt.Sprintf("%s %+v: %v", w.server.URL("http"), *d, err))
 	}
@@ -133,7 +137,8 @@ func (l *load) checkDocuments() {
 		for id, n := range has {
 			l.t.Errorf("%s: nobody wrote %s: %d", s.URL("http"), id, n)
 		}
-		l.t.Logf("%d writes acknowledged, %d unknown, %d of them done", acked, l.documents.unknown.Load(), happened)
+		l.t.Logf("%d writes acknowledged, %d unknown, %d of them done", acked, l.documents.unknown.Load(),
+			happened)
 	}
 }
 

@@ -123,7 +123,8 @@ func (l *load) received(r *sb.ReceivedMessage, by int) {
 	has := lock{receiver: by, began: r.LockedUntil.Add(-lockTime), ends: *r.LockedUntil}
 	l.messages.change(r.MessageID, func(m *message) {
 		if !m.completed.IsZero() && has.began.After(m.completed) {
-			l.messages.faults.add(fmt.Sprintf("message %s was completed at %v: %v", r.MessageID, m.completed, has))
+			l.messages.faults.add(fmt.Sprintf("message %s was completed at %v: %v", r.MessageID, m.completed,
+				has))
 		}
 		for _, other := range m.locks {
 			if has.began.Before(other.ends) && other.began.Before(has.ends) {

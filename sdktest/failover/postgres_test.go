@@ -21,8 +21,8 @@ type database struct {
 func newDatabase(t *testing.T, dir string) *database {
 	t.Helper()
 	d := &database{dir: dir, port: freePort(t)}
-	launch(t, dir, "initdb.log", program(t, "initdb"), "-D", d.data(), "-U", "mayfly", "-A", "trust", "-E", "UTF8",
-		"--locale=C").finish()
+	launch(t, dir, "initdb.log", program(t, "initdb"), "-D", d.data(), "-U", "mayfly", "-A", "trust",
+		"-E", "UTF8", "--locale=C").finish()
 	t.Cleanup(func() { // behind the servers, which end first
 		if d.run != nil {
 			_ = signalAll(d.run.cmd.Process.Pid, syscall.SIGKILL) // it may have ended

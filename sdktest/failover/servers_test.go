@@ -23,6 +23,8 @@ const (
 	lockTime = 10 * time.Second
 	// outageStatus is how the server answers while the database is lost: nothing is written.
 	outageStatus = 503
+	// fullStatus is how the server answers if the database has no room: nothing is written.
+	fullStatus = 507
 	// unknownStatus is how the server answers if it cannot find out whether a write has succeeded.
 	unknownStatus = 408
 )
@@ -118,7 +120,8 @@ func (s *server) bus(t *testing.T) *sb.Client {
 	t.Helper()
 	c, err := sb.NewClientFromConnectionString(fmt.Sprintf("Endpoint=sb://localhost:%d;"+
 		"SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE;"+
-		"UseDevelopmentEmulator=true;", s.amqp), &sb.ClientOptions{RetryOptions: sb.RetryOptions{MaxRetries: -1}})
+		"UseDevelopmentEmulator=true;", s.amqp),
+		&sb.ClientOptions{RetryOptions: sb.RetryOptions{MaxRetries: -1}})
 	must(t, err)
 	return c
 }

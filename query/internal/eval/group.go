@@ -150,15 +150,15 @@ func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 	g.makeRoom()
 }
 
-// CountValue adds another row with the same value, and returns its group.
-func (g *Grouper) CountValue(one *Bucket) *Bucket {
+// CountValues adds n other rows with the same value, and returns their group.
+func (g *Grouper) CountValues(one *Bucket, n int64) *Bucket {
 	if one.spilled {
 		g.key = append(g.key[:0], one.key...)
 		one = g.Enter(one.keys)
 	}
 	for _, state := range one.State {
 		if c, ok := state.(*lang.Counter); ok {
-			c.N++
+			c.N += n
 		}
 	}
 	return one

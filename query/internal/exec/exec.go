@@ -253,6 +253,12 @@ func (x *Execution) passEntry() error {
 	return x.pass(lang.EntryWork)
 }
 
+// passEntries counts n index entries that were counted without being read one by one.
+func (x *Execution) passEntries(n int64) { x.page.Stats.IndexEntries += n }
+
+// passCounted counts the work of counting n entries, and returns the error that ends the run.
+func (x *Execution) passCounted(n int) error { return x.pass(n * lang.EntryWork) }
+
 // Next advances to the next document.
 func (x *Execution) Next(docs source.Documents) bool {
 	if !x.Opts.Trace || x.Run.Env.Elapsed == nil {

@@ -119,22 +119,34 @@ func (x *Execution) countWanted(g *eval.Grouper, dead deadDocuments) error {
 
 func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err error) {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
-		sieve := x.newTermFilter(testOf(l))
-		err = x.eachEntry(src, dead, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
-			if !sure {
-				var err error
-				if sure, err = x.readAndMatch(src, rid); err != nil {
-					return err
-				}
-			}
-			if sure {
-				n++
-			}
-			return nil
-		})
-		return n, err
+		return x.countSpans(src, dead, l.Spans, x.newTermFilter(testOf(l)))
 	}
 	return x.countCommon(src, dead)
+}
+
+// countSpans counts the entries in spans that belong to live documents and match the conditions.
+func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.Span,
+	sieve *termFilter) (n int64, err error) {
+	if c, ok := src.(source.EntryCounter); ok && len(dead) == 0 && sieve == nil {
+		for _, s := range spans {
+			in, err := c.CountEntries(s.Lo, s.Hi, x.passCounted)
+			if x.passEntries(in); err != nil {
+				return 0, err
+			}
+			n += in
+		}
+		return n, nil
+	}
+	err = x.eachEntry(src, dead, spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
+		if !sure {
+			sure, err = x.readAndMatch(src, rid)
+		}
+		if sure {
+			n++
+		}
+		return err
+	})
+	return n, err
 }
 
 // testOf returns the test for the terms in the constraint's spans; nil if they need none.

@@ -48,19 +48,11 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead deadDocuments) (done b
 // countValues counts the live entries in spans.
 func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead deadDocuments) error {
 	for j, src := range x.sources {
-		sieve := x.indexOnlyFilter()
-		err := x.eachEntry(src, dead[j], spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
-			if !sure {
-				sure, err = x.readAndMatch(src, rid)
-			}
-			if sure {
-				c.N++
-			}
-			return err
-		})
+		n, err := x.countSpans(src, dead[j], spans, x.indexOnlyFilter())
 		if err != nil {
 			return err
 		}
+		c.N += n
 	}
 	return nil
 }
@@ -267,6 +259,9 @@ func (x *Execution) groupLacking(g *eval.Grouper, src source.Source, dead []uint
 // skipFrom is how many entries of one key are read before the walk seeks the next key.
 const skipFrom = 8
 
+// countFrom is how many entries of one key are read before the others are counted by the source.
+const countFrom = 64
+
 // termGroups walks the terms of a source.
 type termGroups struct {
 	x      *Execution
@@ -278,8 +273,10 @@ type termGroups struct {
 	first  bool // this is the first source
 	hi     []byte
 
+	terms  source.Terms
 	key    []byte
 	one    *eval.Bucket // the group of key
+	read   int          // entries of key that were read and counted
 	rest   int          // entries of key that were skipped
 	passed bool         // key belongs to no group of this page
 	over   bool         // all later keys belong to no group either
@@ -287,31 +284,42 @@ type termGroups struct {
 
 // walk reads the terms from lo on.
 func (t *termGroups) walk(lo []byte) (err error) {
-	for lo != nil {
-		terms := t.src.Terms(lo, t.hi, false)
-		lo = nil
-		for err == nil && lo == nil && !t.over && terms.Next() {
-			if err = t.x.passEntry(); err != nil || hasRID(t.dead, terms.RID()) {
-				continue
-			}
-			if err = t.entry(terms.Key(), terms.RID()); t.rest > skipFrom {
-				lo, t.rest = append(bytes.Clone(t.key), 0xFF), 0
-			}
+	t.terms = t.src.Terms(lo, t.hi, false)
+	for more := t.terms.Next(); more && err == nil && !t.over; {
+		if err = t.x.passEntry(); err != nil {
+			break
 		}
-		if cerr := terms.Close(); err == nil {
-			err = cerr
+		if !hasRID(t.dead, t.terms.RID()) {
+			err = t.entry(t.terms.Key(), t.terms.RID())
 		}
-		if err != nil {
-			return err
+		if t.rest <= skipFrom || err != nil {
+			more = t.terms.Next()
+			continue
 		}
+		t.rest = 0
+		more, err = t.leap()
 	}
-	return nil
+	if cerr := t.terms.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// leap moves to the first entry behind those of key.
+func (t *termGroups) leap() (more bool, err error) {
+	next := append(t.key, 0xFF)
+	if s, ok := t.terms.(source.Seeker); ok {
+		return s.Seek(next), nil
+	}
+	err = t.terms.Close()
+	t.terms = t.src.Terms(bytes.Clone(next), t.hi, false)
+	return t.terms.Next(), err
 }
 
 // entry processes one entry.
 func (t *termGroups) entry(key []byte, rid uint64) error {
 	if !bytes.Equal(key, t.key) || t.key == nil {
-		t.key, t.one, t.rest, t.passed = append(t.key[:0], key...), nil, 0, false
+		t.key, t.one, t.read, t.rest, t.passed = append(t.key[:0], key...), nil, 0, 0, false
 		in, sure := t.sieve.take(key)
 		v, exact := plan.ExactTerm(key)
 		if t.over = in && exact && t.g.EndsPage(v, t.x.tune.Groups, t.first); t.over {
@@ -320,6 +328,7 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 		if t.passed = !in; in && sure && exact {
 			t.one = t.g.GroupAt(v)
 			if t.passed = t.one == nil; t.one != nil {
+				t.read = 1
 				t.g.AddValue(t.one, v)
 				return t.x.Run.Err
 			}
@@ -329,7 +338,9 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 	case t.passed:
 		t.rest++
 	case t.one != nil && t.counts:
-		t.one = t.g.CountValue(t.one)
+		t.read++
+		t.one = t.g.CountValues(t.one, 1)
+		return t.countRest()
 	case t.one != nil:
 		t.rest++
 	default:
@@ -339,5 +350,28 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 		}
 		return err
 	}
+	return t.x.Run.Err
+}
+
+// countRest counts the other entries of key without reading them, if their number is known or if they are
+// probably many.
+func (t *termGroups) countRest() (err error) {
+	c, ok := t.src.(source.EntryCounter)
+	if !ok || len(t.dead) > 0 || t.read != skipFrom && t.read != countFrom {
+		return t.x.Run.Err
+	}
+	behind := append(t.key, 0xFF)
+	n, known := c.KnownEntries(t.key, behind)
+	if !known && t.read == countFrom {
+		n, err = c.CountEntries(t.key, behind, t.x.passCounted)
+		known = true
+	}
+	if !known || err != nil {
+		return err
+	}
+	n -= int64(t.read)
+	t.x.passEntries(n)
+	t.one = t.g.CountValues(t.one, n)
+	t.rest = skipFrom + 1 // leaps to the next key
 	return t.x.Run.Err
 }

@@ -112,9 +112,16 @@ func (wk *walker) leave() error {
 	} else {
 		p.Lo = append(bytes.Clone(wk.found), 0xFF)
 	}
+	over := bytes.Compare(p.Lo, p.Hi) >= 0
+	wk.ahead, wk.group = false, wk.group[:0]
+	if s, ok := wk.terms.(source.Seeker); ok && !wk.w.Reverse && !over {
+		if wk.ahead = wk.x.passEntry() == nil && s.Seek(p.Lo); wk.ahead {
+			return nil
+		}
+		over = true
+	}
 	err := wk.terms.Close()
-	wk.terms, wk.ahead, wk.group = nil, false, wk.group[:0]
-	if bytes.Compare(p.Lo, p.Hi) >= 0 {
+	if wk.terms = nil; over {
 		wk.parts = wk.parts[1:]
 	}
 	return err

@@ -51,6 +51,11 @@ func contains(c *Call, array, v jsondoc.Value, partial bool) jsondoc.Value {
 	if array.Kind() != jsondoc.Array || v.Kind() == jsondoc.Undefined {
 		return Undefined
 	}
+	if !partial {
+		if found, ok := listsText(array, v); ok {
+			return jsondoc.BoolValue(found)
+		}
+	}
 	found := false
 	array.Each(func(_ string, elem jsondoc.Value) bool {
 		found = partial && includes(c, elem, v) || !partial && Equal(elem, v)

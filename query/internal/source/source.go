@@ -75,6 +75,16 @@ type Terms interface {
 	Close() error
 }
 
+// EntryCounter is implemented by a Source that counts index entries faster than Terms returns them. Entries
+// of dead documents, or of documents outside the scope, count as well.
+type EntryCounter interface {
+	// CountEntries returns the number of index entries with keys in [lo, hi). It calls pass with the number
+	// of entries that it has read since the last call, now and then, and fails with the error of pass.
+	CountEntries(lo, hi []byte, pass func(n int) error) (n int64, err error)
+	// KnownEntries returns the result of CountEntries if that is known without reading the entries.
+	KnownEntries(lo, hi []byte) (n int64, ok bool)
+}
+
 // Seeker is implemented by a forward Terms that can move to the first entry whose key is not less than a
 // given key. This costs more than a Next, and less than a new Terms.
 type Seeker interface {

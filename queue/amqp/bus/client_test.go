@@ -58,7 +58,8 @@ func newWorld(t *testing.T) *world {
 	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true})
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
-	w.h, err = host.Open(w.ctx, brittleEngine{e, &w.broken}, host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
+	w.h, err = host.Open(w.ctx, brittleEngine{e, &w.broken},
+		host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
 	w.must(err)
 	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
 		Faults: inject.New(w.q.Now)})

@@ -43,15 +43,16 @@ func (c *conn) record(e *requests.Entry, failed *frame.Error) {
 	c.bus.o.Requests.Add(e)
 }
 
-// recordEach adds an entry for each state, as a copy of e. complete fills in the rest of an entry.
+// recordEach adds an entry for each state: e, with what complete fills in. The log keeps no reference to e.
 func (c *conn) recordEach(e *requests.Entry, states []frame.State, complete func(i int, e *requests.Entry)) {
 	if e == nil {
 		return
 	}
+	common := *e
 	for i, state := range states {
-		one := *e
-		complete(i, &one)
-		c.record(&one, refusalOf(state))
+		*e = common
+		complete(i, e)
+		c.record(e, refusalOf(state))
 	}
 }
 
@@ -96,12 +97,13 @@ func (n *receiver) recordReceived(list []amqp.Outgoing, hit *inject.Hit, failed 
 		return
 	}
 	e.FaultOperation = inject.Receive.String()
+	common := *e
 	for i := range list {
-		one := *e
-		one.ResponseBody = list[i].Payload
-		n.c.record(&one, nil)
+		*e = common
+		e.ResponseBody = list[i].Payload
+		n.c.record(e, nil)
 	}
-	if failed != nil {
+	if *e = common; failed != nil {
 		e.Rule = hit.Rule
 		n.c.record(e, failed)
 	}

@@ -45,7 +45,8 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 	return states
 }
 
-// settleAll settles messages together, except those that a transaction will settle. It sets the state of each.
+// settleAll settles messages together, except those that a transaction will settle. It sets the state of
+// each.
 func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states []frame.State) {
 	at := make([]int, 0, len(list)) // those that are settled together
 	tokens := make([]message.UUID, 0, len(list))
@@ -107,8 +108,8 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.St
 
 // rejected returns the rejection of a settlement. If the server itself has failed, so that the settlement may
 // have happened or may succeed later, it detaches the link, and the client is not told an outcome. A client
-// treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an error, it
-// reports success without asking the server.
+// treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an error,
+// it reports success without asking the server.
 func (n *receiver) rejected(err error) frame.State {
 	answer := n.c.asError(err, n.at.String())
 	if own := (*entity.Error)(nil); errors.As(err, &own) {

@@ -15,7 +15,8 @@ func TestReadAhead(t *testing.T) {
 	for i := range 20 {
 		in = Append(in, uint16(i), &Transfer{Handle: uint32(i)}, make([]byte, i*1000))
 	}
-	for name, wrap := range map[string]func(io.Reader) io.Reader{"all": func(r io.Reader) io.Reader { return r },
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"all":   func(r io.Reader) io.Reader { return r },
 		"bytes": iotest.OneByteReader, "halves": iotest.HalfReader, "end with data": iotest.DataErrReader} {
 		for _, cut := range []int{0, 1, 900} {
 			r := NewReader(wrap(bytes.NewReader(in[:len(in)-cut])), 1<<20)

@@ -98,6 +98,11 @@ func (s StoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
 
+// AppendKey appends to dst what Key returns.
+func (s StoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
+	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
+}
+
 // MomentKey returns a key of a family that is ordered by time.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
 	return host.AppendEntry(s.Family(f), host.Entry{At: at, ID: uint64(seq)})

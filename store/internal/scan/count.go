@@ -109,8 +109,8 @@ func (s *Source) isExpired(rid uint64) (bool, error) {
 	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
-	key := layout.AppendScopeKey(nil, s.Range.Scope, layout.FamilyItem, rid)
-	if !s.items.SeekGE(key) || !bytes.Equal(s.items.Key(), key) {
+	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
+	if !engine.Find(s.items, s.key) {
 		return false, nil
 	}
 	h, body, err := layout.DecodeItem(s.items.Value())

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -157,13 +156,18 @@ func (s *Source) Postings(prefix []byte) query.Postings {
 
 // Terms implements query.Source.
 func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
+	return posting.NewTerms(s.Reader, s.entryRange(lo, hi), reverse)
+}
+
+// entryRange returns the range of the index entries in [lo, hi). A nil hi is the end of the index.
+func (s *Source) entryRange(lo, hi []byte) engine.Range {
 	rg := engine.Range{Start: layout.ScopePrefix(s.Range.Scope, lo)}
 	if hi == nil {
 		rg.End = layout.ScopeFamily(s.Range.Scope, layout.FamilyComposite).End
 	} else {
 		rg.End = layout.ScopePrefix(s.Range.Scope, hi)
 	}
-	return posting.NewTerms(s.Reader, rg, reverse)
+	return rg
 }
 
 // Value implements query.Values.
@@ -175,7 +179,7 @@ func (s *Source) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	}
 	s.key = append(append(append(s.key[:0], s.Range.Scope...), key...), make([]byte, layout.RIDLen)...)
 	binary.BigEndian.PutUint64(s.key[len(s.key)-layout.RIDLen:], rid)
-	if !s.entries.SeekGE(s.key) || !bytes.Equal(s.entries.Key(), s.key) {
+	if !engine.Find(s.entries, s.key) {
 		return nil, false, nil
 	}
 	return s.entries.Value(), true, nil

@@ -27,12 +27,18 @@ type Source struct {
 	At   engine.Position // the range's position at this snapshot
 	Seen uint64          // the highest LSN returned from the range; 0: none
 
+	Tallies *work.Tallies // numbers of index entries that earlier queries have counted; nil: none are kept
+	Before  uint64        // an LSN that had been found to be durable before the snapshot was opened
+	Indexed bool          // all documents are indexed by the present policy
+
 	items   engine.Iterator // iterator of Fetch; nil before the first call
 	entries engine.Iterator // iterator of Value; nil before the first call
 	fetched Row
 	key     []byte // scratch
 	scratch []byte
-	err     error // of an iterator, if a method could not return it
+	version work.TallyVersion
+	tallied tallyState // of version
+	err     error      // of an iterator, if a method could not return it
 }
 
 var (
@@ -48,6 +54,8 @@ var (
 	_ query.Partitioned = (*Source)(nil)
 
 	_ query.Prefetcher = (*Source)(nil)
+
+	_ query.EntryCounter = (*Source)(nil)
 )
 
 // Close closes the iterators of the source and returns the first error of the source.
@@ -194,7 +202,7 @@ func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (
 		ok, err := s.Take(r, rid, value, listed)
 		return r, ok, err
 	}
-	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
+	if !engine.Find(items, s.key) {
 		return nil, false, nil
 	}
 	ok, err := s.Take(r, rid, items.Value(), listed)

@@ -117,6 +117,6 @@ func (t *Tx) Reindex(d Reindexed, sets bool) error {
 		})
 		after = nil
 	}
-	t.diffTerms(before, after, false)
+	t.diffTerms(before, after, false, false)
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 // store/internal/split.
 type Tx struct {
 	engine.Txn
+	fresher   engine.Fresher  // nil: the engine is local
 	Ctx       context.Context // of the request; nil in background work
 	Container *Container
 	State     *container.State
@@ -65,8 +66,18 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0],
 		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, noted: s.Noted.Load()}
 	t.mem.Reset()
+	t.fresher, _ = txn.(engine.Fresher)
 	t.Written = t.one[:0]
 	t.dues = earliestKeys{view.Never, view.Never}
+}
+
+// set is Set. fresh reports that the key has not been stored before, since it contains a new sequence.
+func (t *Tx) set(fresh bool, key, value []byte) {
+	if fresh && t.fresher != nil {
+		t.fresher.SetFresh(key, value)
+		return
+	}
+	t.Set(key, value)
 }
 
 // take returns the sequence of the next write. The first call also takes the transaction's LSN.
@@ -150,10 +161,11 @@ func (t *Tx) put(old, item *Stored) error {
 	item.Head.Life.Base, item.Head.Life.Based = t.State.LifeRules.Basis.Of(item.Body)
 	t.Container.Host.Note(container.MarkWrite, t.Now)
 	item.RID = layout.ItemRID(t.Range.Number, item.Head.Sequence)
+	fresh := old == nil // the keys with the rid have not been stored before
 	if old != nil {
 		item.RID = old.RID
 	}
-	if err := t.putTerms(old, item); err != nil { // first, since it may read
+	if err := t.putTerms(old, item, fresh); err != nil { // first, since it may read
 		return err
 	}
 	var before []view.Entry
@@ -165,7 +177,7 @@ func (t *Tx) put(old, item *Stored) error {
 	all := t.entries(before, item)
 	t.changed = all
 	t.diff(all[:n], all[n:])
-	t.setItem(item)
+	t.setItem(item, fresh)
 	t.feed = append(t.feed, feedWrite{item.Head.Sequence,
 		layout.FeedEntry{RID: item.RID, TS: t.Now, EPK: item.Head.EPK}})
 	if old == nil {
@@ -179,7 +191,7 @@ func (t *Tx) put(old, item *Stored) error {
 
 // putTerms writes the index entries of a new version of an item, and deletes those that only the old
 // version had.
-func (t *Tx) putTerms(old, item *Stored) error {
+func (t *Tx) putTerms(old, item *Stored, fresh bool) error {
 	after, err := t.termsOf(item)
 	if err != nil {
 		return err
@@ -192,13 +204,13 @@ func (t *Tx) putTerms(old, item *Stored) error {
 	}
 	t.charge(before)
 	t.charge(after)
-	t.diffTerms(before, after, len(t.State.OlderIndexers) == 0)
+	t.diffTerms(before, after, len(t.State.OlderIndexers) == 0, fresh)
 	return nil
 }
 
 // diffTerms is diff for index entries; both lists are in the order of their keys. complete reports that all
 // entries of before are stored.
-func (t *Tx) diffTerms(before, after []index.Entry, complete bool) {
+func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
 		switch {
@@ -210,7 +222,7 @@ func (t *Tx) diffTerms(before, after []index.Entry, complete bool) {
 		if c < 0 {
 			t.Delete(before[0].Key)
 		} else if c > 0 || !complete || !bytes.Equal(before[0].Value, after[0].Value) {
-			t.Set(after[0].Key, after[0].Value)
+			t.set(fresh, after[0].Key, after[0].Value)
 		}
 		if c <= 0 {
 			before = before[1:]

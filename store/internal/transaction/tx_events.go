@@ -34,7 +34,7 @@ func (t *Tx) Announce(ghost *Stored) {
 	t.take()
 	t.logExpiry(ghost)
 	ghost.Head.Announced = true
-	t.setItem(ghost)
+	t.setItem(ghost, false)
 }
 
 // writeExpiries is the part of Finish that writes the log.

@@ -23,8 +23,8 @@ type versionWrite struct {
 func (t *Tx) Finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
-		t.Set(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, f.seq)),
-			t.mem.Keep(f.entry.Append(t.mem.Free())))
+		key := t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, f.seq))
+		t.set(true, key, t.mem.Keep(f.entry.Append(t.mem.Free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]

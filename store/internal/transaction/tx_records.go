@@ -38,15 +38,15 @@ func (t *Tx) SetSwept() {
 // the header changes.
 func (t *Tx) SetLease(item *Stored, until int64) {
 	item.Head.Life.LeaseUntil = until
-	t.setItem(item)
+	t.setItem(item, false)
 	t.Container.Host.Note(container.MarkLease, t.Now)
 	t.Set(layout.LeasedKey(t.Range.Scope), layout.Number(uint64(t.Now)))
 }
 
 // setItem writes the item's own key.
-func (t *Tx) setItem(item *Stored) {
+func (t *Tx) setItem(item *Stored, fresh bool) {
 	value := item.Head.Append(make([]byte, 0, item.Head.Len()+len(item.Body)))
-	t.Set(t.itemKey(item.RID), append(value, item.Body...))
+	t.set(fresh, t.itemKey(item.RID), append(value, item.Body...))
 	t.touch(item)
 }
 
@@ -110,7 +110,7 @@ func (t *Tx) rebase(item *Stored) {
 			t.Set(key, nil)
 		}
 	}
-	t.setItem(item)
+	t.setItem(item, false)
 	t.noteDeadline(item)
 }
 

@@ -33,8 +33,12 @@ type Stopwatch struct {
 const LookBudget = time.Second
 
 // step counts a step. It returns false if the scan must fail with err.
-func (w *Stopwatch) step() bool {
-	if w.n++; w.n%watchEvery == 0 && w.err == nil {
+func (w *Stopwatch) step() bool { return w.steps(1) }
+
+// steps counts n steps.
+func (w *Stopwatch) steps(n int) bool {
+	before := w.n
+	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
 		w.Check()
 	}
 	return w.err == nil
@@ -109,25 +113,32 @@ func (it *watchedIterator) Value() []byte {
 	return v
 }
 
+// Find implements engine.Finder.
+func (it *watchedIterator) Find(key []byte) bool {
+	return it.watch.step() && engine.Find(it.Iterator, key)
+}
+
 // Expect implements engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
-// farSkip is the number of keys that the scan of a remote engine skips between two checks.
-const farSkip = 1 << 16
+// skipEvery is the number of keys that an engine.Skipper skips between two checks.
+const skipEvery = 1 << 16
 
 // Skip implements engine.Skipper.
 func (it *watchedIterator) Skip(most int) (n int) {
 	between := watchEvery
-	if _, far := it.Iterator.(engine.Skipper); far {
-		between = farSkip
+	if _, ok := it.Iterator.(engine.Skipper); ok {
+		between = skipEvery
 	}
-	for n < most && it.watch.err == nil {
+	for n < most {
 		part := min(between, most-n)
+		if !it.watch.steps(part) {
+			break
+		}
 		skipped := engine.Skip(it.Iterator, part)
 		if n += skipped; skipped < part {
-			return n
+			break
 		}
-		it.watch.Check()
 	}
 	return n
 }

@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	raw "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// benchQueue is the queue of the section.
+const benchQueue = "q"
+
+// queueSide is one store with a queue.
+type queueSide struct {
+	db     *store.DB
+	queues *queue.Queues
+	from   *queue.Receiver
+}
+
+func (b *Bench) openQueue(ctx context.Context, o opening) (s queueSide, err error) {
+	s.queues = queue.New(queue.Options{})
+	o.queues = s.queues
+	if s.db, _, err = b.open(ctx, o); err != nil {
+		return s, err
+	}
+	p := s.queues.Completed(entity.Queue, entity.Properties{})
+	if _, err = s.queues.Create(ctx, entity.Queue, benchQueue, p); err == nil {
+		s.from, err = s.queues.OpenReceiver(ctx, entity.Address{Entity: benchQueue}, queue.ReceiverOptions{})
+	}
+	if err != nil {
+		return s, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// pingPong sends a message, receives one and completes it.
+func (s *queueSide) pingPong(ctx context.Context, text []byte) error {
+	a := entity.Address{Entity: benchQueue}
+	if err := s.queues.Send(ctx, a, []*message.Message{message.New(text)}, nil); err != nil {
+		return err
+	}
+	list, err := s.from.Receive(ctx, 1)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		done := queue.Settlement{Outcome: queue.Complete}
+		if err := s.queues.Settle(ctx, a, d.Token, done, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureQueue compares sending, receiving and completing messages with the same durable batches in bare
+// Pebble.
+func (b *Bench) measureQueue(ctx context.Context) error {
+	b.report.begin("queue", fmt.Sprintf(
+		"messages of %d bytes: send, receive with a lock, complete, each durable; "+
+			"against batches of the same keys", benchDocBytes),
+		"raw batches")
+	for _, clients := range []int{1, 16, 64} {
+		if err := b.measurePingPong(ctx, clients); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
+	dir, bareDir := b.path("queue"), b.path("queue-raw")
+	defer drop(dir, bareDir)
+	ours, err := b.openQueue(ctx, opening{engine: pebble.Options{Dir: dir}})
+	if err != nil {
+		return err
+	}
+	defer closing(ours.db, &err)
+	var rec *recorder
+	twin, err := b.openQueue(ctx, opening{engine: pebble.Options{Memory: true},
+		wrap: func(e *pebble.Engine) engine.Engine {
+			rec = &recorder{Engine: e}
+			return rec
+		}})
+	if err != nil {
+		return err
+	}
+	defer closing(twin.db, &err)
+	bare, err := newRaw(ctx, bareDir)
+	if err != nil {
+		return err
+	}
+	defer closing(bare, &err)
+	p := &pingPongs{b: b, clients: clients, size: 4 * clients, ours: &ours, bare: bare,
+		text: newDocument(0).json()}
+	rec.take()
+	const recorded = 64
+	for range recorded {
+		if err := twin.pingPong(ctx, p.text); err != nil {
+			return err
+		}
+	}
+	p.txns = rec.take()
+	p.each = max(len(p.txns)/recorded, 1)
+	d, err := b.compare(ctx, fmt.Sprintf("messages: %d clients", clients),
+		func() (int, time.Duration, error) { return p.runMayfly(ctx) },
+		func() (int, time.Duration, error) { return p.runBaseline(ctx) })
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%d clients", clients)
+	if clients == 1 {
+		name = "1 client"
+	}
+	b.report.add(d.rate(name, nil).with(d.costs().with(p.took)))
+	return nil
+}
+
+// pingPongs is the state of one comparison of messages.
+type pingPongs struct {
+	b       *Bench
+	clients int
+	size    int // messages of a slice
+	ours    *queueSide
+	bare    *raw.DB
+	text    []byte
+	txns    [][]byte // of recorded messages, each of them as many
+	each    int
+	took    latencies
+}
+
+// runMayfly sends, receives and completes the messages of a slice.
+func (p *pingPongs) runMayfly(ctx context.Context) (int, time.Duration, error) {
+	times := make(latencies, p.size)
+	began := p.b.clock.Now()
+	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
+		from := p.b.clock.Now()
+		err := p.ours.pingPong(ctx, p.text)
+		times[i] = p.b.clock.Now().Sub(from)
+		return err
+	})
+	took := p.b.clock.Now().Sub(began)
+	p.took = append(p.took, times...)
+	return p.size, took, err
+}
+
+// runBaseline writes as many messages to bare Pebble. It sets the size of the next slice by the time that
+// this took.
+func (p *pingPongs) runBaseline(ctx context.Context) (int, time.Duration, error) {
+	began := p.b.clock.Now()
+	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
+		for k := range p.each {
+			if err := replay(p.bare, p.txns[(i*p.each+k)%len(p.txns)], raw.Sync); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	took := p.b.clock.Now().Sub(began)
+	done := p.size
+	fitting := float64(p.size) * p.b.sliceTime().Seconds() / max(took.Seconds(), 1e-6)
+	p.size = min(max(int(fitting), 4*p.clients), 20_000)
+	return done, took, err
+}
