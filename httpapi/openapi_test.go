@@ -149,6 +149,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		{"GET", "/_mayfly/metrics", ""},
 		{"GET", "/_mayfly/openapi.json", ""},
 		{"GET", "/_mayfly/connection", ""},
+		{"GET", "/_mayfly/servers", ""},
 		{"POST", own + "explain-item", docID("a")},
 		{"POST", own + "explain-item", docID("b")},
 		{"POST", own + "reaper/run", ""},
