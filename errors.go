@@ -37,8 +37,8 @@ func inputError(err error) error {
 }
 
 // about returns the error of an operation on a document with the names of the container, the partition key
-// and the document. The code and the hint stay the same. The store's sentences are those of the protocol, whose
-// clients know what they have asked for.
+// and the document. The code and the hint stay the same. The store's sentences are those of the protocol,
+// whose clients know what they have asked for.
 func (c *Container) about(err error, pk definition.PartitionKey, id string) error {
 	var e *fault.Error
 	if !errors.As(err, &e) || pk.IsZero() || id == "" {

@@ -25,15 +25,17 @@
 // # Several servers on one engine
 //
 // If several servers share the engine (engine.Shared), locks are keys. A message leaves the index of
-// available messages while it is locked. The transaction that gives a message out writes its lock; the one that settles
-// it, renews the lock or ends it reads the lock first. Locks survive a server that ends, and lapse at their
-// time. A receive and a settlement are one transaction each, whatever the number of messages stored.
+// available messages while it is locked. The transaction that gives a message out writes its lock; the one
+// that settles it, renews the lock or ends it reads the lock first. Locks survive a server that ends, and
+// lapse at their time. A receive and a settlement are one transaction each, whatever the number of messages
+// stored.
 //
 // Each server has the properties and rules of all entities in memory, with a version that transactions
 // compare with the mark of their scope. Callers that wait are woken by a look at the awaited scopes, once a
-// second and when the host reports a change by another server. Some state remains per server: transactions that clients have begun, which end with their server;
-// the time of the last receive, for Options.LazyExpiry; and the sizes of a topic's subscriptions, which are a
-// few seconds old when the quota of the topic is checked.
+// second and when the host reports a change by another server. Some state remains per server: transactions
+// that clients have begun, which end with their server; the time of the last receive, for Options.LazyExpiry;
+// and the sizes of a topic's subscriptions, which are a few seconds old when the quota of the topic is
+// checked.
 //
 // A queue, or a topic with all its subscriptions, is one scope of the engine. Therefore changes of messages
 // within one queue or topic are serial, and a publication arrives in all subscriptions in one transaction.

@@ -27,8 +27,8 @@ func volatile(t *testing.T) {
 	}
 }
 
-// clockMovedAfterCrash skips a test that moves the clock after a crash, if the engine is shared: a server that
-// was killed counts as running for some seconds, and the clock of several servers cannot be moved.
+// clockMovedAfterCrash skips a test that moves the clock after a crash, if the engine is shared: a server
+// that was killed counts as running for some seconds, and the clock of several servers cannot be moved.
 func clockMovedAfterCrash(t *testing.T) {
 	t.Helper()
 	if storedLocksTested() {

@@ -171,7 +171,8 @@ func (a *target) judge(reads, before []time.Duration) {
 // freeShare is the share of the processors from which a ratio is judged.
 const freeShare = 0.85
 
-// processorShare is the share of the processors that busy goroutines get for a moment: 1 if nothing else runs.
+// processorShare is the share of the processors that busy goroutines get for a moment: 1 if nothing else
+// runs.
 func processorShare() float64 {
 	var spun atomic.Int64
 	var work sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFirstFormat: a folder of format 1, whose writes each have an LSN of their own, is read as it is by check
-// and brought up to date by serve. It has a third container with a log of expiries, and no messages.
+// TestFirstFormat: a folder of format 1, whose writes each have an LSN of their own, is read as it is by
+// check and brought up to date by serve. It has a third container with a log of expiries, and no messages.
 func TestFirstFormat(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, "format-1")

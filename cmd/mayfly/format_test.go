@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 )
 
-// TestOlderFormat: every command that opens a folder of a format from which no step leads says what can be done with it, and
-// leaves it as it is.
+// TestOlderFormat: every command that opens a folder of a format from which no step leads says what can be
+// done with it, and leaves it as it is.
 func TestOlderFormat(t *testing.T) {
 	t.Parallel()
 	dir := used(t)

@@ -20,7 +20,8 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// moreThanProgress reports whether there is more in errs than the progress of an import, which a busy machine prints.
+// moreThanProgress reports whether there is more in errs than the progress of an import, which a busy machine
+// prints.
 func moreThanProgress(errs string) bool {
 	for line := range strings.Lines(errs) {
 		if !strings.HasPrefix(line, "importing: ") {

@@ -162,9 +162,10 @@ func (o Options) library() *pebble.Options {
 
 		CompactionConcurrencyRange: func() (lower, upper int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
-	// Values stay in the tables. With Experimental.ValueSeparationPolicy a compaction would rewrite the keys of
-	// a document without its body, which halves the bytes written, but Pebble 2.1 panics in its own goroutine
-	// if it cannot finish a file of values, for instance on a full disk (Abort after a failed Finish).
+	// Values stay in the tables. With Experimental.ValueSeparationPolicy a compaction would rewrite the keys
+	// of a document without its body, which halves the bytes written, but Pebble 2.1 panics in its own
+	// goroutine if it cannot finish a file of values, for instance on a full disk (Abort after a failed
+	// Finish).
 	//
 	// A table that a range delete covers completely is deleted unread. EnableDeleteOnlyCompactionExcises
 	// could also cut a table that is covered in part, but stays off: if Pebble 2.1 cannot read the block at

@@ -255,8 +255,8 @@ func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) 
 }
 
 // Running reports whether another server with an id, or this one, shares the data now. It may have stopped
-// since its last renewal. If there cannot be others, no id is that of a running server: what a server has left
-// unfinished was left before this one was started.
+// since its last renewal. If there cannot be others, no id is that of a running server: what a server has
+// left unfinished was left before this one was started.
 func (in *Instance) Running(ctx context.Context, id string) (bool, error) {
 	if in.membership == nil {
 		return false, nil

@@ -39,8 +39,8 @@ func BeginMigration(ctx context.Context, target engine.Engine, source string) er
 	return err
 }
 
-// OpenSource prepares the data of an engine for a migration to a target. It returns an error if they cannot be
-// migrated: there are none (engine.ErrNotFound), they have another format, have not all arrived, have been
+// OpenSource prepares the data of an engine for a migration to a target. It returns an error if they cannot
+// be migrated: there are none (engine.ErrNotFound), they have another format, have not all arrived, have been
 // moved elsewhere, or a server that shares them is running (engine.ErrLocked). Shared data are not opened by
 // any host from now on: a failed migration must be repeated, or ended by Reopen.
 func OpenSource(ctx context.Context, source engine.Engine, target string) error {

@@ -244,7 +244,8 @@ func TestRefusedMoveOfClock(t *testing.T) {
 	f := newFleet(t)
 	clock := ttl.NewVirtual(ttl.Real{})
 	clock.Freeze()
-	a, b := f.server(host.Options{ManualReaper: true, Clock: clock}), f.server(host.Options{ManualReaper: true})
+	a := f.server(host.Options{ManualReaper: true, Clock: clock})
+	b := f.server(host.Options{ManualReaper: true})
 	before := a.Instance().Clock().Seconds()
 	stop, reading := make(chan struct{}), make(chan struct{})
 	var reader sync.WaitGroup

@@ -67,9 +67,9 @@ func run(h History, sub Subject) error {
 	return nil
 }
 
-// Check runs random histories. Each runs in a few modes, chosen in turn from a shuffled list, so that modes of
-// all kinds meet all kinds of container. It also runs the kept seeds of these modes. On a failure it prints the seed and the reduced
-// history.
+// Check runs random histories. Each runs in a few modes, chosen in turn from a shuffled list, so that modes
+// of all kinds meet all kinds of container. It also runs the kept seeds of these modes. On a failure it
+// prints the seed and the reduced history.
 func Check(t *testing.T, modes []Mode, open Opener) {
 	t.Helper()
 	if *seedFlag != 0 {

@@ -1,5 +1,5 @@
-// Package racetest says how often tests repeat themselves: less under the race detector, which makes them about
-// ten times slower, and more with -tags long.
+// Package racetest says how often tests repeat themselves: less under the race detector, which makes them
+// about ten times slower, and more with -tags long.
 //
 // A test in which one goroutine does everything has nothing for the detector to find: it begins with
 //

@@ -40,7 +40,8 @@ type document struct {
 	pending *state // what a write would have made of it whose answer never came or was a failure
 }
 
-// maxDocuments is how many documents a writer has: old ones are written again, so that the data does not grow.
+// maxDocuments is how many documents a writer has: old ones are written again, so that the data does not
+// grow.
 const maxDocuments = 300
 
 // writer changes and reads the documents of its own partition key.

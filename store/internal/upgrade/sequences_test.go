@@ -30,7 +30,8 @@ func (e *cutEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.
 	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// TestPlaceSequences: the step from format 1 changes each sequence once, wherever it is cut off and run again.
+// TestPlaceSequences: the step from format 1 changes each sequence once, wherever it is cut off and run
+// again.
 func TestPlaceSequences(t *testing.T) {
 	const writes = 2*upgradeKeys + 300 // several transactions, and numbers whose new keys are old keys of others
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})

@@ -25,7 +25,8 @@ import (
 // has come in the same commit. It walks a family backwards: the new key of an entry lies behind its old one,
 // where the walk does not come any more.
 
-// progress is the position of PlaceSequences: everything before it, in the order of compare, has been changed.
+// progress is the position of PlaceSequences: everything before it, in the order of compare, has been
+// changed.
 type progress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
@@ -63,7 +64,8 @@ const (
 )
 
 // PlaceSequences upgrades from format 1. It fails with engine.ErrOlderFormat, before it changes anything, if
-// documents of a deleted partition key are still stored: by their rids they could not be told from later ones.
+// documents of a deleted partition key are still stored: by their rids they could not be told from later
+// ones.
 func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
 	var at progress
