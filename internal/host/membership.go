@@ -31,7 +31,7 @@ type membership struct {
 	leases map[string]*Lease
 	count  int       // running servers, by the last renewal
 	until  time.Time // by wall: until then the leases are held
-	disarm func()    // stops the timer for until
+	disarm func()    // stops the timer for until; guarded by turn
 }
 
 // ServerInfo is what a server tells about itself. Nothing depends on it.
@@ -146,8 +146,14 @@ func (m *membership) loop() {
 	}
 }
 
-// renewed notes the leases that the server has until a moment.
+// renewed notes the leases that the server has until a moment. The caller holds m.turn.
 func (m *membership) renewed(until time.Time, held map[string]bool, count int) {
+	m.setLeases(until, held, count)
+	// Not under m.mu: if the moment has passed on a virtual clock, AfterFunc calls lapsed itself.
+	m.disarm = ttl.AfterFunc(m.wall, until.Sub(m.wall.Now()), m.lapsed)
+}
+
+func (m *membership) setLeases(until time.Time, held map[string]bool, count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.until, m.count = until, count
@@ -163,7 +169,6 @@ func (m *membership) renewed(until time.Time, held map[string]bool, count int) {
 	if m.disarm != nil {
 		m.disarm()
 	}
-	m.disarm = ttl.AfterFunc(m.wall, until.Sub(m.wall.Now()), m.lapsed)
 }
 
 // lapsed wakes the holders of leases when these may have ended.
