@@ -177,7 +177,7 @@ func change(ch store.Change, at Position) Change {
 type Expiration struct {
 	Document  Document // the document after its last write
 	ExpiredAt time.Time
-	Lost      bool     // entries between the previous position and this one were missed: they are no longer kept
+	Lost      bool     // entries before this one were missed: they are no longer kept
 	Position  Position // the position after this entry
 }
 

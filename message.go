@@ -23,7 +23,7 @@ type Message struct {
 	CorrelationID string
 	ReplyTo       string
 	Session       string         // id of the session of the message; required if the queue has WithSessions
-	Properties    map[string]any // strings, bools, numbers and times; conditions of subscriptions can use them
+	Properties    map[string]any // strings, bools, numbers and times; see Where
 	TTL           time.Duration  // in whole milliseconds; if 0, the queue's MessageTTL applies
 	At            time.Time      // scheduled time; before it, the message cannot be received. Zero: at once
 }
@@ -79,7 +79,7 @@ type Received struct {
 	Enqueued    time.Time // time at which the message arrived
 	ExpiresAt   time.Time // zero: the message does not expire
 	LockedUntil time.Time // zero: not locked; in a locked session: the end of the year 9999
-	Reason      string    // of a dead letter: for example TTLExpiredException, or the reason given to DeadLetter
+	Reason      string    // of a dead letter: for example TTLExpiredException
 	Description string    // of a dead letter: a longer text
 
 	in    *Inbox
