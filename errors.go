@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The kinds of errors, for errors.Is. errors.As with a *fault.Error returns the details: the Code of the error,
-// and a Hint that says what to do.
+// The kinds of errors, for errors.Is. errors.As with a *fault.Error returns the details: the Code of the
+// error, and a Hint that says what to do.
 var (
 	ErrNotFound           = fault.ErrNotFound           // the document does not exist, or has expired
 	ErrConflict           = fault.ErrConflict           // the id or the unique key already exists
