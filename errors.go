@@ -12,8 +12,8 @@ import (
 // The kinds of errors, for errors.Is. errors.As with a *fault.Error returns the details: the Code of the
 // error, and a Hint that says what to do.
 var (
-	ErrNotFound           = fault.ErrNotFound           // the document does not exist, or has expired
-	ErrConflict           = fault.ErrConflict           // the id or the unique key already exists
+	ErrNotFound           = fault.ErrNotFound           // the object does not exist, or has expired
+	ErrConflict           = fault.ErrConflict           // the id, the name or the unique key already exists
 	ErrPreconditionFailed = fault.ErrPreconditionFailed // the document has another etag: see IfMatch
 	ErrBadRequest         = fault.ErrBadRequest         // the input is malformed or not allowed
 	// a document has more than 2 MB, or a transaction more than 16 MB
