@@ -13,22 +13,23 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Container holds documents with one expiry policy and one kind of partition key. A handle stays valid as
-// long as the store is open, even after a Restore or after the container has been dropped and created again.
+// Container holds documents that have the same default TTL and are partitioned by the same properties. A
+// Container stays valid as long as the store is open, even after a Restore, and after the container has been
+// dropped and created again.
 type Container struct {
 	db             *DB
 	database, name string
 	found          atomic.Pointer[resolvedContainer]
 }
 
-// resolvedContainer is the store's handle, valid for one incarnation of the store.
+// resolvedContainer is the underlying container of package store. It is valid until the next restore.
 type resolvedContainer struct {
 	c           *store.Container
 	incarnation uint32
 }
 
-// Forever is an infinite time to live. As a container's default it means that only documents with their own
-// ttl expire. As a document's TTL it keeps the document, whatever the default is.
+// Forever is a time to live without end. If it is the default TTL of a container, only documents with their
+// own ttl expire. If it is the TTL of a document, the document does not expire, whatever the default is.
 const Forever time.Duration = -1
 
 // ContainerOption is an option for creating a container.
@@ -40,8 +41,9 @@ type containerConfig struct {
 	expiries *store.ExpiryEvents
 }
 
-// PartitionBy sets the properties by which a container is partitioned, as paths: "/user", or up to three
-// levels, the outermost first: "/tenant", "/user". Default: "/id".
+// PartitionBy sets the property by which a container is partitioned, as a path such as "/user". For a
+// hierarchical partition key, it takes up to three paths, the outermost level first: "/tenant", "/user".
+// Default: "/id".
 func PartitionBy(paths ...string) ContainerOption {
 	return func(m *containerConfig) error {
 		m.spec.PartitionKey = definition.PartitionKeyDefinition{Paths: paths, Version: 2}
@@ -52,8 +54,8 @@ func PartitionBy(paths ...string) ContainerOption {
 	}
 }
 
-// DefaultTTL sets how long documents without their own ttl live, in whole seconds. Forever means that only
-// documents with their own ttl expire. Without this option nothing expires.
+// DefaultTTL sets the time to live of documents that have no ttl of their own, in whole seconds. With
+// Forever, only documents with their own ttl expire. Without this option, no document expires.
 func DefaultTTL(d time.Duration) ContainerOption {
 	return func(m *containerConfig) (err error) {
 		m.spec.DefaultTTL, err = seconds(d)
@@ -61,8 +63,8 @@ func DefaultTTL(d time.Duration) ContainerOption {
 	}
 }
 
-// Unique forbids two documents of one partition key to have the same values at these paths. Each Unique is a
-// separate unique key.
+// Unique adds a unique key: two documents with the same partition key cannot have the same values at all of
+// these paths. Each use of the option adds one key.
 func Unique(paths ...string) ContainerOption {
 	return func(m *containerConfig) error {
 		m.unique = append(m.unique, paths)
@@ -72,7 +74,7 @@ func Unique(paths ...string) ContainerOption {
 	}
 }
 
-// KeepVersions keeps every version and delete in the change feed for a time, in whole minutes: see
+// KeepVersions makes the change feed keep every version and delete for the duration d, in whole minutes: see
 // AllVersions.
 func KeepVersions(d time.Duration) ContainerOption {
 	return func(m *containerConfig) error {
@@ -84,7 +86,8 @@ func KeepVersions(d time.Duration) ContainerOption {
 	}
 }
 
-// LogExpirations keeps a log of expired documents, each entry for a time in whole seconds: see Expirations.
+// LogExpirations makes the container keep a log of expired documents, each entry for the duration d, in whole
+// seconds: see Container.Expirations.
 func LogExpirations(d time.Duration) ContainerOption {
 	return func(m *containerConfig) error {
 		s, err := seconds(d)
@@ -97,8 +100,8 @@ func LogExpirations(d time.Duration) ContainerOption {
 	}
 }
 
-// Spec changes the container's definition in the store's own terms: indexing, computed properties, vectors,
-// full text.
+// Spec changes the definition of the container in the terms of package store, for example indexing, computed
+// properties, vectors or full text.
 func Spec(change func(*definition.ContainerSpec)) ContainerOption {
 	return func(m *containerConfig) error {
 		change(&m.spec)
@@ -117,9 +120,10 @@ func seconds(d time.Duration) (ttl.Seconds, error) {
 	return ttl.Seconds(d / time.Second), nil
 }
 
-// Container opens a container by its path, "database/container". It creates the database and the container if
-// they do not exist. An existing container stays unchanged: the options only describe a new one. But a
-// PartitionBy that differs from the container's partition key returns ErrConflict.
+// Container opens the container with a path of the form "database/container". If the database or the
+// container does not exist, Container creates it. The options apply only to a new container; an existing one
+// stays unchanged. Container returns ErrConflict if the container exists and its partition key is not that of
+// the option PartitionBy.
 func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOption) (*Container, error) {
 	database, name, err := splitPath(path)
 	if err != nil {
@@ -160,8 +164,8 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	return c, nil
 }
 
-// make creates the database and the container. It returns ErrConflict if the container exists, and
-// ErrNotFound if the database has been deleted meanwhile.
+// make creates the container, and the database if necessary. It returns ErrConflict if the container exists,
+// and ErrNotFound if another caller deletes the database before the container is created.
 func (c *Container) make(ctx context.Context, m containerConfig) error {
 	d, err := c.db.db.Database(c.database)
 	if errors.Is(err, ErrNotFound) {
@@ -185,7 +189,7 @@ func (c *Container) make(ctx context.Context, m containerConfig) error {
 	return err
 }
 
-// resolve looks the container up.
+// resolve finds the container in the store.
 func (c *Container) resolve(ctx context.Context) (*resolvedContainer, error) {
 	incarnation, err := c.db.db.Incarnation(ctx)
 	if err != nil {
@@ -203,9 +207,9 @@ func (c *Container) resolve(ctx context.Context) (*resolvedContainer, error) {
 	return f, nil
 }
 
-// do calls fn with the store's handle. It calls fn once more with a new handle if the first one has become
-// invalid: after a restore that has undone everything of the call, or because the container was dropped and
-// created again.
+// do calls fn with the container of package store. If that container has become invalid, do calls fn again
+// with a new one. This happens after a restore, which has undone everything that fn did, and if the container
+// was dropped and created again.
 func (c *Container) do(ctx context.Context, fn func(*store.Container) error) (err error) {
 	f := c.found.Load()
 	for {
@@ -245,8 +249,8 @@ func (c *Container) Store(ctx context.Context) (found *store.Container, err erro
 	return found, err
 }
 
-// SetDefaultTTL changes how long documents without their own ttl live, at once for all of them; 0 switches
-// expiry off. Documents that have expired stay expired.
+// SetDefaultTTL changes the time to live of all documents that have no ttl of their own, at once; 0 switches
+// expiry off for the container. Documents that have already expired stay expired.
 func (c *Container) SetDefaultTTL(ctx context.Context, d time.Duration) error {
 	next := ttl.Absent
 	if d != 0 {

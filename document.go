@@ -16,12 +16,12 @@ import (
 type Document struct {
 	ID        string
 	ETag      string    // changes with every write: see IfMatch
-	Timestamp time.Time // of the last write, in whole seconds
-	ExpiresAt time.Time // zero: it does not expire under the present settings
-	JSON      []byte    // its text, with the system properties _etag, _ts, _rid and _self
+	Timestamp time.Time // time of the last write, in whole seconds
+	ExpiresAt time.Time // zero: the document does not expire under the current settings
+	JSON      []byte    // the text of the document, with the system properties _etag, _ts, _rid and _self
 }
 
-// Decode reads the document into a value, as json.Unmarshal does.
+// Decode decodes the document into the value that into points to, as json.Unmarshal does.
 func (d Document) Decode(into any) error { return json.Unmarshal(d.JSON, into) }
 
 func document(it store.Item) Document {
@@ -33,7 +33,8 @@ func document(it store.Item) Document {
 	return d
 }
 
-// WriteOption is a condition of a write, or changes what is written.
+// WriteOption is an option of a write: a condition under which the document is written, or a change of what
+// is written.
 type WriteOption func(*writeConfig) error
 
 type writeConfig struct {
@@ -104,21 +105,21 @@ func (w *writeConfig) text(document any) (text []byte, err error) {
 	return text, inputError(err)
 }
 
-// Create writes a new document: a value that encoding/json encodes as an object, or its text as []byte or
-// json.RawMessage. It returns ErrConflict if the partition key has a document with this id or with the same
-// values of a unique key, and ErrTooLarge if the document is over 2 MB.
+// Create writes a new document. The document is a value that encoding/json encodes as an object, or JSON text
+// as []byte or json.RawMessage. Create returns ErrConflict if a document with the same partition key has the
+// same id or the same values of a unique key, and ErrTooLarge if the document has more than 2 MB.
 func (c *Container) Create(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
 	return c.write(ctx, store.OperationCreate, document, opts)
 }
 
-// Upsert creates a document, or replaces the one with its id. With IfMatch it never creates one and may
-// return ErrPreconditionFailed.
+// Upsert creates a document, or replaces the document with the same id and partition key. With IfMatch it
+// only replaces, and returns ErrPreconditionFailed if the document does not exist or has another etag.
 func (c *Container) Upsert(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
 	return c.write(ctx, store.OperationUpsert, document, opts)
 }
 
-// Replace replaces the document with the same id. It returns ErrNotFound if there is none, and
-// ErrPreconditionFailed: see IfMatch.
+// Replace replaces the document with the same id and partition key. It returns ErrNotFound if no such
+// document exists, and ErrPreconditionFailed if the condition of IfMatch does not hold.
 func (c *Container) Replace(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
 	return c.write(ctx, store.OperationReplace, document, opts)
 }
@@ -158,7 +159,8 @@ func idOf(op store.Operation) string {
 	return jsondoc.Of(op.Body).Member("id").Str()
 }
 
-// unmatched translates the error of an operation into that of the kind of write that the caller made.
+// unmatched converts the error of a store operation to the error of the kind of write that the caller
+// requested.
 func unmatched(kind store.OperationKind, op store.Operation, err error) error {
 	if kind == op.Kind || fault.ErrorCode(err) != fault.CodeNotFound {
 		return err
@@ -167,7 +169,7 @@ func unmatched(kind store.OperationKind, op store.Operation, err error) error {
 		Message: "There is no document '" + op.ID + "' any more that could have the etag."}
 }
 
-// result returns the document that a successful operation has left.
+// result returns the document as it is after a successful operation.
 func result(it store.Item, err error) Document {
 	if err != nil {
 		return Document{}
@@ -203,7 +205,7 @@ func operation(kind store.OperationKind, document any, opts []WriteOption) (op s
 	return op, nil
 }
 
-// Read returns a document. It returns ErrNotFound if there is none or it has expired.
+// Read returns a document. It returns ErrNotFound if the document does not exist or has expired.
 func (c *Container) Read(ctx context.Context, pk PartitionKey, id string) (d Document, err error) {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -217,8 +219,8 @@ func (c *Container) Read(ctx context.Context, pk PartitionKey, id string) (d Doc
 	return d, c.about(err, key, id)
 }
 
-// Delete deletes a document. It returns ErrNotFound if there is none or it has expired, and
-// ErrPreconditionFailed: see IfMatch.
+// Delete deletes a document. It returns ErrNotFound if the document does not exist or has expired, and
+// ErrPreconditionFailed if the condition of IfMatch does not hold.
 func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, opts ...WriteOption) error {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -235,7 +237,8 @@ func (c *Container) Delete(ctx context.Context, pk PartitionKey, id string, opts
 	return c.about(err, key, id)
 }
 
-// DeletePartition deletes all documents of a partition key at once; their space is freed in the background.
+// DeletePartition deletes all documents of a partition key. When it returns, no read returns them any more;
+// their space is freed in the background.
 func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) error {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -247,7 +250,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk PartitionKey) error 
 	})
 }
 
-// Read reads a document and decodes it. It returns ErrNotFound if there is none or it has expired.
+// Read reads a document and decodes it into a T. It returns ErrNotFound if the document does not exist or has
+// expired.
 func Read[T any](ctx context.Context, c *Container, pk PartitionKey, id string) (v T, err error) {
 	d, err := c.Read(ctx, pk, id)
 	if err == nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The kinds of errors, for errors.Is. errors.As with a *fault.Error gives the details: its Code, and a Hint
-// on what to do.
+// The kinds of errors, for errors.Is. errors.As with a *fault.Error returns the details: the Code of the
+// error, and a Hint that says what to do.
 var (
-	ErrNotFound           = fault.ErrNotFound           // it does not exist, or has expired
-	ErrConflict           = fault.ErrConflict           // the id or a unique key is taken
-	ErrPreconditionFailed = fault.ErrPreconditionFailed // changed meanwhile: see IfMatch
-	ErrBadRequest         = fault.ErrBadRequest         // malformed or refused input
-	// a document is over 2 MB, or a transaction over 16 MB
+	ErrNotFound           = fault.ErrNotFound           // the object does not exist, or has expired
+	ErrConflict           = fault.ErrConflict           // the id, the name or the unique key already exists
+	ErrPreconditionFailed = fault.ErrPreconditionFailed // the document has another etag: see IfMatch
+	ErrBadRequest         = fault.ErrBadRequest         // the input is malformed or not allowed
+	// a document has more than 2 MB, or a transaction more than 16 MB
 	ErrTooLarge = fault.ErrTooLarge
-	// the context ended first, or the transaction exceeded its time
+	// the context ended before the operation, or the transaction exceeded its time limit
 	ErrCanceled    = fault.ErrCanceled
-	ErrDiskFull    = fault.ErrDiskFull    // no room on disk; reads go on
-	ErrUnavailable = fault.ErrUnavailable // closed, or a write to disk has failed
+	ErrDiskFull    = fault.ErrDiskFull    // not enough free space on the disk for the write; reads still work
+	ErrUnavailable = fault.ErrUnavailable // the store is closed, or a write to the disk has failed
 )
 
 func badRequest(message string, cause error) error {
@@ -36,9 +36,9 @@ func inputError(err error) error {
 	return badRequest(err.Error(), err)
 }
 
-// about returns the error of an operation on a document with the names of the container, the partition key
-// and the document. The code and the hint stay the same. The store's sentences are those of the protocol,
-// whose clients know what they have asked for.
+// about adds the names of the container, the partition key and the document to the error of an operation on a
+// document. The code and the hint stay the same. The messages of package store are those of Cosmos DB's
+// protocol, which do not contain these names.
 func (c *Container) about(err error, pk definition.PartitionKey, id string) error {
 	var e *fault.Error
 	if !errors.As(err, &e) || pk.IsZero() || id == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly"
 )
 
-// Session is what the examples keep.
+// Session is the type of the documents in the examples.
 type Session struct {
 	ID   string `json:"id"`
 	User string `json:"user"`
@@ -19,7 +19,7 @@ type Session struct {
 
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// sessions is a container on a clock that the example moves.
+// sessions returns a container of a store whose clock the example moves.
 func sessions(opts ...mayfly.ContainerOption) (*mayfly.DB, *mayfly.Container, *mayfly.Clock) {
 	clock := mayfly.NewClock(newYear)
 	db, err := mayfly.OpenMemory(mayfly.WithClock(clock))
@@ -36,7 +36,7 @@ func check(err error) {
 	}
 }
 
-// A session of half an hour: written, read, and gone in the second in which its time is over.
+// This example writes and reads a session that expires after half an hour, and moves the clock to its expiry.
 func Example() {
 	ctx := context.Background()
 	clock := mayfly.NewClock(newYear)
@@ -62,7 +62,7 @@ func Example() {
 	// true
 }
 
-// One document may live longer than its container's default, or for ever.
+// The TTL of a document can be longer than the default of its container, or Forever.
 func ExampleTTL() {
 	ctx := context.Background()
 	db, sessions, clock := sessions()
@@ -78,7 +78,7 @@ func ExampleTTL() {
 	// true
 }
 
-// Two writers of one document: the second finds that it has changed.
+// Two writers change the same document. The second write fails, because the document has another etag.
 func ExampleIfMatch() {
 	ctx := context.Background()
 	db, sessions, _ := sessions()
@@ -92,7 +92,7 @@ func ExampleIfMatch() {
 	// Output: true
 }
 
-// The rows of a query, over all partitions.
+// A query without the option In reads all partitions.
 func ExampleQuery() {
 	ctx := context.Background()
 	db, sessions, _ := sessions()
@@ -115,7 +115,7 @@ func ExampleQuery() {
 	// 1 <nil>
 }
 
-// A transaction on one partition key: all of it or nothing.
+// The writes of a transaction on one partition key take effect together or not at all.
 func ExampleContainer_Transact() {
 	ctx := context.Background()
 	db, sessions, _ := sessions()
@@ -141,14 +141,14 @@ func ExampleContainer_Transact() {
 	// Output: new /cart <nil>
 }
 
-// A reader of the change feed that goes on where it was.
+// A reader of the change feed stores its position and resumes from it.
 func ExampleContainer_Changes() {
 	ctx := context.Background()
 	db, sessions, _ := sessions()
 	defer db.Close()
 	_, err := sessions.Create(ctx, Session{ID: "s1", User: "ada"})
 	check(err)
-	position, err := sessions.End(ctx) // what was before does not matter
+	position, err := sessions.End(ctx) // only changes after this point are of interest
 	check(err)
 	_, err = sessions.Create(ctx, Session{ID: "s2", User: "ada"})
 	check(err)
@@ -160,7 +160,7 @@ func ExampleContainer_Changes() {
 	// Output: s2
 }
 
-// Each death, once.
+// The log of expirations contains each expired document once.
 func ExampleContainer_Expirations() {
 	ctx := context.Background()
 	db, sessions, clock := sessions(mayfly.LogExpirations(24 * time.Hour))
@@ -168,7 +168,7 @@ func ExampleContainer_Expirations() {
 	_, err := sessions.Create(ctx, Session{ID: "s1", User: "ada", Page: "/cart"})
 	check(err)
 	clock.Advance(time.Hour)
-	_, err = db.Sweep(ctx) // else it happens in the background
+	_, err = db.Sweep(ctx) // without Sweep, a background task does it
 	check(err)
 	for e, err := range sessions.Expirations(ctx, "") {
 		check(err)
@@ -179,7 +179,7 @@ func ExampleContainer_Expirations() {
 	// Output: ada left /cart at 00:30:00
 }
 
-// The whole store as it was, in milliseconds. Handles stay good.
+// Restore replaces the content of the whole store. The Container stays valid.
 func ExampleDB_Restore() {
 	ctx := context.Background()
 	db, sessions, _ := sessions()
@@ -194,7 +194,7 @@ func ExampleDB_Restore() {
 	// Output: s1 <nil>
 }
 
-// Why does it live, and until when?
+// Explain says when and why a document expires.
 func ExampleContainer_Explain() {
 	ctx := context.Background()
 	db, sessions, _ := sessions()

@@ -8,11 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Position is a position in a change feed or in a log of expirations. It is text that can be stored: a reader
-// that resumes from it misses no entry and sees none twice. The empty Position is the beginning.
+// Position is a position in a change feed or in a log of expirations, between two entries. It is text that a
+// program can store. A reader that resumes from a Position gets every later entry. A reader of changes may
+// also get some earlier entries again: see Change. The empty Position is the beginning.
 type Position string
 
-// ChangeKind is the kind of a change of a document.
+// ChangeKind says how a change has changed a document.
 type ChangeKind uint8
 
 // The kinds of changes. Without AllVersions all changes are Written.
@@ -29,15 +30,16 @@ type Change struct {
 	Kind      ChangeKind
 	Document  Document // the document after the change; for Deleted and Expired it has only the ID
 	Timestamp time.Time
-	// Previous is the version that was replaced or deleted, with AllVersions and if it is kept; otherwise
-	// nil.
+	// Previous is the version that was replaced or deleted. It is nil without AllVersions, and if the
+	// container does not keep previous versions.
 	Previous *Document
-	// Position is where a reader that has handled this change resumes. No change is missed; after a stop in
-	// the middle of a transaction or of a page, some changes are seen again.
+	// Position is the position from which a reader resumes after it has handled this change. The reader
+	// misses no change. If this change is not the last one of its transaction or of the page in which it was
+	// read, the reader gets some changes again, including this one.
 	Position Position
 }
 
-// FeedOption selects what a feed shows.
+// FeedOption selects what a feed contains, or how it is read.
 type FeedOption func(*feedRequest) error
 
 type feedRequest struct {
@@ -45,9 +47,10 @@ type feedRequest struct {
 	follow bool
 }
 
-// AllVersions shows every version, delete and expiry, as far back as the container keeps them: see
-// KeepVersions. The feed fails with ErrBadRequest if the container keeps none, or no longer those after the
-// position. Without AllVersions a feed shows the latest version of each existing document.
+// AllVersions makes a feed contain every version, delete and expiry that the container still keeps: see
+// KeepVersions. The feed fails with ErrBadRequest if the container keeps no versions, or no longer keeps
+// those that follow the position. Without AllVersions, a feed contains only the latest version of each
+// existing document.
 func AllVersions() FeedOption {
 	return func(r *feedRequest) error {
 		r.Mode, r.Start.Kept = store.AllVersions, true
@@ -55,8 +58,8 @@ func AllVersions() FeedOption {
 	}
 }
 
-// Follow makes a loop wait for further changes instead of ending. The loop ends with ctx, or when the store
-// is closed.
+// Follow makes a loop over a feed wait for further entries when it has reached the end. The loop ends when
+// ctx ends or the store is closed.
 func Follow() FeedOption {
 	return func(r *feedRequest) error {
 		r.follow = true
@@ -64,7 +67,8 @@ func Follow() FeedOption {
 	}
 }
 
-// Of restricts a feed to the documents of a partition key, or of all keys that begin with the given Levels.
+// Of restricts a change feed to the documents of a partition key. If pk is a Levels with fewer levels than
+// the container has, the feed contains the documents of all keys that begin with these levels.
 func Of(pk PartitionKey) FeedOption {
 	return func(r *feedRequest) (err error) {
 		r.Scope.Partition, err = partitionKey(pk)
@@ -81,8 +85,8 @@ func feed(opts []FeedOption) (r feedRequest, err error) {
 	return r, nil
 }
 
-// End returns the position behind all present changes, for a reader of future changes. The options must be
-// those of the reader.
+// End returns the position after the latest change, for a reader that wants only future changes. opts must be
+// the options that the reader passes to Changes.
 func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, err error) {
 	req, err := feed(opts)
 	if err != nil {
@@ -98,7 +102,7 @@ func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, 
 }
 
 // Changes yields the changes after a position, in the order of the writes within each partition. It ends
-// after the last change, unless Follow is given. The empty position is the beginning.
+// after the latest change, unless the option Follow is given.
 func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Change,
 	error] {
 	return func(yield func(Change, error) bool) {
@@ -138,7 +142,7 @@ func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOpt
 	}
 }
 
-// changes reads a page of the feed. more is closed when there are changes after the page.
+// changes reads a page of the feed. The channel more is closed when there are changes after the page.
 func (c *Container) changes(ctx context.Context, req feedRequest) (page store.ChangesPage,
 	more <-chan struct{}, err error) {
 	err = c.do(ctx, func(c *store.Container) (err error) {
@@ -173,13 +177,14 @@ func change(ch store.Change, at Position) Change {
 type Expiration struct {
 	Document  Document // the document after its last write
 	ExpiredAt time.Time
-	Lost      bool     // entries between the previous position and this one are no longer kept
+	Lost      bool     // entries before this one were missed: they are no longer kept
 	Position  Position // the position after this entry
 }
 
-// Expirations yields the documents that expired after a position, each once, in the order in which the reaper
-// found them in each partition range. It ends after the last entry, unless Follow is given. The container
-// must keep a log: see LogExpirations.
+// Expirations yields the documents that have expired, beginning after a position. Each document occurs once.
+// Within a partition range, the entries are in the order in which the reaper found the expired documents.
+// Expirations ends after the latest entry, unless the option Follow is given; it accepts no other option. The
+// container must keep a log of expirations: see LogExpirations.
 func (c *Container) Expirations(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Expiration,
 	error] {
 	return func(yield func(Expiration, error) bool) {

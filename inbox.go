@@ -12,31 +12,32 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Inbox receives messages from a queue, a subscription, or the dead letters of either.
+// Inbox receives messages from a queue, from a subscription, or from the dead letters of either.
 type Inbox struct {
 	db *DB
 	at entity.Address
 }
 
-// DeadLetters returns the Inbox of messages that expired, failed too often, or were dead-lettered by a
-// receiver.
+// DeadLetters returns an Inbox for the dead letters: the messages that have expired, whose deliveries have
+// failed too often, or that a receiver has dead-lettered.
 func (in *Inbox) DeadLetters() *Inbox {
 	return &Inbox{in.db, entity.Address{Entity: in.at.Entity, Sub: entity.DeadLetters}}
 }
 
-// Receive waits for messages and locks up to most of them for the caller. It returns ErrCanceled if ctx ends
-// first, ErrNotFound if the queue has been deleted, and ErrForbidden if it has sessions, is disabled, or
-// forwards.
+// Receive waits until at least one message is available, locks up to most messages for the caller, and
+// returns them. It returns ErrCanceled if ctx ends before that, ErrNotFound if the queue has been deleted,
+// and ErrForbidden if the queue requires sessions, is disabled, or forwards its messages.
 func (in *Inbox) Receive(ctx context.Context, most int) ([]*Received, error) {
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).Receive)
 }
 
-// TryReceive is Receive without waiting: it returns no messages if there are none.
+// TryReceive works like Receive, but does not wait: if no message is available, it returns none.
 func (in *Inbox) TryReceive(ctx context.Context, most int) ([]*Received, error) {
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).TryReceive)
 }
 
-// Take receives messages and removes them at once: there is nothing to settle.
+// Take works like Receive, but removes the messages from the queue instead of locking them. They cannot be
+// settled.
 func (in *Inbox) Take(ctx context.Context, most int) ([]*Received, error) {
 	return in.receive(ctx, most, queue.ReceiveAndDelete, (*queue.Receiver).Receive)
 }
@@ -71,10 +72,10 @@ func (in *Inbox) list(ctx context.Context, list []queue.Delivery, err error) ([]
 	return out, nil
 }
 
-// Handle receives messages one after the other until ctx ends, and calls fn with each. It completes a message
-// if fn returns nil and otherwise abandons it, so that it is delivered again until its deliveries are used
-// up. A message whose lock ends while fn runs is delivered again, too; a restore ends all locks. Handle
-// returns nil when ctx ends, and otherwise the error that stopped it.
+// Handle receives messages one after another until ctx ends, and calls fn with each. If fn returns nil,
+// Handle completes the message. Otherwise it abandons the message, which is then delivered again until the
+// allowed number of deliveries is reached. A message whose lock ends while fn runs is also delivered again; a
+// restore ends all locks. Handle returns nil when ctx ends, and otherwise the error that has stopped it.
 func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received) error) error {
 	for {
 		list, err := in.Receive(ctx, 1)
@@ -97,7 +98,8 @@ func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received)
 	}
 }
 
-// Peek returns up to most messages from a sequence number on, in any state, without locking them.
+// Peek returns up to most messages in any state, in the order of their sequence numbers, beginning at the
+// number from. It does not lock them.
 func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, error) {
 	var list []queue.Delivery
 	err := in.db.retryAfterRestore(ctx, func() (err error) {
@@ -107,8 +109,8 @@ func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, e
 	return in.list(context.WithoutCancel(ctx), list, err)
 }
 
-// Deferred locks deferred messages by their numbers, all or none. It returns ErrNotFound if one does not
-// exist.
+// Deferred locks and returns the deferred messages with these sequence numbers. If one of them does not
+// exist, it locks none and returns ErrNotFound.
 func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, error) {
 	var list []queue.Delivery
 	err := in.db.retryAfterRestore(ctx, func() (err error) {
@@ -118,7 +120,7 @@ func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, e
 	return in.list(context.WithoutCancel(ctx), list, err)
 }
 
-// Info returns the queue's properties and its number of messages.
+// Info returns the properties of the queue or subscription, including the number of its messages.
 func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
 	var e entity.Entity
 	err := in.db.retryAfterRestore(ctx, func() (err error) {
@@ -128,8 +130,8 @@ func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
 	return e, err
 }
 
-// Session is a locked session of a queue or a subscription. Its messages are received in order. A restore of
-// the store ends the session, as it ends all locks.
+// Session is a session of a queue or subscription that is locked for the caller. Its messages are received in
+// order. A restore of the store ends all locks, and therefore the session.
 type Session struct {
 	ID          string
 	in          *Inbox
@@ -138,13 +140,14 @@ type Session struct {
 	closed      atomic.Bool
 }
 
-// Session locks a session, whether it has messages or not. It returns ErrConflict if it is locked already.
+// Session locks the session with this id, even if the session has no messages. It returns ErrConflict if the
+// session is already locked.
 func (in *Inbox) Session(ctx context.Context, id string) (*Session, error) {
 	return in.openSession(ctx, queue.SessionRequest{ID: id})
 }
 
-// NextSession waits for an unlocked session that has messages and locks it. It returns ErrCanceled if ctx
-// ends first.
+// NextSession waits until a session that is not locked has messages, and locks it. It returns ErrCanceled if
+// ctx ends before that.
 func (in *Inbox) NextSession(ctx context.Context) (*Session, error) {
 	return in.openSession(ctx, queue.SessionRequest{Next: true})
 }
@@ -165,19 +168,19 @@ func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*
 	return s, nil
 }
 
-// Close unlocks the session. It may be called more than once.
+// Close unlocks the session. It can be called more than once.
 func (s *Session) Close() {
 	s.closed.Store(true)
 	s.r.Close()
 }
 
-// Receive is Inbox.Receive for the session's messages. It returns ErrLockLost if the session's lock has
-// ended.
+// Receive works like Inbox.Receive, for the messages of the session. It returns ErrLockLost if the lock of
+// the session has ended.
 func (s *Session) Receive(ctx context.Context, most int) ([]*Received, error) {
 	return s.receive(ctx, most, s.r.Receive)
 }
 
-// TryReceive is Receive without waiting.
+// TryReceive works like Receive, but does not wait.
 func (s *Session) TryReceive(ctx context.Context, most int) ([]*Received, error) {
 	return s.receive(ctx, most, s.r.TryReceive)
 }
@@ -188,7 +191,7 @@ func (s *Session) receive(ctx context.Context, most int,
 	return s.in.list(ctx, list, s.mapError(ctx, err))
 }
 
-// Renew renews the session's lock, and returns the time at which it now ends.
+// Renew renews the lock of the session, and returns the time at which the lock then ends.
 func (s *Session) Renew(ctx context.Context) (until time.Time, err error) {
 	if ctx.Err() != nil {
 		return until, canceled(ctx)
@@ -197,13 +200,14 @@ func (s *Session) Renew(ctx context.Context) (until time.Time, err error) {
 	return until, s.mapError(ctx, err)
 }
 
-// State returns the state that is stored with the session, nil if there is none.
+// State returns the state of the session, or nil if it has none.
 func (s *Session) State(ctx context.Context) ([]byte, error) {
 	state, err := s.r.SessionState(ctx)
 	return state, s.mapError(ctx, err)
 }
 
-// SetState stores up to 256 KB with the session. A nil or empty state removes it.
+// SetState sets the state of the session, up to 256 KB. With nil or an empty state, the session has no state
+// any more.
 func (s *Session) SetState(ctx context.Context, state []byte) error {
 	return s.mapError(ctx, s.r.SetSessionState(ctx, state, nil))
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// PartitionKey is the partition key of a document: its value at the path by which the container is
-// partitioned. It is a string, a bool, a number or nil (JSON's null). For a container with several paths it
-// is a Levels.
+// PartitionKey is the partition key of a document, which is its value at the path by which the container is
+// partitioned: a string, a bool, a number, or nil for JSON's null. If the document has no such value, it is
+// Missing. If the container is partitioned by several paths, it is a Levels.
 type PartitionKey = any
 
-// Levels is a hierarchical partition key, the outermost level first: Levels{"contoso", "ada"}. In a query or
-// a list it may have fewer levels than the container and then stands for all partitions below.
+// Levels is a hierarchical partition key, the outermost level first: Levels{"contoso", "ada"}. In a query, a
+// list or a feed it can have fewer levels than the container. It then stands for all partition keys that
+// begin with these levels.
 type Levels []any
 
 // Missing is the partition key of documents that have no value at the container's path.

@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Lease keeps a document from expiring for a time, in whole seconds up to 7 days, whatever its time to live
-// is. The document itself does not change. Lease returns the time at which the lease ends. It returns
-// ErrNotFound if the document does not exist or has expired.
+// Lease prevents the expiry of a document for the duration d, in whole seconds up to 7 days, whatever the
+// time to live of the document is. The document itself does not change. Lease returns the time at which the
+// lease ends. It returns ErrNotFound if the document does not exist or has expired.
 func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d time.Duration) (until time.Time,
 	err error) {
 	key, err := partitionKey(pk)
@@ -30,7 +30,8 @@ func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d tim
 	return until, c.about(err, key, id)
 }
 
-// WaitExpired waits until a document has expired or been deleted. It returns ErrCanceled if ctx ends first.
+// WaitExpired waits until a document has expired or has been deleted. It returns ErrCanceled if ctx ends
+// before that.
 func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string) error {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -44,7 +45,7 @@ func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string)
 	return c.about(err, key, id)
 }
 
-// Explain returns a sentence that says when and why a document expires, or why it does not.
+// Explain returns an English sentence that says when and why a document expires, or why it does not expire.
 func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (sentence string, err error) {
 	key, err := partitionKey(pk)
 	if err != nil {
@@ -58,9 +59,10 @@ func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (se
 	return sentence, err
 }
 
-// Sweep purges everything that has expired, which otherwise happens in the background, and returns the number
-// of purged documents and messages. Readers of documents notice no difference. When it returns, logs of
-// expirations are complete up to now, and expired messages are dead letters or deleted.
+// Sweep purges all documents and messages that have expired, and returns their number. Without Sweep, a
+// background task purges them. Purging does not change what reads of documents return, because expired
+// documents are invisible already. When Sweep returns, the logs of expirations contain every document that
+// has expired, and every expired message is deleted or a dead letter.
 func (db *DB) Sweep(ctx context.Context) (purged int, err error) {
 	err = db.retryAfterRestore(ctx, func() (err error) {
 		purged, err = db.db.SweepNow(ctx)

@@ -29,7 +29,8 @@ type options struct {
 	logger *slog.Logger // nil: nothing is logged
 }
 
-// WithClock sets the clock for _ts, expiry and the reaper. Default: the system's.
+// WithClock sets the clock that determines the times of writes (_ts), expiry, and the work of the reaper, the
+// background task that frees the space of expired documents. Default: the clock of the system.
 func WithClock(c *Clock) Option {
 	return func(o *options) {
 		if o.store.Clock = nil; c != nil {
@@ -38,38 +39,40 @@ func WithClock(c *Clock) Option {
 	}
 }
 
-// WithLogger sets the logger for warnings and errors of background work. Default: they are discarded.
+// WithLogger sets the logger for warnings and errors of background work. By default they are discarded.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) { o.store.Logger, o.logger = l, l }
 }
 
-// WithOptions changes options of package store that have no option here.
+// WithOptions changes options of package store for which this package has no Option.
 func WithOptions(change func(*store.Options)) Option { return func(o *options) { change(&o.store) } }
 
-// Clock is a clock that its owner controls: it can stand still, be set and be moved forward. See WithClock.
+// Clock is a clock that the program controls: it can be stopped, set and moved forward. See WithClock.
 type Clock = ttl.Virtual
 
-// NewClock returns a clock that stands still at a moment.
+// NewClock returns a clock that shows the time at and is stopped.
 func NewClock(at time.Time) *Clock { return ttl.NewManual(at) }
 
-// Database is a database that holds a store instead of a folder. See Postgres.
+// Database identifies a database in which a store is kept, instead of in a folder. Postgres returns one, and
+// Open opens its store.
 type Database struct {
 	open func(context.Context, *options) (engine.Engine, error)
 }
 
-// Postgres names a PostgreSQL database by its connection string,
-// postgres://user:password@host1,host2/database?sslmode=verify-full. The store is in the schema mayfly, which
-// Open creates. Open fails with engine.ErrUnavailable if the database does not answer. Several
-// processes can have the store open. Snapshot and Restore need a folder.
+// Postgres returns the Database for a PostgreSQL connection string,
+// postgres://user:password@host1,host2/database?sslmode=verify-full. It does not connect. The store is kept
+// in the schema mayfly, which Open creates if necessary. Open fails with engine.ErrUnavailable if the
+// database does not answer. Several processes can have the store open at the same time. Snapshot and Restore
+// are not available; they need a store in a folder.
 func Postgres(url string) Database {
 	return Database{func(ctx context.Context, o *options) (engine.Engine, error) {
 		return postgres.Open(ctx, postgres.Options{URL: url, Logger: o.logger})
 	}}
 }
 
-// Open opens the store in a folder, or in a database that Postgres names. A folder is created if it does not
-// exist. Only one process at a time may have it open. A damaged folder is not opened; the command mayfly
-// check shows what is wrong with it.
+// Open opens the store in a folder, whose path is at, or the store in a Database. If the folder does not
+// exist, Open creates it. Only one process at a time can open a folder. Open fails if the folder is damaged;
+// the command mayfly check shows what is wrong with it.
 func Open[Place string | Database](at Place, opts ...Option) (*DB, error) {
 	switch at := any(at).(type) {
 	case string:
@@ -84,7 +87,7 @@ func Open[Place string | Database](at Place, opts ...Option) (*DB, error) {
 	return nil, badRequest("a folder or a database must be named; OpenMemory needs none", nil)
 }
 
-// OpenMemory opens an empty store in memory, which is lost when it is closed.
+// OpenMemory opens an empty store in memory. Close discards its data.
 func OpenMemory(opts ...Option) (*DB, error) { return open(folder(pebble.Options{Memory: true}), opts) }
 
 // folder opens the engine of a folder or of memory.
@@ -113,28 +116,31 @@ func open(openEngine func(context.Context, *options) (engine.Engine, error), opt
 	return &DB{db, queues}, nil
 }
 
-// Close waits for running operations and closes the store. Running loops over queries and feeds end with
-// ErrUnavailable.
+// Close waits for running operations and closes the store. Loops over queries and feeds that are still
+// running end with ErrUnavailable.
 func (db *DB) Close() error { return db.db.Close() }
 
-// Store returns the underlying store. Its handles become invalid with a Restore.
+// Store returns the underlying store. Values that were obtained from it, such as containers, become invalid
+// with a Restore.
 func (db *DB) Store() *store.DB { return db.db }
 
-// Now returns the present time of the store's clock.
+// Now returns the current time of the store's clock.
 func (db *DB) Now() time.Time { return db.db.Now() }
 
-// Snapshot stores the present state of the whole store under a name of 1 to 64 lower-case letters, digits,
-// '-', '_' and '.'. It takes milliseconds, whatever the size. It returns ErrConflict if the name is taken.
+// Snapshot saves the current state of the whole store under a name of 1 to 64 lower-case letters, digits,
+// '-', '_' and '.'. It takes milliseconds, even for a large store. It returns ErrConflict if a snapshot with
+// this name exists.
 func (db *DB) Snapshot(ctx context.Context, name string) error {
 	_, err := db.db.Snapshot(ctx, name)
 	return err
 }
 
-// Restore replaces the whole store by a snapshot, in one step. Handles stay valid and then use the restored
-// data. It returns ErrNotFound if there is no such snapshot.
+// Restore replaces the content of the whole store by that of a snapshot, in one step. Values of the types
+// Container, Queue, Topic and Subscription stay valid and then use the restored data. Restore returns
+// ErrNotFound if there is no such snapshot.
 func (db *DB) Restore(ctx context.Context, name string) error { return db.db.Restore(ctx, name) }
 
-// DeleteSnapshot deletes a snapshot. It returns ErrNotFound if there is none.
+// DeleteSnapshot deletes a snapshot. It returns ErrNotFound if there is no snapshot with this name.
 func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
 	return db.db.DeleteSnapshot(ctx, name)
 }
@@ -150,7 +156,8 @@ func (db *DB) Containers() []string {
 	return paths
 }
 
-// DropContainer deletes a container and its contents at once. It returns ErrNotFound if there is none.
+// DropContainer deletes a container with all its documents. It returns ErrNotFound if the container does not
+// exist.
 func (db *DB) DropContainer(ctx context.Context, path string) error {
 	database, name, err := splitPath(path)
 	if err != nil {

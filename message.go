@@ -16,16 +16,16 @@ import (
 
 // Message is a message to send.
 type Message struct {
-	ID            string // by which duplicates are known; "": none
+	ID            string // see DropDuplicates; if empty, the message has no id
 	Body          []byte
 	ContentType   string
 	Subject       string
 	CorrelationID string
 	ReplyTo       string
-	Session       string         // id of its session; required if the queue has sessions
-	Properties    map[string]any // strings, bools, numbers, times; visible to the rules of subscriptions
-	TTL           time.Duration  // in whole milliseconds; 0: the queue's
-	At            time.Time      // the time at which it arrives; zero: at once
+	Session       string         // id of the session of the message; required if the queue has WithSessions
+	Properties    map[string]any // strings, bools, numbers and times; see Where
+	TTL           time.Duration  // in whole milliseconds; if 0, the queue's MessageTTL applies
+	At            time.Time      // scheduled time; before it, the message cannot be received. Zero: at once
 }
 
 func (m *Message) encode(now time.Time) (*message.Message, error) {
@@ -69,18 +69,18 @@ func (m *Message) encode(now time.Time) (*message.Message, error) {
 	return out, nil
 }
 
-// Received is a message that was received or peeked. Its receiver settles it by Complete, Abandon, Defer or
-// DeadLetter before its lock ends. Each of them fails with ErrLockLost if the lock has ended or the message
-// has been settled.
+// Received is a message that was received or peeked. The receiver of a message settles it with Complete,
+// Abandon, Defer or DeadLetter before the lock of the message ends. These methods return ErrLockLost if the
+// lock has ended or the message has already been settled.
 type Received struct {
 	Message
-	Number      int64     // its unique sequence number in the queue
+	Number      int64     // sequence number, unique in the queue
 	Deliveries  uint32    // number of earlier deliveries that failed
-	Enqueued    time.Time // when it arrived
-	ExpiresAt   time.Time // zero: it does not expire
+	Enqueued    time.Time // time at which the message arrived
+	ExpiresAt   time.Time // zero: the message does not expire
 	LockedUntil time.Time // zero: not locked; in a locked session: the end of the year 9999
-	Reason      string    // of a dead letter: TTLExpiredException, or the reason that its receiver gave
-	Description string    // of a dead letter
+	Reason      string    // of a dead letter: for example TTLExpiredException
+	Description string    // of a dead letter: a longer text
 
 	in    *Inbox
 	token message.UUID
@@ -132,18 +132,19 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Complete settles the message as processed and removes it.
+// Complete removes the message from the queue, because it has been processed.
 func (r *Received) Complete(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Complete})
 }
 
-// Abandon unlocks the message, to be delivered again. The delivery counts as failed.
+// Abandon unlocks the message, which is then delivered again. The delivery counts as failed.
 func (r *Received) Abandon(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Abandon})
 }
 
-// Defer sets the message aside. It can then only be received by its Number: see Inbox.Deferred. This counts
-// as a delivery; after the last delivery that the queue allows, the message becomes a dead letter.
+// Defer sets the message aside. After that it can be received only by its Number: see Inbox.Deferred. A
+// deferral counts as a delivery. If it is the last delivery that the queue allows, the message becomes a dead
+// letter.
 func (r *Received) Defer(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Defer})
 }
@@ -156,8 +157,8 @@ func (r *Received) DeadLetter(ctx context.Context, reason, description string) e
 	)
 }
 
-// Renew renews the message's lock and returns the time at which it now ends. For a message of a session use
-// Session.Renew.
+// Renew renews the lock of the message, and returns the time at which the lock then ends. For a message of a
+// session use Session.Renew.
 func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
 	err = r.in.db.retryAfterRestore(ctx, func() error {
 		list, err := r.in.db.queues.RenewLocks(ctx, r.in.at, []message.UUID{r.token})
@@ -175,11 +176,12 @@ func (r *Received) settle(ctx context.Context, s queue.Settlement) error {
 	})
 }
 
-// ErrLockLost is returned if the lock of a message or of a session has ended, or the message has been
+// ErrLockLost is returned if the lock of a message or a session has ended, or if the message has already been
 // settled.
 var ErrLockLost = errors.New("the lock is lost")
 
-// ErrForbidden is returned if the queue is disabled or full, or does not allow the operation.
+// ErrForbidden is returned if a queue, topic or subscription is disabled or full, or does not allow the
+// operation.
 var ErrForbidden = fault.ErrForbidden
 
 // queueError translates an error of package queue; errors.As still finds the *entity.Error in it.

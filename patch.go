@@ -11,15 +11,16 @@ import (
 // PatchOperation is one operation of a Patch, as in Cosmos DB.
 type PatchOperation struct {
 	Op    string `json:"op"`   // "add", "set", "replace", "remove", "incr" or "move"
-	Path  string `json:"path"` // what it is about: "/page", "/items/0", "/items/-" behind the last one
+	Path  string `json:"path"` // of the value to change: "/page", "/items/0"; "/items/-" appends to an array
 	Value any    `json:"value,omitempty"`
-	From  string `json:"from,omitempty"` // of a "move": where the value is
+	From  string `json:"from,omitempty"` // only for "move": the path from which the value is moved
 }
 
-// Patch changes parts of a document on the server by up to 10 operations in order, all or none. No read is
-// needed before: two concurrent increments are both counted. It returns ErrNotFound if the document does not
-// exist or has expired, ErrPreconditionFailed (see IfMatch), and ErrBadRequest if an operation does not fit
-// the document or concerns its id or its partition key.
+// Patch changes parts of a document by up to 10 operations, which are executed in order, all or none. The
+// program does not have to read the document first: two concurrent increments are both counted. Patch returns
+// ErrNotFound if the document does not exist or has expired, ErrPreconditionFailed if the condition of
+// IfMatch does not hold, and ErrBadRequest if an operation does not fit the content of the document, or would
+// change its id or its partition key.
 func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, operations []PatchOperation,
 	opts ...WriteOption) (d Document, err error) {
 	key, err := partitionKey(pk)
@@ -38,7 +39,7 @@ func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, opera
 	return d, c.about(err, key, id)
 }
 
-// Patch is Container.Patch.
+// Patch works like Container.Patch.
 func (tx *Tx) Patch(id string, operations []PatchOperation, opts ...WriteOption) (Document, error) {
 	op, err := patch(id, operations, opts)
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Args are the parameters of a query by name, without the @. Values are encoded by encoding/json.
+// Args are the parameters of a query. A key is the name of a parameter without the @. Values are encoded by
+// encoding/json.
 type Args map[string]any
 
-// QueryOption restricts a query or a list, or sets how it is run.
+// QueryOption is an option of a query or a list of documents.
 type QueryOption func(*store.QueryRequest) error
 
 // With sets the parameters of a query.
@@ -33,7 +34,8 @@ func With(args Args) QueryOption {
 	}
 }
 
-// In restricts a query to the documents of a partition key, or of all keys that begin with the given Levels.
+// In restricts a query or a list to the documents of a partition key. If pk is a Levels with fewer levels
+// than the container has, it covers the documents of all keys that begin with these levels.
 func In(pk PartitionKey) QueryOption {
 	return func(q *store.QueryRequest) (err error) {
 		q.Scope.Partition, err = partitionKey(pk)
@@ -41,8 +43,8 @@ func In(pk PartitionKey) QueryOption {
 	}
 }
 
-// PageSize sets how many rows are read at a time. If a loop ends early, at most that many rows were read for
-// nothing. Default: 100.
+// PageSize sets how many rows are read from the store at a time. A loop that ends early may have read up to n
+// rows that it does not use. Default: 100.
 func PageSize(n int) QueryOption {
 	return func(q *store.QueryRequest) error {
 		q.MaxItems = n
@@ -60,9 +62,10 @@ func queryRequest(text string, opts []QueryOption) (q store.QueryRequest, err er
 	return q, nil
 }
 
-// Query runs a query in Cosmos DB's SQL and yields its rows, decoded: whole documents for SELECT *, otherwise
-// the selected values. With json.RawMessage as T rows are not decoded. Without In the query covers all
-// partitions. Rows are read in pages while the loop runs; each page shows one moment. An error ends the loop.
+// Query runs a query in the SQL of Cosmos DB, and yields its rows, each decoded into a T: for SELECT * whole
+// documents, otherwise the selected values. If T is json.RawMessage, rows are not decoded. Without the option
+// In, the query covers all partitions. Rows are read in pages while the loop runs. All rows of a page come
+// from the same state of the data; later pages can contain later writes. An error ends the loop.
 //
 //	for s, err := range mayfly.Query[Session](ctx, sessions, "SELECT * FROM c WHERE c.user = @user", mayfly.With(mayfly.Args{"user": "ada"})) {
 func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryOption) iter.Seq2[T, error] {
@@ -105,7 +108,8 @@ func decode[T any](text []byte) (v T, err error) {
 	return v, err
 }
 
-// One returns the only row of a query. It returns ErrNotFound if the query has no row.
+// One returns the first row of a query, for queries that have only one. It returns ErrNotFound if the query
+// has no row. It does not check whether there are more rows.
 func One[T any](ctx context.Context, c *Container, text string, opts ...QueryOption) (T, error) {
 	for v, err := range Query[T](ctx, c, text, opts...) {
 		return v, err
@@ -113,8 +117,8 @@ func One[T any](ctx context.Context, c *Container, text string, opts ...QueryOpt
 	return *new(T), &fault.Error{Code: fault.CodeNotFound, Message: "The query has no row."}
 }
 
-// Documents yields all documents of the container, or with In those of a partition key, in the order of their
-// creation within each partition.
+// Documents yields all documents of the container, or with the option In those of a partition key. Within a
+// partition they are in the order of their creation.
 func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		q, err := queryRequest("", opts)
@@ -144,7 +148,7 @@ func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq
 	}
 }
 
-// Items is Documents with decoded values.
+// Items works like Container.Documents, and decodes each document into a T.
 func Items[T any](ctx context.Context, c *Container, opts ...QueryOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for d, err := range c.Documents(ctx, opts...) {

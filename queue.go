@@ -12,21 +12,21 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Queue is a queue of messages. A handle stays valid as long as the store is open, even after a Restore or
+// Queue is a queue of messages. A Queue stays valid as long as the store is open, even after a Restore, and
 // after the queue has been deleted and created again.
 type Queue struct {
 	Outbox
 	Inbox
 }
 
-// Topic distributes the messages sent to it to its subscriptions.
+// Topic sends each message to all of its subscriptions whose conditions match.
 type Topic struct{ Outbox }
 
-// Subscription receives the messages of a topic that match its rules.
+// Subscription receives the messages of a topic that match the conditions of the subscription.
 type Subscription struct{ Inbox }
 
-// QueueOption is an option for creating a queue, a topic or a subscription. An option that does not apply to
-// the kind is ignored. The rules, the limits and the defaults are Azure Service Bus's.
+// QueueOption is an option for creating a queue, a topic or a subscription. An option that the kind of object
+// does not have is ignored. The rules, the limits and the defaults are those of Azure Service Bus.
 type QueueOption func(*queueConfig) error
 
 type queueConfig struct {
@@ -34,51 +34,54 @@ type queueConfig struct {
 	rules []entity.Rule
 }
 
-// MessageTTL sets the time to live of messages without their own, and the maximum for the others. Without it
-// messages do not expire.
+// MessageTTL sets the time to live of messages that have none of their own. It is also the maximum for all
+// messages. Without this option, messages without their own time to live do not expire.
 func MessageTTL(d time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.DefaultTTL = d })
 }
 
-// LockFor sets how long a received message stays locked: 5 seconds to 5 minutes, by default a minute.
+// LockFor sets how long a received message stays locked, from 5 seconds to 5 minutes. Default: 1 minute.
 func LockFor(d time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.LockDuration = d })
 }
 
-// MaxDeliveries sets after how many failed deliveries a message becomes a dead letter: by default 10.
+// MaxDeliveries sets the number of failed deliveries after which a message becomes a dead letter. Default:
+// 10.
 func MaxDeliveries(n int32) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.MaxDeliveryCount = n })
 }
 
-// DeadLetterExpired turns expired messages into dead letters. Without it they are deleted.
+// DeadLetterExpired makes expired messages dead letters. Without this option they are deleted.
 func DeadLetterExpired() QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.DeadLetterOnExpiration = true })
 }
 
-// WithSessions requires each message to belong to a session. One receiver at a time can lock a session: see
-// Inbox.Session.
+// WithSessions makes a queue or subscription require that each message belongs to a session. Only one
+// receiver at a time can lock a session: see Inbox.Session.
 func WithSessions() QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.RequiresSession = true })
 }
 
-// DropDuplicates drops a message whose ID was already sent within a time: 20 seconds to 7 days.
+// DropDuplicates makes a queue or topic drop a message if a message with the same ID was sent within this
+// time before. The time is from 20 seconds to 7 days.
 func DropDuplicates(within time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) {
 		p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, within
 	})
 }
 
-// ForwardTo forwards messages to an existing queue or topic.
+// ForwardTo makes a queue or subscription forward its messages to an existing queue or topic.
 func ForwardTo(path string) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.ForwardTo = path })
 }
 
-// DeleteWhenIdle deletes the queue when it has not been used for a time, of at least 5 minutes.
+// DeleteWhenIdle makes the store delete a queue, topic or subscription that has not been used for the
+// duration d, at least 5 minutes.
 func DeleteWhenIdle(d time.Duration) QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.AutoDeleteOnIdle = d })
 }
 
-// QueueSpec changes the properties in package queue's own terms.
+// QueueSpec changes the properties of a queue, topic or subscription in the terms of package queue.
 func QueueSpec(change func(*entity.Properties)) QueueOption {
 	return func(q *queueConfig) error {
 		change(&q.Properties)
@@ -86,9 +89,10 @@ func QueueSpec(change func(*entity.Properties)) QueueOption {
 	}
 }
 
-// Where admits only messages to a subscription that match a condition in SQL, over the sender's properties
-// and the system's (such as sys.Label): "priority > 3 AND sys.Label = 'new'". With several conditions, a
-// message must match one of them.
+// Where makes a subscription receive only messages that match a condition. Without it, the subscription
+// receives all messages of the topic. The condition is in the SQL of Service Bus: "priority > 3 AND sys.Label
+// = 'new'". It can use the Properties of a message by their names, and system properties such as sys.Label,
+// the Subject. If the option is used several times, a message must match at least one of the conditions.
 func Where(condition string) QueueOption {
 	return func(q *queueConfig) error {
 		filter, err := rule.SQL(condition)
@@ -100,8 +104,8 @@ func Where(condition string) QueueOption {
 	}
 }
 
-// Queue opens a queue by its path, and creates it if it does not exist. An existing queue stays unchanged:
-// the options only describe a new one. It returns ErrConflict if the path is a topic's.
+// Queue opens the queue with this path. If it does not exist, Queue creates it. The options apply only to a
+// new queue; an existing one stays unchanged. Queue returns ErrConflict if there is a topic with this path.
 func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Queue, error) {
 	e, err := db.entity(ctx, entity.Queue, path, opts)
 	if err != nil {
@@ -110,7 +114,8 @@ func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Que
 	return &Queue{Outbox{db, entity.Address{Entity: e.Path}}, Inbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
-// Topic opens or creates a topic, as Queue does for a queue. It returns ErrConflict if the path is a queue's.
+// Topic opens or creates a topic, as DB.Queue does for a queue. It returns ErrConflict if there is a queue
+// with this path.
 func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Topic, error) {
 	e, err := db.entity(ctx, entity.Topic, path, opts)
 	if err != nil {
@@ -119,8 +124,8 @@ func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Top
 	return &Topic{Outbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
-// Subscription opens or creates a subscription of the topic, as DB.Queue does for a queue. It receives the
-// messages that are sent after its creation.
+// Subscription opens or creates a subscription of the topic, as DB.Queue does for a queue. A new subscription
+// receives the messages that are sent after its creation.
 func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOption) (*Subscription, error) {
 	e, err := t.db.entity(ctx, entity.Subscription, t.at.Entity+"/Subscriptions/"+name, opts)
 	if err != nil {
@@ -152,8 +157,8 @@ func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	return e, err
 }
 
-// retryAfterRestore runs fn, and runs it once more if it has met a restore, which undoes everything of the
-// first call. It returns this package's errors.
+// retryAfterRestore runs fn. If fn failed because of a restore, which has undone everything that fn did, it
+// runs fn once more. It returns errors of this package.
 func (db *DB) retryAfterRestore(ctx context.Context, fn func() error) error {
 	for {
 		before, err := db.db.Incarnation(ctx)
@@ -169,8 +174,9 @@ func (db *DB) retryAfterRestore(ctx context.Context, fn func() error) error {
 	}
 }
 
-// restored reports whether a call that began in the incarnation before has failed with err because of a
-// restore. If ctx ends while it waits for the restore, it sets err to the error of ctx.
+// restored reports whether a call has failed with *err because of a restore. before is the incarnation of the
+// store when the call began. If ctx ends while restored waits for the end of the restore, it sets *err to the
+// error of ctx.
 func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
 	if fault.ErrorCode(*err) != fault.CodeUnavailable {
 		return false
@@ -182,13 +188,13 @@ func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
 	return unknown == nil && now != before
 }
 
-// DeleteQueue deletes a queue, a topic with its subscriptions, or a subscription ("topic/Subscriptions/name")
-// with all messages. It returns ErrNotFound if there is none.
+// DeleteQueue deletes a queue, a topic with its subscriptions, or a subscription, whose path is
+// "topic/Subscriptions/name", with all messages. It returns ErrNotFound if it does not exist.
 func (db *DB) DeleteQueue(ctx context.Context, path string) error {
 	return db.retryAfterRestore(ctx, func() error { return db.queues.Delete(ctx, path) })
 }
 
-// Queues returns the underlying queues, which have all features in Service Bus's terms.
+// Queues returns the underlying value of package queue, which has all features in the terms of Service Bus.
 func (db *DB) Queues() *queue.Queues { return db.queues }
 
 // Outbox sends messages to a queue or a topic.
@@ -197,9 +203,9 @@ type Outbox struct {
 	at entity.Address
 }
 
-// Send stores messages, all or none of them, before it returns. Messages with an At arrive then. It returns
-// ErrNotFound if the queue has been deleted, ErrTooLarge if the messages are over 256 KB, and ErrForbidden if
-// the queue is disabled or full.
+// Send stores the messages, all or none of them. They are durable when Send returns. It returns ErrNotFound
+// if the queue or topic has been deleted, ErrTooLarge if the messages have more than 256 KB, and ErrForbidden
+// if the queue or topic is disabled or full.
 func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	list, err := o.encode(messages)
 	if err != nil {
@@ -208,7 +214,8 @@ func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	return o.db.retryAfterRestore(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
 }
 
-// Schedule is Send for messages that each have an At. It returns the numbers by which Cancel cancels them.
+// Schedule works like Send, for messages that all have a scheduled time At. It returns their sequence
+// numbers, which Cancel takes.
 func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []int64, err error) {
 	list, err := o.encode(messages)
 	if err != nil {
@@ -221,7 +228,7 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 	return numbers, err
 }
 
-// Cancel cancels scheduled messages that have not arrived, all or none. It returns ErrNotFound if one has
+// Cancel deletes scheduled messages, all or none of them. It returns ErrNotFound if one of them has already
 // arrived.
 func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
 	return o.db.retryAfterRestore(ctx,

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Tx is a transaction on the documents of one partition key: see Container.Transact. It must be used by one
-// goroutine only, and not after its function has returned.
+// Tx is a transaction on the documents of one partition key: see Container.Transact. Only one goroutine may
+// use it, and only until the function that was passed to Transact returns.
 type Tx struct {
 	x   *store.Transaction
 	c   *store.Container
@@ -18,12 +18,12 @@ type Tx struct {
 }
 
 // Transact runs fn as one transaction on the documents of one partition key. If fn returns nil, all its
-// writes are durable when Transact returns. If fn returns an error, nothing is written and Transact returns
-// that error. fn sees its own writes; others see them after the commit.
+// writes are durable when Transact returns. If fn returns an error, nothing is written, and Transact returns
+// that error. fn sees its own writes; other readers see them after the commit.
 //
-// Other writes to the container's range wait for fn, reads do not. fn has 5 seconds: after that, or when ctx
-// ends, the transaction is rolled back with ErrCanceled. fn may run more than once and must write to the
-// container only through tx.
+// While fn runs, other writes to the same partition range wait; reads do not wait. After 5 seconds, or when
+// ctx ends, the transaction is rolled back with ErrCanceled. Transact may call fn more than once. fn must
+// write to the container only through tx.
 //
 //	err := accounts.Transact(ctx, "ada", func(tx *mayfly.Tx) error {
 //		a, err := mayfly.ReadIn[Account](tx, "checking")
@@ -45,18 +45,17 @@ func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(tx *T
 	})
 }
 
-// Create is Container.Create. A failed operation has written nothing, and the transaction may continue after
-// it.
+// Create works like Container.Create. If it fails, it has written nothing, and the transaction can continue.
 func (tx *Tx) Create(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationCreate, document, opts)
 }
 
-// Upsert is Container.Upsert.
+// Upsert works like Container.Upsert.
 func (tx *Tx) Upsert(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationUpsert, document, opts)
 }
 
-// Replace is Container.Replace.
+// Replace works like Container.Replace.
 func (tx *Tx) Replace(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationReplace, document, opts)
 }
@@ -70,13 +69,13 @@ func (tx *Tx) write(kind store.OperationKind, document any, opts []WriteOption) 
 	return result(r.Item, r.Err), tx.in.about(unmatched(kind, op, r.Err), tx.key, idOf(op))
 }
 
-// Read is Container.Read.
+// Read works like Container.Read.
 func (tx *Tx) Read(id string) (Document, error) {
 	r := tx.x.Do(store.Operation{Kind: store.OperationRead, ID: id})
 	return result(r.Item, r.Err), tx.in.about(r.Err, tx.key, id)
 }
 
-// Delete is Container.Delete.
+// Delete works like Container.Delete.
 func (tx *Tx) Delete(id string, opts ...WriteOption) error {
 	w, err := writeOptions(opts)
 	if err != nil {
@@ -86,7 +85,7 @@ func (tx *Tx) Delete(id string, opts ...WriteOption) error {
 	return tx.in.about(r.Err, tx.key, id)
 }
 
-// ReadIn is Read within a transaction.
+// ReadIn works like the function Read, but reads in a transaction.
 func ReadIn[T any](tx *Tx, id string) (v T, err error) {
 	d, err := tx.Read(id)
 	if err == nil {
@@ -95,8 +94,8 @@ func ReadIn[T any](tx *Tx, id string) (v T, err error) {
 	return v, err
 }
 
-// QueryIn is Query within a transaction: over the documents of its partition key, including the transaction's
-// writes.
+// QueryIn works like the function Query, but reads in a transaction: it queries the documents of the
+// transaction's partition key, including the writes of the transaction.
 func QueryIn[T any](tx *Tx, text string, opts ...QueryOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		q, err := queryRequest(text, opts)
