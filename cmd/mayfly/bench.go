@@ -23,16 +23,7 @@ func benchCommand() *cobra.Command {
 		Short: "Measure the speed of this build, beside the bare engine and an empty server",
 		Args:  cobra.NoArgs,
 	}
-	var help strings.Builder
-	help.WriteString("Measure this build on this machine. Each figure stands beside what the bare engine, or an empty server, takes for\n" +
-		"the same bytes in the same run, in slices that take turns, so that what disturbs one disturbs " +
-		"the other. The ratio\n" +
-		"is what counts. A figure that is over its budget is marked; the exit code is 0 all the same.\n\nSections:\n")
-	for _, s := range bench.Sections() {
-		fmt.Fprintf(&help, "  %-8s %s\n", s.Name, s.What)
-	}
-	help.WriteString("\nIt takes up to 6 KB of disk a document, in a temporary folder that is removed at the end.")
-	cmd.Long = help.String()
+	cmd.Long = benchHelp()
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntSliceVar(&o.Docs, "docs", nil,
@@ -77,6 +68,20 @@ func benchCommand() *cobra.Command {
 	})
 	cmd.AddCommand(benchServerCommand())
 	return cmd
+}
+
+// benchHelp is the long help of bench, with its sections.
+func benchHelp() string {
+	var help strings.Builder
+	help.WriteString("Measure this build on this machine. Each figure stands beside what the bare engine, or an empty server, takes for\n" +
+		"the same bytes in the same run, in slices that take turns, so that what disturbs one disturbs " +
+		"the other. The ratio\n" +
+		"is what counts. A figure that is over its budget is marked; the exit code is 0 all the same.\n\nSections:\n")
+	for _, s := range bench.Sections() {
+		fmt.Fprintf(&help, "  %-8s %s\n", s.Name, s.What)
+	}
+	help.WriteString("\nIt takes up to 6 KB of disk a document, in a temporary folder that is removed at the end.")
+	return help.String()
 }
 
 // benchServerCommand is the server process that `mayfly bench` starts.
