@@ -50,7 +50,7 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 	watch := ds.startWatch(ctx)
 	for _, c := range containers {
 		err := c.forecast(ctx, &f, watch)
-		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound { // dropped meanwhile
+		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound { // dropped since
 			return f, err
 		}
 	}

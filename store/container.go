@@ -33,7 +33,7 @@ type Container struct {
 	def   definition.PartitionKeyDefinition
 	items transaction.Container
 
-	// gate keeps the policy and the present moment consistent: writes, purges and readers of the policy
+	// gate keeps the policy and the current moment consistent: writes, purges and readers of the policy
 	// hold it shared, a change of state holds it exclusively. state is replaced as a whole, under the gate.
 	gate  host.Gate
 	state atomic.Pointer[container.State]
@@ -150,7 +150,7 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 // ID returns the container's id.
 func (c *Container) ID() string { return c.name }
 
-// Info returns the container's present state.
+// Info returns the container's current state.
 func (c *Container) Info() ContainerInfo {
 	st := c.state.Load()
 	return ContainerInfo{

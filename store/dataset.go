@@ -289,7 +289,7 @@ func (ds *dataset) followStates(ctx context.Context) error {
 			continue
 		}
 		if err := c.refresh(ctx, states[i]); ctx.Err() != nil {
-			return err // any other: it was dropped, or the next look tries again
+			return err // other errors: the container was dropped, or the next call tries again
 		}
 	}
 	return nil

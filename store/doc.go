@@ -30,7 +30,7 @@
 // that deletes it. No answer depends on how fast it works.
 //
 // Each container has a gate. Writes and purges hold it shared, a change of the policy holds it exclusively,
-// and the present moment is read inside it. So every operation uses a policy and a moment that belong
+// and the current moment is read inside it. So every operation uses a policy and a moment that belong
 // together.
 //
 // # Settings of Mayfly's own

@@ -16,11 +16,11 @@ type ChangesRequest struct {
 	Mode     ChangeMode
 	Start    ChangesStart
 	Session  []SessionPosition
-	MaxItems int // changes per page, as in ListOptions; a transaction is never cut, so a page may have more
+	MaxItems int // changes per page, as in ListOptions; a page never ends inside a transaction
 }
 
 // Changes returns the changes of a scope that follow a start. A page without changes means that the reader
-// has reached the present end of the feed, unless the page has More. CodeBadRequest: a malformed position
+// has reached the current end of the feed, unless the page has More. CodeBadRequest: a malformed position
 // or scope, a position ahead of the store, or, for AllVersions, a container that does not keep them or a
 // start before the oldest kept version, as is the beginning of the feed: see ChangesStart.Kept.
 // CodeRangeGone: a range that does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of

@@ -53,7 +53,7 @@ func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey
 	return err
 }
 
-// lease sets the end of an item's lease to until of the present second; 0 removes it.
+// lease sets the end of an item's lease to until of the current second; 0 removes it.
 func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string,
 	until func(now int64) int64) error {
 	p, err := c.items.Address(c.state.Load(), pk, Operation{Kind: OperationRead, ID: id})

@@ -34,7 +34,7 @@ type ContainerMetrics struct {
 	Database, Container string
 	Purged              uint64 // items purged since Open
 	Backlog             inspect.Backlog
-	Now                 int64 // the present second of its clock, since 1970
+	Now                 int64 // the current second of its clock, since 1970
 	// NextExpiry is when the next live item may expire, in seconds since 1970; 0 if none will.
 	NextExpiry int64
 }

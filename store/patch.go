@@ -27,7 +27,7 @@ func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id st
 // condition again. That has a shorter time limit, because now other writes do wait.
 const maxCondition = 5 * time.Second
 
-// evaluateAhead evaluates the condition of a patch on the present version of the item. Errors about the
+// evaluateAhead evaluates the condition of a patch on the current version of the item. Errors about the
 // item itself are left to the transaction.
 func (c *Container) evaluateAhead(ctx context.Context, p *transaction.Prepared) error {
 	if p == nil || p.Patch == nil || p.Patch.Only == nil {

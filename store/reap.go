@@ -121,7 +121,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
-	// Nothing more may be purged in this second, or for now.
+	// A pause, a delay or Starvation allows no more purges at the moment.
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}

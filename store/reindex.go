@@ -95,7 +95,7 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	return errors.Join(failed...)
 }
 
-// IndexProgress returns how many percent of the documents are indexed by the present policy, from 0 to 100.
+// IndexProgress returns how many percent of the documents are indexed by the current policy, from 0 to 100.
 // It is 100 except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
@@ -115,7 +115,7 @@ func (c *Container) IndexProgress() int {
 	return min(int(100*done/float64(len(st.Ranges))), 99)
 }
 
-// reindex indexes the documents of a container by its present policy and removes the older ones from its
+// reindex indexes the documents of a container by its current policy and removes the older ones from its
 // record. more reports that the policy has changed meanwhile, so that reindex must be called again.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
@@ -163,7 +163,7 @@ func (c *Container) endReindex(ctx context.Context, st *container.State) (more b
 	return more, err
 }
 
-// reindexSome reindexes a few documents of a range. same is false if st's policy is not the present one any
+// reindexSome reindexes a few documents of a range. same is false if st's policy is not the current one any
 // more.
 func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
 	err error) {
@@ -198,7 +198,7 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 			}
 		}
 		if next == layout.AllReindexed && st.Terms.Policy().Mode == index.None {
-			c.wipeTerms(t) // the records of shapes
+			c.wipeTerms(t) // and the records of shapes
 		}
 		return nil
 	})

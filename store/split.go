@@ -322,7 +322,7 @@ func (c *Container) halves(st container.State, m *splitRun) (next container.Stat
 	next.Rec.Ranges, next.Rec.NextRange = slices.Clone(st.Rec.Ranges), id+len(m.recs)
 	for j, r := range next.Rec.Ranges {
 		if r.LSN == 0 {
-			next.Rec.Ranges[j].LSN = st.Rec.RangeLSN // the range is as old as the container
+			next.Rec.Ranges[j].LSN = st.Rec.RangeLSN // the range counts as created with the container
 		}
 	}
 	next.Ranges = slices.Clone(st.Ranges)

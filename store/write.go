@@ -126,7 +126,7 @@ func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id s
 	return r, err
 }
 
-// begin begins a transaction. It fails with *container.ElsewhereError if st is not the present state of the
+// begin begins a transaction. It fails with *container.ElsewhereError if st is not the current state of the
 // container.
 func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State,
 	s *container.Partition) error {
@@ -159,7 +159,7 @@ func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
 	return broken
 }
 
-// prepare checks an operation against the present state.
+// prepare checks an operation against the current state.
 func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transaction.Prepared, error) {
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
 }

@@ -26,7 +26,7 @@ type Swept struct {
 
 // A Sweeper removes expired items. The reaper never calls two of its methods concurrently.
 type Sweeper interface {
-	// Ranges returns the present ranges to sweep.
+	// Ranges returns the current ranges to sweep.
 	Ranges(ctx context.Context) ([]Range, error)
 	// Sweep removes at most limit expired items of r. While it reports More, each call must make
 	// progress, even if it purges nothing because the items that it checked are live. Next is a hint: see

@@ -156,7 +156,7 @@ func (r *Reaper) endRound() {
 	r.metrics.LastRound = r.opts.Clock.Now()
 }
 
-// list returns the present ranges for which due returns true. It drops the state of ranges that no longer
+// list returns the current ranges for which due returns true. It drops the state of ranges that no longer
 // exist.
 func (r *Reaper) list(ctx context.Context, due func(rangeState) bool) ([]Range, error) {
 	if err := r.acquire(ctx); err != nil {

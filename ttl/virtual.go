@@ -116,12 +116,12 @@ func (v *Virtual) afterFunc(d time.Duration, f func()) (stop func()) {
 	return v.add(v.now().Add(d), func(time.Time) { f() })
 }
 
-// Freeze stops the clock at its present time.
+// Freeze stops the clock at its current time.
 func (v *Virtual) Freeze() {
 	v.change(func(s *State) { s.Rate = 0 })
 }
 
-// Resume lets a frozen clock continue from its present time at the speed of its base. It does nothing if
+// Resume lets a frozen clock continue from its current time at the speed of its base. It does nothing if
 // the clock is running.
 func (v *Virtual) Resume() {
 	v.change(func(s *State) {
@@ -151,7 +151,7 @@ func (v *Virtual) SetRate(rate float64) error {
 	return nil
 }
 
-// State returns the present state, from which Restore can continue the clock.
+// State returns the current state, from which Restore can continue the clock.
 func (v *Virtual) State() State {
 	v.lock()
 	defer v.unlock()
@@ -237,7 +237,7 @@ func (v *Virtual) baseNow() time.Time {
 	return v.base.Now()
 }
 
-// rebased returns the state with the present moment as Mark. The caller holds the lock.
+// rebased returns the state with the current moment as Mark. The caller holds the lock.
 func (v *Virtual) rebased() State {
 	now := v.baseNow().Round(0)
 	return State{At: v.state.at(now), Mark: now, Rate: v.state.Rate}

@@ -32,7 +32,7 @@ func newOverlay() overlay {
 	}
 }
 
-// copy returns the overlay's present state.
+// copy returns the overlay's current state.
 func (o *overlay) copy() overlay { return overlay{tree: o.tree.Copy(), ranges: o.ranges} }
 
 func (o *overlay) empty() bool { return o.tree.Len() == 0 && len(o.ranges) == 0 }

@@ -34,7 +34,7 @@ type Clock struct {
 	millis atomic.Pointer[int64]
 }
 
-// Seconds returns the present second since 1970. It loads the floor before it reads the underlying clock, and
+// Seconds returns the current second since 1970. It loads the floor before it reads the underlying clock, and
 // replaces the floor only if it is still the same pointer. So a call that runs while the clock is set back
 // cannot raise the new floor to the old time.
 func (c *Clock) Seconds() int64 {
@@ -67,7 +67,7 @@ func (c *Clock) Millis() int64 {
 	}
 }
 
-// Time returns the clock's present time, with fractions of a second unless the underlying clock is behind.
+// Time returns the clock's current time, with fractions of a second unless the underlying clock is behind.
 func (c *Clock) Time() time.Time {
 	t, now := c.base.Now(), c.Seconds()
 	if t.Unix() >= now {
@@ -125,7 +125,7 @@ func (c *Clock) isAhead(t time.Time) bool {
 func (c *Clock) Base() ttl.Clock { return c.base }
 
 // State returns the clock's state. own is true if the state is the group's own and false if it is the
-// server's. For the system's clock the state is the present time at rate 1.
+// server's. For the system's clock the state is the current time at rate 1.
 func (c *Clock) State() (s ttl.State, own bool) {
 	if c.number != 0 && !c.own.Load() {
 		s, _ = c.in.clock.State()

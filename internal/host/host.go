@@ -93,10 +93,10 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	return h, nil
 }
 
-// Instance returns the host's present instance.
+// Instance returns the host's current instance.
 func (h *Host) Instance() *Instance { return h.live.Load() }
 
-// Incarnation returns a number that identifies the present instance; Restore changes it, and hosts differ in
+// Incarnation returns a number that identifies the current instance; Restore changes it, and hosts differ in
 // it. It waits for a running restore and returns the error of ctx. If a call failed with engine.ErrClosed and
 // the incarnation has changed since before the call, the call met a restore: its effects are gone, and it may
 // be retried.

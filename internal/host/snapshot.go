@@ -25,7 +25,7 @@ type Snapshot struct {
 
 const noteTime = "time"
 
-// Snapshot stores the present state of all data under a name: everything that has been acknowledged, and the
+// Snapshot stores the current state of all data under a name: everything that has been acknowledged, and the
 // state of virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
 // engine.ErrDiskFull.
 func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {

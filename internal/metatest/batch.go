@@ -204,7 +204,7 @@ func (s *subject) batch(step Step) (string, error) {
 	answers := make([]string, len(steps))
 	for i, sub := range steps {
 		r := out.Results[i]
-		receipt.Range, receipt.LSN = "", r.Item.LSN() // the present ranges were checked above
+		receipt.Range, receipt.LSN = "", r.Item.LSN() // the current ranges were checked above
 		if answers[i], err = s.result(sub, r, receipt); err != nil {
 			return "", err
 		}

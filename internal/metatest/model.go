@@ -113,7 +113,7 @@ func (w *Model) Do(s Step) string {
 	return w.do(s)
 }
 
-// do answers a step at the present time of the model's clock.
+// do answers a step at the current time of the model's clock.
 func (w *Model) do(s Step) string {
 	switch s.Verb {
 	case Create, Upsert, Replace:

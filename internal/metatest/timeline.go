@@ -138,7 +138,7 @@ func NewSimulation(def, began int64) *Simulation {
 	return &Simulation{def: def, began: began, items: map[Key]*SimItem{}}
 }
 
-// Now returns the present second, counted from the beginning.
+// Now returns the current second, counted from the beginning.
 func (s *Simulation) Now() int64 { return s.now }
 
 // Live returns the live item of a key, or nil.
@@ -161,7 +161,7 @@ func (s *Simulation) All() map[Key]SimItem {
 	return all
 }
 
-// expire checks all items in the present second, under the present default. It deletes expired items, so that
+// expire checks all items in the current second, under the current default. It deletes expired items, so that
 // nothing can bring them back.
 func (s *Simulation) expire() {
 	for k, it := range s.items {

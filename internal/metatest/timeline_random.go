@@ -60,7 +60,7 @@ func randomChange(r *rand.Rand) Event {
 }
 
 // randomBase gives half of the written items a value from which their time to live counts: mostly a second
-// near the present one.
+// near the current one.
 func randomBase(r *rand.Rand, e *Event, now int64) {
 	for i := range e.Batch {
 		randomBase(r, &e.Batch[i], now)

@@ -16,7 +16,7 @@ type iterator struct {
 	r      *reader
 	it     engine.Iterator
 	batch  []row // those that have come
-	at     int   // the present one, counted from 1; 0: before the first
+	at     int   // the current one, counted from 1; 0: before the first
 	ended  bool  // nothing follows the batch
 	paging engine.Paging
 	closed bool

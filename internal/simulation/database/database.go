@@ -162,7 +162,7 @@ func (d *Database) work(cost time.Duration) {
 	<-d.cores
 }
 
-// snapshot returns the present data, their version, and the time.
+// snapshot returns the current data, their version, and the time.
 func (d *Database) snapshot() (*rows, uint64, int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,7 +2,7 @@ package database
 
 import "github.com/mayflydb/mayfly/ttl"
 
-// dice is a source of random numbers that follow from a seed and the present time. A number does not depend
+// dice is a source of random numbers that follow from a seed and the current time. A number does not depend
 // on how many were drawn before, so that two runs of a simulation do not drift apart after a difference that
 // changes nothing else.
 type dice struct {

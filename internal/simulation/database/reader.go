@@ -17,7 +17,7 @@ type source interface {
 	fetch(keys ...[]byte) error
 	// fetchPage is fetch for the next page of an iterator.
 	fetchPage() error
-	// rows returns the present state of the source.
+	// rows returns the current state of the source.
 	rows() *rows
 	// now is the time of the database for the state, in microseconds since 1970.
 	now() int64
@@ -145,7 +145,7 @@ type iterator struct {
 // Expect implements engine.Expecter.
 func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
 
-// fetch fetches the next page if the present one is used up.
+// fetch fetches the next page if the current one is used up.
 func (it *iterator) fetch() bool {
 	if it.left > 0 {
 		it.left--

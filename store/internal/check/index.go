@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// policies returns the indexers of all policies by which an item may be indexed: the present one and
+// policies returns the indexers of all policies by which an item may be indexed: the current one and
 // older ones.
 func (k *checker) policies() []*index.Indexer {
 	return append([]*index.Indexer{k.state.Terms}, k.state.Olders...)

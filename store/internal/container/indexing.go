@@ -107,7 +107,7 @@ func (st *State) compileLives() (err error) {
 	return err
 }
 
-// StillIndexedBy returns the older specs that must be kept besides the present one and the next.
+// StillIndexedBy returns the older specs that must be kept besides the current one and the next.
 func (st *State) StillIndexedBy(next *State) (list []json.RawMessage) {
 	for i, old := range st.OlderIndexers[:len(st.Rec.IndexedBy)] {
 		d := old.Definition()

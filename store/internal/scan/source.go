@@ -29,7 +29,7 @@ type Source struct {
 
 	Tallies *work.Tallies // numbers of index entries that earlier queries have counted; nil: none are kept
 	Before  uint64        // an LSN that had been found to be durable before the snapshot was opened
-	Indexed bool          // all documents are indexed by the present policy
+	Indexed bool          // all documents are indexed by the current policy
 
 	items    engine.Iterator // iterator of Fetch; nil before the first call
 	entries  engine.Iterator // iterator of Value; nil before the first call
@@ -73,7 +73,7 @@ func (s *Source) Close() error {
 	return s.err
 }
 
-// Index returns the indexer of the container's present policy.
+// Index returns the indexer of the container's current policy.
 func (s *Source) Index() *index.Indexer { return s.State.Terms }
 
 // Computed returns the container's computed properties.

@@ -268,8 +268,8 @@ func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 }
 
 // copyItem copies an item that has no copy yet, with its index entries and its feed entry. The copy is
-// indexed by the present policy only, and its time to live counts from the present property, because in
-// the new ranges all documents follow the present policy.
+// indexed by the current policy only, and its time to live counts from the present property, because in
+// the new ranges all documents follow the current policy.
 func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.keys.Decode(rid, value)
@@ -303,7 +303,7 @@ func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	return nil
 }
 
-// copyItemAgain replaces the halves' copy of an item by its present state in the range, which may be that
+// copyItemAgain replaces the halves' copy of an item by its current state in the range, which may be that
 // it does not exist.
 func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
 	for i := range m.Halves {

@@ -15,7 +15,7 @@ const (
 	reindexBatch = 32 // documents per transaction
 	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has
 	// more, its old entries are deleted in a transaction of their own. Queries do not miss those entries:
-	// they use only paths that the present policy indexes as well.
+	// they use only paths that the current policy indexes as well.
 	reindexBytes = 4 << 20
 )
 
@@ -23,7 +23,7 @@ const (
 type Reindexed struct {
 	rid    uint64
 	seq    layout.Sequence
-	after  []index.Entry   // by the present policy
+	after  []index.Entry   // by the current policy
 	before [][]index.Entry // by each of the older ones
 	size   int             // of all of them, in bytes
 }
@@ -84,7 +84,7 @@ func remakeOne(st *container.State, s *container.Partition, key, value []byte) (
 	return d, nil
 }
 
-// Reindex gives an item the entries of the present policy and deletes those that only older ones have,
+// Reindex gives an item the entries of the current policy and deletes those that only older ones have,
 // unless the item has been written since d was made. If sets is false it only deletes.
 func (t *Tx) Reindex(d Reindexed, sets bool) error {
 	item, err := t.readItem(d.rid)

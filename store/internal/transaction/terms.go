@@ -24,7 +24,7 @@ func makeTerms(by *index.Indexer, ts int64, s *container.Partition, body []byte)
 	return &terms{by, ts, s, by.EntriesWithin(nil, s.Scope, layout.RIDLen, body, ts)}
 }
 
-// termsOf returns the index entries of an item that is being written, by the present policy and in the
+// termsOf returns the index entries of an item that is being written, by the current policy and in the
 // order of their keys. It uses the entries made in advance, once, if they still fit. The second differs
 // only for a few writes.
 func (t *Tx) termsOf(item *Stored) ([]index.Entry, error) {

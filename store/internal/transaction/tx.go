@@ -61,7 +61,7 @@ type Stored struct {
 	dated bool   // put keeps its _ts
 }
 
-// Begin begins the transaction in second now. st is the present state of the container.
+// Begin begins the transaction in second now. st is the current state of the container.
 func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
 	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
 		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0],

@@ -23,7 +23,7 @@ type WriteOptions struct {
 	// Item.Plain reports it until the next write of the item.
 	ExcludeSystemProperties bool
 	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. If it is
-	// nil, the _ts is the present second.
+	// nil, the _ts is the current second.
 	Import *ImportOptions
 }
 
@@ -95,13 +95,13 @@ type ListOptions struct {
 }
 
 // ImportOptions give the age of an imported item. At most one field may be set. If none is set, the item
-// is written with the present time.
+// is written with the current time.
 type ImportOptions struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64
 	// Age is the time since the item was written. A fraction of a second is dropped.
 	Age time.Duration
-	// ExpiresIn is the remaining time to live under the present policy. A fraction of a second counts as
+	// ExpiresIn is the remaining time to live under the current policy. A fraction of a second counts as
 	// a whole second.
 	ExpiresIn time.Duration
 }
