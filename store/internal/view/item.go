@@ -19,11 +19,11 @@ type Item struct {
 	PK   []byte // ordered encoding of the full partition key
 }
 
-// Entry is one key that exists because of an item, with its value.
+// KeyValue is one of the keys that are stored for an item, with its value.
 type Entry struct{ Key, Value []byte }
 
-// Keys holds what the keys of a container's items depend on besides the items themselves. It never
-// changes.
+// Keys builds the keys of a container's items. It has the properties of the container on which these keys
+// depend, and never changes.
 type Keys struct {
 	CID    uint32
 	Def    definition.PartitionKeyDefinition

@@ -91,7 +91,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 	return item
 }
 
-// Entries returns the keys of an item that view.Keys makes.
+// Entries returns the keys of an item, as view.Keys builds them.
 func (c *Container) Entries(item *view.Item) []view.Entry {
 	var room layout.Arena
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)

@@ -13,11 +13,11 @@ import (
 const watchEvery = 256
 
 // yieldBytes is the number of bytes of values after which a scan lets other goroutines run. Go interrupts a
-// goroutine only after 10 ms, so without this a short request would wait 10 ms for each scan ahead of it.
+// goroutine only after 10 ms, so a short request would otherwise wait 10 ms for each scan ahead of it.
 const yieldBytes = 256 << 10
 
-// Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. All
-// iterators of a view count their steps on it. ViewUnder is the only way to open such a view.
+// Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. It
+// counts the steps of all iterators of a view that ViewUnder has opened.
 type Stopwatch struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration // real time since the scan began; nil: only the context ends it
@@ -29,7 +29,7 @@ type Stopwatch struct {
 	err     error                // why the scan has ended
 }
 
-// LookBudget is the time limit of an inspection of a container, in real time.
+// LookBudget is the real time after which an inspection of a container ends with what it has found.
 const LookBudget = time.Second
 
 // step counts a step. It returns false if the scan must fail with err.
@@ -72,8 +72,8 @@ func ViewUnder(w *Stopwatch, eng engine.Engine, fn func(engine.Reader) error) er
 	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(Watched{r, w}) })
 }
 
-// Watched is a reader whose scans end with a stopwatch. Close of an iterator returns the stopwatch's
-// error.
+// Watched is a reader whose scans are limited by a stopwatch. If the stopwatch has ended a scan, Close of
+// its iterator returns the stopwatch's error.
 type Watched struct {
 	engine.Reader
 	watch *Stopwatch
@@ -116,7 +116,8 @@ func (it *watchedIterator) Value() []byte {
 // Expect implements engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
-// skipEvery is the number of keys that an engine.Skipper skips between two checks.
+// skipEvery is the number of keys that an engine.Skipper skips between two checks of the context and the
+// time.
 const skipEvery = 1 << 16
 
 // Skip implements engine.Skipper.
