@@ -108,7 +108,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		s.Announcing.Restart(0)
 	}
 	if rescan || now-s.Begun >= rescanEvery || now < s.Begun {
-		s.Passes.Restart(0)
+		s.ExpiryPasses.Restart(0)
 		s.Begun = now
 	}
 	h := c.purgeBlockFor(st, now, limit, force)
@@ -163,7 +163,7 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 // sweepExpired purges expired items, as many as h has room for.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	h purgeBlock) (ttl.Swept, error) {
-	l := sweep.NewStep(st.Policy(), s.Scope, &s.Passes, now, h.room)
+	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return ttl.Swept{}, err

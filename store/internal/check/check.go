@@ -196,7 +196,7 @@ func (k *checker) checkBase(item *view.Item) {
 	}
 }
 
-func (k *checker) expect(item *view.Item, e view.Entry) error {
+func (k *checker) expect(item *view.Item, e view.KeyValue) error {
 	v, err := k.r.Get(e.Key)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
@@ -211,7 +211,7 @@ func (k *checker) expect(item *view.Item, e view.Entry) error {
 }
 
 // entries returns the keys that an item must have.
-func (k *checker) entries(s *view.Range, item *view.Item) []view.Entry {
+func (k *checker) entries(s *view.Range, item *view.Item) []view.KeyValue {
 	var room layout.Arena
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }

@@ -30,8 +30,8 @@ type Partition struct {
 
 	// ExpiryPasses are the positions of the reaper in the families w and x. A write before these positions
 	// or a change of policy sets Rescan; then the next step starts from the beginning.
-	sweep.Passes
-	Announcing sweep.Passes // the positions of announcing expiries in the log, while purges are delayed
+	sweep.ExpiryPasses
+	Announcing sweep.ExpiryPasses // the positions of announcing expiries in the log, while purges are delayed
 	Rescan     atomic.Bool
 	Begun      int64 // the second in which the reaper's pass last started at the beginning
 

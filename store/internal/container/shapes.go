@@ -11,17 +11,17 @@ import (
 // in the cache may have a record all the same.
 type ShapeBook struct {
 	mu    sync.RWMutex
-	Known map[ShapeName]struct{}
+	Known map[ShapeHash]struct{}
 	full  bool   // there are view.MaxShapes records; no more will be added
 	wipe  uint32 // the last wipe of the index that the cache knows: see Follow
 }
 
 // ShapeHash identifies a shape in the index.
-type ShapeName = split.Shape
+type ShapeHash = split.ShapeHash
 
 // LookUp reports whether the cache has a shape, and whether the range already has the maximum number of
 // shape records.
-func (b *ShapeBook) LookUp(name ShapeName) (known, full bool) {
+func (b *ShapeBook) LookUp(name ShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	_, known = b.Known[name]
@@ -49,7 +49,7 @@ func (b *ShapeBook) Wipe() uint32 {
 // Learn adds the shapes that a transaction has found, after its commit. wipe is the number of the last wipe
 // of the index before the transaction. If the cache has followed another one since, Learn does nothing,
 // because the shapes are out of date.
-func (b *ShapeBook) Learn(names []ShapeName, full bool, wipe uint32) {
+func (b *ShapeBook) Learn(names []ShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
@@ -59,7 +59,7 @@ func (b *ShapeBook) Learn(names []ShapeName, full bool, wipe uint32) {
 		return
 	}
 	if b.Known == nil {
-		b.Known = make(map[ShapeName]struct{})
+		b.Known = make(map[ShapeHash]struct{})
 	}
 	for _, n := range names {
 		b.Known[n] = struct{}{}

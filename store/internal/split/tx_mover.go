@@ -44,11 +44,11 @@ type Policy struct {
 // Half is one of the two new ranges.
 type Half struct {
 	view.Range
-	Shapes map[Shape]struct{} // the shapes that have a record in the half
+	Shapes map[ShapeHash]struct{} // the shapes that have a record in the half
 }
 
 // ShapeHash identifies a shape, the set of paths of a document, by its hash.
-type Shape = [index.ShapeSize]byte
+type ShapeHash = [index.ShapeSize]byte
 
 // Container is the container whose range is split.
 type Container interface {
@@ -69,7 +69,7 @@ type movedLog struct {
 
 // change is one write to the halves: it sets a key, deletes a key, or deletes a key range.
 type change struct {
-	view.Entry
+	view.KeyValue
 	deleted bool
 	below   []byte // the end of the range; nil: a single key
 }
@@ -101,7 +101,7 @@ func (m *Mover) begin(p Policy) {
 	m.policy = p
 	m.logs = [len(splitLogs)]movedLog{}
 	for i := range m.Halves {
-		m.Halves[i].Shapes = make(map[Shape]struct{})
+		m.Halves[i].Shapes = make(map[ShapeHash]struct{})
 	}
 }
 
@@ -116,17 +116,17 @@ func (m *Mover) Restart(ctx context.Context, p Policy) error {
 }
 
 func (m *Mover) set(key, value []byte) {
-	m.batch = append(m.batch, change{Entry: view.Entry{Key: key, Value: value}})
+	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: key, Value: value}})
 	m.bytes += len(key) + len(value)
 }
 
 func (m *Mover) remove(key []byte) {
-	m.batch = append(m.batch, change{Entry: view.Entry{Key: key}, deleted: true})
+	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: key}, deleted: true})
 	m.bytes += len(key)
 }
 
 func (m *Mover) removeAll(r engine.Range) {
-	m.batch = append(m.batch, change{Entry: view.Entry{Key: r.Start}, deleted: true, below: r.End})
+	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: r.Start}, deleted: true, below: r.End})
 }
 
 // flush writes the batch in order, in as many transactions as needed, without waiting for the disk: the
@@ -359,7 +359,7 @@ func (m *Mover) termsOf(h *Half, item *view.Item) []index.Entry {
 	if i < 0 {
 		return list
 	}
-	name := Shape(index.ShapeName(list[i], layout.ScopeLen))
+	name := ShapeHash(index.ShapeName(list[i], layout.ScopeLen))
 	if _, known := h.Shapes[name]; known || name == index.Unlisted() {
 		return list
 	}

@@ -14,17 +14,17 @@ import (
 
 // ExpiryPasses are the positions of two passes: one over the family w, the other over the family x. A pass
 // visits the keys in the order of time, a few in each step.
-type Passes struct{ written, deadline host.Pass }
+type ExpiryPasses struct{ written, deadline host.Pass }
 
 // Restart restarts both passes at a second.
-func (p *Passes) Restart(at int64) {
+func (p *ExpiryPasses) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
 }
 
 // IsPast reports whether the pass over a family may already have gone past a second. A writer calls it when
 // its commit is visible.
-func (p *Passes) IsPast(family byte, second int64) bool {
+func (p *ExpiryPasses) IsPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return p.written.IsPast(second)
 	}
@@ -69,7 +69,7 @@ type familyStep struct {
 }
 
 // NewStep returns a Step over the range of a scope.
-func NewStep(p *ttl.Policy, scope []byte, at *Passes, now int64, limit int) Step {
+func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) Step {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.Pass, cutoff int64) familyStep {
 		return familyStep{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(scope, family),

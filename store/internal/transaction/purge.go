@@ -95,7 +95,7 @@ func (t *Tx) SelectExpired(batch []sweep.Candidate, alive *[]sweep.Candidate) (j
 // PurgeAll removes ghosts, and calls take for those that have to be moved to the expiry sink. late is the
 // first ghost that the sink has not taken, nil if it has taken all.
 func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late *Stored, err error) {
-	var keys []view.Entry
+	var keys []view.KeyValue
 	ends := make([]int, len(ghosts))
 	for i, g := range ghosts {
 		if keys, err = t.owned(keys, g); err != nil {

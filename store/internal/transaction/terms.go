@@ -73,7 +73,7 @@ func (t *Tx) listShape(entries []index.Entry, deleted bool) error {
 	if i < 0 {
 		return nil
 	}
-	name := container.ShapeName(index.ShapeName(entries[i], layout.ScopeLen))
+	name := container.ShapeHash(index.ShapeName(entries[i], layout.ScopeLen))
 	if name == index.Unlisted() {
 		return nil
 	}

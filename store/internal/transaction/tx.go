@@ -33,14 +33,14 @@ type Tx struct {
 	// determines the charge.
 	terms      int
 	keeps      bool                  // the container keeps all versions
-	shapes     []container.ShapeName // shapes whose record was found or created
-	listed     []container.ShapeName // shapes known in this transaction to have a record
+	shapes     []container.ShapeHash // shapes whose record was found or created
+	listed     []container.ShapeHash // shapes known in this transaction to have a record
 	full       bool                  // there is no room for records of more shapes
 	termsWiped bool                  // all index entries of the range have been deleted
 	wipe       uint32                // the last wipe before the transaction: see container.ShapeBook
 	feed       []feedWrite           // entries that Finish writes, when the last sequence is known
 	history    []versionWrite        // the same
-	changed    []view.Entry          // reused by put and del
+	changed    []view.KeyValue       // reused by put and del
 	mem        layout.Arena          // memory for keys
 	value      []byte                // the stored form of the item that is being written
 	Written    []*Prepared           // operations whose items Apply has written
@@ -142,7 +142,7 @@ func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
 }
 
 // entries appends all keys of an item except the key d, the feed entry and the index entries.
-func (t *Tx) entries(dst []view.Entry, item *Stored) []view.Entry {
+func (t *Tx) entries(dst []view.KeyValue, item *Stored) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
 
@@ -171,7 +171,7 @@ func (t *Tx) put(old, item *Stored) error {
 	if err := t.putTerms(old, item, fresh); err != nil { // first, since it may read
 		return err
 	}
-	var before []view.Entry
+	var before []view.KeyValue
 	if old != nil {
 		before = t.entries(t.changed[:0], old)
 		t.dropFeed(old.Head.Sequence)
@@ -238,7 +238,7 @@ func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 
 // diff deletes those old keys of an item that are not among the new ones, and then sets the new keys that
 // are not among the old ones.
-func (t *Tx) diff(before, after []view.Entry) {
+func (t *Tx) diff(before, after []view.KeyValue) {
 	for _, b := range before {
 		if !containsEntry(after, b, false) {
 			t.Delete(b.Key)
@@ -251,7 +251,7 @@ func (t *Tx) diff(before, after []view.Entry) {
 	}
 }
 
-func containsEntry(in []view.Entry, e view.Entry, values bool) bool {
+func containsEntry(in []view.KeyValue, e view.KeyValue, values bool) bool {
 	for i := range in {
 		if bytes.Equal(in[i].Key, e.Key) && (!values || bytes.Equal(in[i].Value, e.Value)) {
 			return true
@@ -291,7 +291,7 @@ func (t *Tx) purge(ghost *Stored) error {
 
 // purgeWith is purge for a ghost whose keys are known. Only the feed of all versions shows a purge. There
 // it is a change with its own sequence, before that of an item that takes over the ghost's id.
-func (t *Tx) purgeWith(ghost *Stored, keys []view.Entry) {
+func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)
 	if t.keeps || logged {
@@ -319,19 +319,19 @@ func (t *Tx) charge(entries []index.Entry) {
 // owned appends the keys that belong to an item. It need not read the point key and the unique keys to
 // check that they still refer to this item: another item gets the id or a unique key of an expired item
 // only after that item has been purged, in the same transaction.
-func (t *Tx) owned(dst []view.Entry, item *Stored) ([]view.Entry, error) {
+func (t *Tx) owned(dst []view.KeyValue, item *Stored) ([]view.KeyValue, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
 	t.charge(terms)
 	for _, e := range terms {
-		dst = append(dst, view.Entry{Key: e.Key})
+		dst = append(dst, view.KeyValue{Key: e.Key})
 	}
 	return dst, err
 }
 
 // remove deletes an item and its keys. To remove several items, get the keys of all of them first: a read
 // after a write makes the transaction build an index of its writes.
-func (t *Tx) remove(item *Stored, keys []view.Entry) {
+func (t *Tx) remove(item *Stored, keys []view.KeyValue) {
 	for _, e := range keys {
 		t.Delete(e.Key)
 	}

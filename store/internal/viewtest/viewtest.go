@@ -92,7 +92,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 }
 
 // Entries returns the keys of an item, as view.Keys builds them.
-func (c *Container) Entries(item *view.Item) []view.Entry {
+func (c *Container) Entries(item *view.Item) []view.KeyValue {
 	var room layout.Arena
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)
 }

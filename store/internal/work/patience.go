@@ -15,11 +15,12 @@ import (
 type Patience struct {
 	context.Context // of the request
 	Limit           time.Duration
-	limited         atomic.Pointer[limitedWait]
+	limited         atomic.Pointer[timeoutContext]
 	Begun           atomic.Bool
 }
 
-type limitedWait struct {
+// timeoutContext is a context that ends when the write has waited for Limit, with its cancel function.
+type timeoutContext struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 }
@@ -29,7 +30,7 @@ type limitedWait struct {
 func (p *Patience) Done() <-chan struct{} {
 	w := p.limited.Load()
 	if w == nil {
-		w = new(limitedWait)
+		w = new(timeoutContext)
 		w.ctx, w.cancel = context.WithTimeout(p.Context, p.Limit)
 		p.limited.Store(w)
 	}
