@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Snapshotter is an optional interface of an engine: it keeps named states of all the data and can restore
+// Snapshotter is an optional interface of an engine that can store named states of all its data and restore
 // one of them. A snapshot is immutable. The caller must not call its methods, or Close, concurrently.
 type Snapshotter interface {
 	// Snapshot stores the current state durably under a name, with a note of the caller. The snapshot

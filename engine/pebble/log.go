@@ -37,8 +37,8 @@ const maxBackgroundFailures = 16
 
 const stallMessage = "writers wait for background work"
 
-// listen returns a listener that reports background work and trips the fence if the work cannot succeed.
-// Pebble calls the functions with its locks held: they must not call Pebble and must not block.
+// listen returns a listener that logs background work, and trips the fence if the work fails too often in a
+// row. Pebble calls the functions with its locks held: they must not call Pebble and must not block.
 func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{

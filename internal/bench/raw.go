@@ -93,7 +93,7 @@ type recorder struct {
 	txns [][]byte // as Pebble batches, without empty ones
 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes: see engine.Engine.
 func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	var ops *raw.Batch
@@ -142,13 +142,13 @@ type recorded struct {
 	ops *raw.Batch
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *recorded) Set(key, value []byte) {
 	_ = t.ops.Set(key, value, nil)
 	t.to.Set(key, value)
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *recorded) Delete(key []byte) {
 	_ = t.ops.Delete(key, nil)
 	t.to.Delete(key)

@@ -26,7 +26,7 @@ type databaseClock struct {
 // database's.
 const drift = 1000
 
-// Now implements ttl.Clock. Before the first answer it is the time of this machine.
+// Now returns the time of the clock. Before the first answer it is the time of this machine.
 func (c *databaseClock) Now() time.Time {
 	told := c.teller.Told()
 	wall := c.wall.Now()
@@ -44,7 +44,7 @@ func (c *databaseClock) Now() time.Time {
 	return told
 }
 
-// After implements ttl.Clock.
+// After returns a channel on which the time is sent once, after d: see ttl.Clock.
 func (c *databaseClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
 
 // dataClock returns the clock that dates the data of an engine: the given one, over the database's time if

@@ -123,7 +123,7 @@ func inner(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// Get implements engine.Getter.
+// Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if err := b.arrive(ctx); err != nil {
 		return nil, engine.Position{}, err
@@ -131,7 +131,7 @@ func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Po
 	return b.Getter.Get(inner(ctx), scope, key)
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot: see engine.Engine.
 func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error 
 	return b.Engine.View(inner(ctx), fn)
 }
 
-// Settle implements engine.Durability.
+// Settle waits until everything that was read of a scope is durable: see engine.Durability.
 func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	return b.Engine.Settle(inner(ctx), scope, seen)
 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes: see engine.Engine.
 func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	if v, ok := ctx.Value(roleKey{}).(*coroutine); ok {

@@ -125,8 +125,8 @@ func (l *Live) Close() error {
 
 var errUnfinished = errors.New("the server was stopped before everything was copied")
 
-// Restore implements engine.Snapshotter. It is refused, since the migration would copy nothing of what it
-// restores.
+// Restore replaces the data by those of a snapshot in one step: see engine.Snapshotter. It is refused,
+// since the migration would copy nothing of what it restores.
 func (l *Live) Restore(context.Context, string, func(engine.Engine) error) (engine.Engine, error) {
 	return nil, fmt.Errorf("%w: a migration is under way", host.ErrNoSnapshots)
 }

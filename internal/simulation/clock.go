@@ -19,13 +19,13 @@ type machine struct {
 	deaf time.Duration
 }
 
-// Now implements ttl.Clock.
+// Now returns the time of the clock.
 func (m *machine) Now() time.Time {
 	passed := m.base.Now().Sub(m.since)
 	return m.since.Add(m.offset + time.Duration(float64(passed)*m.rate))
 }
 
-// After implements ttl.Clock.
+// After returns a channel on which the time is sent once, after d: see ttl.Clock.
 func (m *machine) After(d time.Duration) (<-chan time.Time, func()) {
 	fires := make(chan time.Time, 1)
 	if d <= m.deaf {

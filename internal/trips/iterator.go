@@ -22,13 +22,14 @@ type iterator struct {
 	closed bool
 }
 
-// Expect implements engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 
-// Prefetch implements engine.Prefetcher.
+// Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
-// Skip implements engine.Skipper. It takes one trip behind the batch.
+// Skip moves behind up to most keys and returns their number: see engine.Skipper. It takes one trip behind
+// the batch.
 func (i *iterator) Skip(most int) (n int) {
 	for ; n < most && i.at < len(i.batch); n++ {
 		i.at++
@@ -74,7 +75,7 @@ func (i *iterator) step() bool {
 	return i.at <= len(i.batch)
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key and reports whether there is one.
 func (i *iterator) Next() bool {
 	if i.closed || i.ended && i.at >= len(i.batch) {
 		i.at = len(i.batch) + 1
@@ -86,7 +87,7 @@ func (i *iterator) Next() bool {
 	return i.fetch(Scan, i.it.Next())
 }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key and reports whether there is one.
 func (i *iterator) SeekGE(key []byte) bool {
 	if i.closed {
 		return false
@@ -125,7 +126,7 @@ func (i *iterator) prefetched(key []byte) bool {
 
 func (i *iterator) valid() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }
 
-// Key implements engine.Iterator.
+// Key returns the current key.
 func (i *iterator) Key() []byte {
 	if !i.valid() {
 		return nil
@@ -133,7 +134,7 @@ func (i *iterator) Key() []byte {
 	return i.batch[i.at-1].key
 }
 
-// Value implements engine.Iterator.
+// Value returns the value of the current key.
 func (i *iterator) Value() []byte {
 	if !i.valid() {
 		return nil
@@ -141,7 +142,7 @@ func (i *iterator) Value() []byte {
 	return i.batch[i.at-1].value
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error.
 func (i *iterator) Close() error {
 	i.closed = true
 	return i.it.Close()

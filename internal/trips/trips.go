@@ -64,10 +64,11 @@ var (
 	_ engine.Shared = (*Engine)(nil)
 )
 
-// Shared implements engine.Shared.
+// Shared reports whether other processes may have the data open at the same time.
 func (e *Engine) Shared() bool { return true }
 
-// Advice implements engine.Adviser. A trip costs more than the deletion of some items.
+// Advice returns how many expired items a transaction should delete: see engine.Advice. A trip costs more
+// than the deletion of some items.
 func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} }
 
 // Over returns an Engine that counts the calls of e. Its Close closes e.
@@ -107,12 +108,12 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at e
 	return value, at, err
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot: see engine.Engine.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(newReader(e, r)) })
 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
@@ -150,13 +151,13 @@ func (e *Engine) countNew(t engine.Txn, scopes [][]byte) error {
 	return nil
 }
 
-// Horizon implements engine.Engine.
+// Horizon returns the highest durable LSN of a scope: see engine.Durability.
 func (e *Engine) Horizon(scope []byte) uint64 {
 	e.count(Horizon)
 	return e.Engine.Horizon(scope)
 }
 
-// Settle implements engine.Engine.
+// Settle waits until everything that was read of a scope is durable: see engine.Durability.
 func (e *Engine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	e.count(Settle)
 	return e.Engine.Settle(ctx, scope, seen)
@@ -174,7 +175,7 @@ func newReader(e *Engine, r engine.Reader) *reader {
 	return &reader{e: e, r: r, known: map[string]bool{}, placed: map[string]bool{}}
 }
 
-// Get implements engine.Reader.
+// Get returns the value of a key, or engine.ErrNotFound.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	if !r.known[string(key)] {
 		r.e.count(Get)
@@ -186,7 +187,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	return v, err
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
 		r.e.count(Get)
@@ -198,7 +199,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
-// Prefetch implements engine.Prefetcher.
+// Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (r *reader) Prefetch(keys [][]byte) {
 	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
 		r.e.count(Get)
@@ -208,7 +209,7 @@ func (r *reader) Prefetch(keys [][]byte) {
 	}
 }
 
-// Positions implements engine.Reader.
+// Positions returns the position of each scope: see engine.Reader.
 func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
 		r.e.count(Position)
@@ -220,7 +221,7 @@ func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	return at, err
 }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator over the keys in a range: see engine.Reader.
 func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
@@ -239,17 +240,17 @@ type txn struct {
 	to keyWriter
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *txn) Set(key, value []byte) {
 	t.known[string(key)] = true
 	t.to.Set(key, value)
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *txn) Delete(key []byte) {
 	t.known[string(key)] = true
 	t.to.Delete(key)
 }
 
-// DeleteRange implements engine.Txn.
+// DeleteRange deletes the keys in a range when the transaction commits.
 func (t *txn) DeleteRange(r engine.Range) { t.to.DeleteRange(r) }

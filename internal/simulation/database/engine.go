@@ -62,10 +62,11 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	return e
 }
 
-// Shared implements engine.Shared.
+// Shared reports whether other processes may have the data open at the same time.
 func (e *Engine) Shared() bool { return true }
 
-// Told implements engine.Teller.
+// Told returns the latest time that the database has reported, by its own clock; the zero time before the
+// first.
 func (e *Engine) Told() time.Time {
 	if e.d.o.Defects.OwnTime {
 		return e.machine.Now().UTC().Truncate(time.Microsecond)
@@ -167,7 +168,7 @@ func (e *Engine) leave() {
 	}
 }
 
-// Close implements engine.Engine.
+// Close waits for running calls, makes everything durable and releases the resources.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.shut {
@@ -266,7 +267,7 @@ func (e *Engine) ask(ctx context.Context, execute func() error) error {
 	}
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot: see engine.Engine.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -281,7 +282,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return fn(r)
 }
 
-// Get implements engine.Getter.
+// Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
 		r.(*reader).from.(*viewSource).one = true
@@ -297,7 +298,8 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at e
 	return value, at, err
 }
 
-// Horizon implements engine.Engine. It returns 0 if the database does not answer.
+// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the database
+// does not answer.
 func (e *Engine) Horizon(scope []byte) (lsn uint64) {
 	_ = e.View(context.Background(), func(r engine.Reader) error {
 		at, err := r.Positions([][]byte{scope})
@@ -309,7 +311,8 @@ func (e *Engine) Horizon(scope []byte) (lsn uint64) {
 	return lsn
 }
 
-// Settle implements engine.Engine. It does nothing: everything that is visible is durable.
+// Settle waits until everything that was read of a scope is durable: see engine.Durability. It does
+// nothing: everything that is visible is durable.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -318,7 +321,7 @@ func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	return ctx.Err()
 }
 
-// Metrics implements engine.Engine.
+// Metrics returns the counters since Open.
 func (e *Engine) Metrics() engine.Metrics {
 	e.mu.Lock()
 	defer e.mu.Unlock()

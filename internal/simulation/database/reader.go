@@ -48,7 +48,7 @@ func (r *reader) value(key []byte) []byte {
 	return get(r.from.rows(), key)
 }
 
-// Get implements engine.Reader.
+// Get returns the value of a key, or engine.ErrNotFound.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	if err := r.from.fetch(key); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	return nil, engine.ErrNotFound
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	if err := r.from.context().Err(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// Positions implements engine.Reader.
+// Positions returns the position of each scope: see engine.Reader.
 func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	var keys [][]byte
 	for _, s := range scopes {
@@ -115,7 +115,7 @@ func position(from *rows, scope []byte) (at engine.Position, err error) {
 	return at, err
 }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator over the keys in a range: see engine.Reader.
 func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	it := &iterator{from: r.from, in: engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},
 		reverse: reverse, page: pageSize}
@@ -143,7 +143,7 @@ type iterator struct {
 	err     error
 }
 
-// Expect implements engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
 
 // fetch fetches the next page if the current one is used up.
@@ -165,7 +165,7 @@ func (it *iterator) fetch() bool {
 	return true
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key and reports whether there is one.
 func (it *iterator) Next() bool {
 	if it.ended || it.past || it.err != nil || !it.fetch() {
 		return false
@@ -204,7 +204,7 @@ func (it *iterator) step() bool {
 	return it.walk.Last()
 }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key and reports whether there is one.
 func (it *iterator) SeekGE(key []byte) bool {
 	if it.ended || it.err != nil {
 		return false
@@ -232,7 +232,7 @@ func (it *iterator) SeekGE(key []byte) bool {
 	return false
 }
 
-// Key implements engine.Iterator.
+// Key returns the current key.
 func (it *iterator) Key() []byte {
 	if it.at == nil {
 		return nil
@@ -240,7 +240,7 @@ func (it *iterator) Key() []byte {
 	return it.at.key
 }
 
-// Value implements engine.Iterator.
+// Value returns the value of the current key.
 func (it *iterator) Value() []byte {
 	if it.at == nil {
 		return nil
@@ -248,7 +248,7 @@ func (it *iterator) Value() []byte {
 	return it.at.value
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error.
 func (it *iterator) Close() error {
 	it.end()
 	return it.err

@@ -216,15 +216,15 @@ func (t *txn) force(w write) {
 	t.a.write(w)
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *txn) Set(key, value []byte) {
 	t.set(write{key: bytes.Clone(key), value: append([]byte{}, value...)}, len(key)+len(value))
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *txn) Delete(key []byte) { t.set(write{key: bytes.Clone(key), deleted: true}, len(key)) }
 
-// DeleteRange implements engine.Txn.
+// DeleteRange deletes the keys in a range when the transaction commits.
 func (t *txn) DeleteRange(r engine.Range) {
 	if r.End != nil && bytes.Compare(r.Start, r.End) >= 0 {
 		return
@@ -236,10 +236,11 @@ func (t *txn) DeleteRange(r engine.Range) {
 	}
 }
 
-// Enlarge implements engine.Control.
+// Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax implements engine.Control. It does nothing: what is visible to other servers must be durable.
+// Relax lets Update return before the commit is durable. It does nothing: what is visible to other servers
+// must be durable.
 func (t *txn) Relax() {}
 
 // named returns one of the scopes that the attempt has locked; nil for another one.
@@ -260,7 +261,7 @@ func (t *txn) scope(key []byte) *scopeState {
 	return s
 }
 
-// NextLSN implements engine.Control.
+// NextLSN issues the next LSN of a scope: see engine.Control.
 func (t *txn) NextLSN(key []byte) uint64 {
 	s := t.scope(key)
 	switch {
@@ -277,7 +278,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN implements engine.Control.
+// RaiseLSN makes a scope issue no LSN below first: see engine.Control.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -306,7 +307,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark implements engine.Control.
+// SetMark stores the mark of a scope: see engine.Control.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	w := write{key: engine.MarkKey(key), deleted: mark == 0}
 	if mark != 0 {
@@ -315,7 +316,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	t.force(w)
 }
 
-// Mark implements engine.Control.
+// Mark returns the mark of a scope.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0

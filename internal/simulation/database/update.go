@@ -38,7 +38,8 @@ type scopeQueue struct {
 	waiting []*request
 }
 
-// Update implements engine.Engine. A panic of fn reaches the caller of Update. fn must not end its goroutine.
+// Update runs fn as one transaction in scopes: see engine.Engine. A panic of fn reaches the caller of
+// Update. fn must not end its goroutine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	if err := e.enter(); err != nil {
