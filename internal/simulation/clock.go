@@ -7,13 +7,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// machine is the clock of one server's machine. It differs from the database's clock by a constant and by its
-// rate. While the server is paused, its timers fire late.
+// machine is the clock of one server's machine. It differs from the database's clock by a constant and by
+// its rate. Timers that end while the server is paused fire when it continues.
 type machine struct {
 	base   ttl.Clock
 	since  time.Time
 	offset time.Duration
-	rate   float64 // seconds of this clock in a second of the base
+	rate   float64 // seconds of this clock per second of the base
 	engine *database.Engine
 	// deaf is the duration up to which timers never fire; 0: all fire.
 	deaf time.Duration

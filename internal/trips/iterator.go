@@ -15,8 +15,8 @@ type iterator struct {
 	e      *Engine
 	r      *reader
 	it     engine.Iterator
-	batch  []row // those that have come
-	at     int   // the current one, counted from 1; 0: before the first
+	batch  []row // the rows of the last batch
+	at     int   // position of the current row, from 1; 0: before the first
 	ended  bool  // nothing follows the batch
 	paging engine.Paging
 	closed bool
@@ -28,8 +28,8 @@ func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
-// Skip moves behind up to most keys and returns their number: see engine.Skipper. It takes one trip behind
-// the batch.
+// Skip moves behind up to most keys and returns their number: see engine.Skipper. It takes one trip if it
+// moves past the batch.
 func (i *iterator) Skip(most int) (n int) {
 	for ; n < most && i.at < len(i.batch); n++ {
 		i.at++
@@ -45,7 +45,8 @@ func (i *iterator) Skip(most int) (n int) {
 	return n
 }
 
-// fetch reads a batch that begins at the engine's iterator, if that is valid.
+// fetch reads a batch that begins at the position of the engine's iterator. stands is whether this position
+// is valid.
 func (i *iterator) fetch(k Kind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
@@ -96,7 +97,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 		return i.step()
 	}
 	found := i.it.SeekGE(key)
-	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // a key that has been brought
+	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // a key that has been prefetched
 		i.batch = i.batch[:0]
 		i.add(key, i.it.Value())
 		i.at, i.ended = 0, false
@@ -107,8 +108,8 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.fetch(Seek, found)
 }
 
-// prefetched reports whether the row to which a seek of key leads is in the batch, and moves to the row
-// before it.
+// prefetched reports whether the first row at or after key is in the batch. If so, it moves to the row
+// before that.
 func (i *iterator) prefetched(key []byte) bool {
 	if len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Kind is the call that needed a trip.
+// Kind is the kind of call that takes a round trip.
 type Kind int
 
 // The kinds of trips.
@@ -40,7 +40,7 @@ func (c Counts) Total() (n int) {
 	return n
 }
 
-// String lists what is not zero: "2 get, 1 commit".
+// String lists the counts that are not zero: "2 get, 1 commit".
 func (c Counts) String() string {
 	var parts []string
 	for kind, n := range c {
@@ -74,7 +74,7 @@ func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} 
 // Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
 
-// Take returns what has been counted since the last call.
+// Take returns the numbers of trips since its last call.
 func (e *Engine) Take() Counts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,7 +89,8 @@ func (e *Engine) count(k Kind) {
 	e.counts[k]++
 }
 
-// Get implements engine.Getter, also over an engine that does not.
+// Get reads one key outside of a transaction: see engine.Getter. It works over an engine that is not a
+// Getter as well.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
 	e.count(Get)
 	if g, ok := e.Engine.(engine.Getter); ok {
@@ -136,7 +137,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// countNew counts the trip that makes and locks scopes that have not been used yet.
+// countNew counts one trip if scopes have not been used before, since a remote engine must first create
+// them.
 func (e *Engine) countNew(t engine.Txn, scopes [][]byte) error {
 	for _, scope := range scopes {
 		ceiling, err := engine.Ceiling(t, scope)
@@ -163,7 +165,7 @@ func (e *Engine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	return e.Engine.Settle(ctx, scope, seen)
 }
 
-// reader is the Reader of a View or Update. It remembers what was read.
+// reader is the Reader of a View or Update. It records which keys have been read.
 type reader struct {
 	e      *Engine
 	r      engine.Reader
@@ -226,14 +228,14 @@ func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
 
-// keyWriter is the part of engine.Txn that txn overrides.
+// keyWriter has the methods of engine.Txn that txn overrides.
 type keyWriter interface {
 	Set(key, value []byte)
 	Delete(key []byte)
 	DeleteRange(r engine.Range)
 }
 
-// txn remembers its own writes, too.
+// txn is the Txn of an Update. It also records which keys it has written.
 type txn struct {
 	*reader
 	engine.Control

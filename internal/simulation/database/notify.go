@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// inbox is the notifications that are on their way to a server.
+// inbox holds the notifications that have been sent to a server and not yet received.
 type inbox struct {
 	mu     sync.Mutex
 	scopes [][]byte

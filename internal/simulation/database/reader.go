@@ -11,22 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// source is where a reader reads.
+// source is the state that a reader reads: that of a View or of an Update.
 type source interface {
-	// fetch makes sure that keys can be read; it takes at most one exchange.
+	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
 	fetch(keys ...[]byte) error
 	// fetchPage is fetch for the next page of an iterator.
 	fetchPage() error
 	// rows returns the current state of the source.
 	rows() *rows
-	// now is the time of the database for the state, in microseconds since 1970.
+	// now returns the time of the database that belongs to the state, in microseconds since 1970.
 	now() int64
 	context() context.Context
 	// hides reports whether a defect hides a key.
 	hides(key []byte) bool
 }
 
-// reader implements engine.Reader.
+// reader is the engine.Reader over a source.
 type reader struct {
 	from      source
 	iterators []*iterator
@@ -34,7 +34,7 @@ type reader struct {
 
 var _ engine.Reader = (*reader)(nil)
 
-// finish ends the iterators.
+// finish closes the iterators.
 func (r *reader) finish() {
 	for _, it := range r.iterators {
 		it.end()
@@ -126,8 +126,8 @@ func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 
 var errReverse = errors.New("a backward iterator cannot seek")
 
-// iterator walks over the state in which it was made. Its first step takes an exchange, and each further
-// page.
+// iterator iterates over the state in which it was created. It takes an exchange for its first page and for
+// each further page.
 type iterator struct {
 	from    source
 	in      engine.Range
@@ -136,10 +136,10 @@ type iterator struct {
 	walk    btree.IterG[row]
 	began   bool
 	ended   bool
-	past    bool // the walk is behind the last key
+	past    bool // the iteration is after the last key
 	at      *row
 	page    int // keys in a page
-	left    int // of the present page
+	left    int // of the current page
 	err     error
 }
 
@@ -157,7 +157,7 @@ func (it *iterator) fetch() bool {
 		return false
 	}
 	if !it.began {
-		if v, ok := it.from.(*viewSource); ok { // the snapshot may have been taken just now
+		if v, ok := it.from.(*viewSource); ok { // the exchange may have taken the snapshot
 			it.rows = v.rows().Copy()
 		}
 		it.walk = it.rows.Iter()
@@ -184,7 +184,7 @@ func (it *iterator) Next() bool {
 	return false
 }
 
-// step moves the walk by one key.
+// step moves the iteration by one key.
 func (it *iterator) step() bool {
 	if it.began {
 		if it.reverse {

@@ -18,7 +18,7 @@ type attempt struct {
 	s       *session
 	scopes  []*scopeState
 	writes  []write
-	state   *rows // what is committed, with the writes
+	state   *rows // the committed data, with the writes of the attempt
 	version uint64
 	at      int64           // the time of the locks
 	fetched map[string]bool // keys that need no exchange
@@ -29,10 +29,10 @@ type attempt struct {
 type scopeState struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
-	bad         error  // of reading the ceiling
+	bad         error  // error of reading the ceiling
 }
 
-// begin begins a transaction: it locks the scopes and reads the keys ahead.
+// begin begins a transaction: it locks the scopes and fetches the keys in ahead.
 func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*attempt, error) {
 	a := &attempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
 	err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
@@ -67,7 +67,8 @@ func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*a
 	return a, nil
 }
 
-// drop leaves a transaction whose connection may be broken: the database ends it now or a little later.
+// drop abandons a transaction whose connection may be broken. The database ends it at once or a little
+// later.
 func (a *attempt) drop() {
 	d := a.e.d
 	if !d.timed() {
@@ -81,7 +82,7 @@ func (a *attempt) drop() {
 	})
 }
 
-// rebase shows what is committed now, with the writes.
+// rebase updates the state to the data that are committed now, with the writes of the attempt.
 func (a *attempt) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
@@ -112,14 +113,14 @@ func (a *attempt) statement() error {
 	return a.lost
 }
 
-// txn implements engine.Txn: the part of an attempt in which one function runs.
+// txn is the engine.Txn of one function that runs in an attempt.
 type txn struct {
 	reader
 	a      *attempt
 	ctx    context.Context
 	size   engine.TxnSize
-	writes int      // number of the attempt's writes before
-	starts []uint64 // the next LSNs of the scopes before
+	writes int      // number of the attempt's writes before the function
+	starts []uint64 // the next LSNs of the scopes before the function
 	wrote  bool
 	err    error // the first error of a method that returns none
 }
@@ -135,7 +136,7 @@ func (a *attempt) txn(ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes, or undoes them.
+// end keeps the function's writes, or undoes them. wrote reports whether there were any.
 func (t *txn) end(keep bool) (wrote bool) {
 	t.finish()
 	a := t.a
@@ -200,7 +201,7 @@ func (t *txn) fail(err error) {
 	}
 }
 
-// set makes a write of n bytes, unless the transaction is too large.
+// set adds a write of n bytes, unless the transaction becomes too large.
 func (t *txn) set(w write, n int) {
 	if err := t.size.Add(w.key, n); err != nil {
 		t.fail(err)
@@ -239,11 +240,10 @@ func (t *txn) DeleteRange(r engine.Range) {
 // Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax lets Update return before the commit is durable. It does nothing: what is visible to other servers
-// must be durable.
+// Relax does nothing: everything that is visible to other servers must be durable.
 func (t *txn) Relax() {}
 
-// named returns one of the scopes that the attempt has locked; nil for another one.
+// named returns the scope with the given key if the attempt has locked it, otherwise nil.
 func (a *attempt) named(key []byte) *scopeState {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
