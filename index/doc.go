@@ -23,7 +23,7 @@
 //	m, err := index.Compile(policy)
 //	c := m.Root().Property("tags").Element()
 //	c.Indexed()    // is a scalar here indexed?
-//	c.IsEmpty()     // is nothing at or below this place indexed? Then it can be skipped
+//	c.IsEmpty()     // is nothing at or below this position indexed? Then it can be skipped
 //
 // # Unique keys
 //

@@ -44,7 +44,7 @@ type dataset struct {
 	cat catalog
 
 	incarnation uint32
-	timed       bool   // the engine tells the time (engine.Teller)
+	timed       bool   // the engine has a clock: see engine.Teller
 	server      uint32 // identifies this store in the marks of ranges; unique among the stores over an engine
 	purged      atomic.Uint64
 }

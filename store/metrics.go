@@ -26,7 +26,7 @@ type Metrics struct {
 	Reaper  ttl.ReaperMetrics
 	Engine  engine.Metrics
 
-	StuckScripts int // scripts that were told to stop, and have not ended yet
+	StuckScripts int // scripts that were stopped for their time limit, and have not ended yet
 }
 
 // ContainerMetrics are the metrics of one container.

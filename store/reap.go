@@ -18,8 +18,8 @@ import (
 // candidates in the families w and x in a short view, then delete at most a batch of them in a
 // transaction, which reads and checks each candidate again.
 
-// localPurge is how many items one purging transaction deletes, unless the engine advises otherwise. It is
-// small, so that a foreground write in the same range never waits for long.
+// localPurge is the number of items that one purging transaction deletes, unless the engine advises
+// otherwise. It is small, so that a foreground write in the same range never waits for long.
 const localPurge = 32
 
 // purgeBatchOf returns how many items one purging transaction deletes at most.

@@ -47,7 +47,7 @@ func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	return nil
 }
 
-// pieceBytes is how many bytes of keys and values are written at once.
+// pieceBytes is the number of bytes of keys and values that are written at once.
 const pieceBytes = 4 << 20
 
 // readPiece reads the next keys of a range in the snapshot. next is the key to continue with; nil at the

@@ -30,7 +30,7 @@ const (
 	WaitQuiet
 )
 
-// WaitRequest is what Wait waits for.
+// WaitRequest is the request of Wait: a condition and the item that it is about.
 type WaitRequest struct {
 	For   WaitFor
 	Key   Key    // of the item; not for WaitQuiet

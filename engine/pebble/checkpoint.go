@@ -16,8 +16,8 @@ import (
 )
 
 // A snapshot is a Pebble checkpoint in its own folder: hard links to the tables, which never change, and
-// copies of the other files, which are small. So a snapshot costs a few file operations, however large the
-// data are. It takes disk space only when compactions have replaced the tables that it shares with the
+// copies of the other files, which are small. So a snapshot costs a few file operations, even if the data
+// are large. It takes disk space only when compactions have replaced the tables that it shares with the
 // data. On a file system without hard links the tables are copied.
 //
 // The folder is created under a name that begins with a dot, and renamed once it is complete and durable. A

@@ -31,8 +31,8 @@ func (l *logger) Fatalf(format string, args ...any) {
 	l.fence.trip(fmt.Errorf(format, args...))
 }
 
-// maxBackgroundFailures is how many times in a row background work may fail. Pebble retries at once, without
-// a pause, so a permanent fault would loop for ever while writers wait.
+// maxBackgroundFailures is the number of consecutive failures of background work that are allowed. Pebble
+// retries at once, without a pause, so a permanent fault would loop for ever while writers wait.
 const maxBackgroundFailures = 16
 
 const stallMessage = "writers wait for background work"

@@ -52,8 +52,7 @@ const (
 	lockUnmade = `SELECT k, k FROM mayfly_newscope WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
 )
 
-// attempt begins a database transaction for a request and its group: it locks the scopes, and reads the
-// keys in ahead in the same round trip.
+// attempt begins a transaction for a request's group: it locks the scopes and reads the keys in ahead.
 func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, error) {
 	a := &attempt{e: e, overlay: newOverlay()}
 	a.s = &source{ctx: context.Background(), e: e, known: map[string][]byte{}}
@@ -128,8 +127,8 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// lockCeilings sends a batch. The last two statements of the batch lock the ceilings and read keys; first
-// reads the results of the statements before them. lockCeilings returns the ceilings that do not exist.
+// lockCeilings sends a batch whose last two statements lock the ceilings and read keys. first reads the
+// results of the other statements. It returns the ceilings that do not exist.
 func (a *attempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
@@ -150,8 +149,7 @@ func began(results pgx.BatchResults) error {
 	return err
 }
 
-// lockedUnmade reads the results of the statements that lock scopes without a ceiling, and marks these
-// scopes as new.
+// lockedUnmade reads the results of the statements that lock scopes without a ceiling; it sets isNew.
 func (a *attempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err
@@ -203,12 +201,12 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 	return unlocked, nil
 }
 
-// abandon rolls the transaction back, in the background. The database releases the scopes after half a
-// round trip, so a transaction that locks them next is not delayed.
+// abandon rolls the transaction back, in the background. It does not delay the next transaction on its
+// scopes, since the database releases them after half a round trip.
 func (a *attempt) abandon() { a.e.ending.Go(func() { abandon(a.c) }) }
 
-// commit commits the transaction; its writes are durable then. If nothing was written, it only ends the
-// transaction, since everything that the functions can have read is durable.
+// commit makes the writes durable. If there are none, it only ends the transaction, since everything that
+// the functions can have read is durable.
 func (a *attempt) commit() error {
 	if !a.wrote || a.overlay.empty() {
 		a.abandon()
@@ -325,9 +323,8 @@ func (a *attempt) send(ctx context.Context, batch *pgx.Batch) (err error) {
 	return nil
 }
 
-// confirm waits until a commit has reached a standby, after the server has warned that the commit might not
-// have reached one. It makes one more commit on the same connection, which the server acknowledges only
-// after the first one.
+// confirm waits until a commit has reached a standby, after the server has warned that it may not have. It
+// makes one more commit on the same connection, which the server acknowledges only after the first one.
 func (a *attempt) confirm() error {
 	s := sessionOf(a.c.Conn().PgConn())
 	own, cancel := context.WithTimeout(context.Background(), commitLimit)

@@ -34,7 +34,7 @@ const (
 )
 
 const (
-	fewKeys        = 64   // of which all values are read, whatever their size
+	fewKeys        = 64   // number of keys up to which all values are read, of any size
 	maxKeysPerRead = 4096 // how many keys one statement reads
 )
 

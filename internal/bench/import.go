@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// importBatch is how many documents an import stores in one transaction.
+// importBatch is the number of documents that an import stores in one transaction.
 const importBatch = store.MaxBatchOperations
 
 // measureImports compares `mayfly import` into a running server, both in separate processes, with durable

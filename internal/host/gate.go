@@ -10,9 +10,9 @@ import (
 // Gate is a lock that can be held shared or exclusively, whose methods end with a context, and that also
 // supports optimistic reads:
 //
-//   - Share enters together with others, until Leave.
-//   - Shut waits until all have left, lets nobody else enter meanwhile, and enters alone, until Open. Open
-//     admits all that wait in Share before anybody can shut the gate again.
+//   - Share takes the gate shared, until Leave.
+//   - Shut takes the gate exclusively, until Open. It waits until all sharers have left, and lets no others
+//     enter. Open admits all that wait in Share before anybody can shut the gate again.
 //   - Stamp and Unchanged never hold the gate and wait only for an exclusive holder. A reader calls Stamp, reads
 //     what the gate guards, and then asks Unchanged whether the gate was shut in between.
 type Gate struct {

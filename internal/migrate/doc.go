@@ -3,7 +3,7 @@
 //
 //	source ──► rounds of chunks ──► target      Copy: passes over all keys; a pass writes what differs
 //	   │                              ▲
-//	   └─ Watch ─► changed keys ──────┘         CatchUp: what the source has written meanwhile
+//	   └─ Watch ─► changed keys ──────┘         CatchUp: later writes
 //
 // A pass reads a chunk of the source in a short View, compares it with the same range of the target, and
 // writes the differences. So an interrupted migration continues with a pass that writes little, and a pass

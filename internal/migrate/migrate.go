@@ -206,7 +206,7 @@ func (m *Migration) readRound(ctx context.Context, from []byte) (round []*chunk,
 }
 
 // CatchUp copies the keys that the source has changed since they were copied, and returns their number. The
-// changes that are made while it runs are left for the next call.
+// next call copies the changes that are made while this one runs.
 func (m *Migration) CatchUp(ctx context.Context) (copied int, err error) {
 	keys, ranges := m.noted.take()
 	defer func() { m.noted.putBack(keys, ranges) }() // after an error, the keys that have not been copied

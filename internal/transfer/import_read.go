@@ -22,9 +22,8 @@ import (
 
 // documentSource reads the documents of an import, one after the other.
 type documentSource interface {
-	// Next returns the next document and the position at which it begins, or an error and its position. The
-	// position has no file name. At the end the error is io.EOF. After a *badDocument the next call returns
-	// the next document.
+	// Next returns the next document and the position at which it begins, or an error and its position.
+	// Positions have no file name. At the end the error is io.EOF. After a *badDocument, Next continues.
 	Next() (at tree.Place, body []byte, err error)
 }
 
@@ -116,8 +115,8 @@ func firstByte(r *bufio.Reader) byte {
 // errTooLong reports a document that is longer than maxImportLine.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
 
-// onePart is a reader that limits how much is read for one document, row or element. Without it, a quote
-// that is not closed would make a CSV reader keep the rest of the file in memory.
+// onePart limits how much is read for one document, row or element. Without it, a CSV reader would keep the
+// rest of a file in memory after a quote that is not closed.
 type onePart struct {
 	in   io.Reader
 	left int
@@ -163,8 +162,8 @@ func (l *lineDocuments) Next() (tree.Place, []byte, error) {
 	return tree.Place{Line: l.line + 1}, nil, err
 }
 
-// lineStarts records where lines begin in the text that is read through it. It keeps only the lines after
-// the last requested position.
+// lineStarts records where lines begin in the text that is read through it. It keeps only those after the
+// last requested position.
 type lineStarts struct {
 	in     io.Reader
 	read   int64   // bytes
@@ -264,7 +263,7 @@ const maxColumnLevels = 128
 
 // rowSource reads the rows of a CSV file whose first row names the members: a.b is a member of a member. A
 // cell that is valid JSON has that value, unless its column is the id or in text. Any other cell is a
-// string. For an empty cell the document has no member.
+// string; an empty cell is no member.
 type rowSource struct {
 	part    *onePart
 	rows    *csv.Reader
@@ -347,8 +346,7 @@ func (s *rowSource) head() (tree.Place, error) {
 	return at, nil
 }
 
-// csvError returns the position and the reason of a CSV error. For any other error, the returned error is
-// nil.
+// csvError returns the position and the reason of a CSV error, or nil for any other error.
 func csvError(err error) (tree.Place, error) {
 	var wrong *csv.ParseError
 	switch {
@@ -360,8 +358,7 @@ func csvError(err error) (tree.Place, error) {
 	return tree.Place{Line: wrong.Line, Column: wrong.Column}, wrong.Err
 }
 
-// value returns the value of a cell. An id is always a string, so that ids that consist of digits do not
-// need --text.
+// value returns the value of a cell. An id is always a string, so that ids of digits do not need --text.
 func (s *rowSource) value(column, cell string) any {
 	isText := slices.Contains(s.text, column) || column == "id" && cell[0] != '"'
 	if !isText && json.Valid([]byte(cell)) {

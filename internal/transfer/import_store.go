@@ -142,8 +142,7 @@ func forgetParts(parts []seedPart) error {
 	return nil
 }
 
-// differences is the error for a seed that the server has refused because its own definitions differ. The
-// differences have been printed already.
+// differences is the error for a seed that differs from the server's definitions. It has been printed.
 type differences struct{ refusal *cli.Refusal }
 
 func (d *differences) Error() string {
@@ -153,9 +152,8 @@ func (d *differences) Error() string {
 
 func (d *differences) Unwrap() error { return d.refusal }
 
-// apply sends the definitions of the seed. In a first request the server only compares them with its own.
-// Then apply records that it has done so. If the server ends while it stores them, a continued import thus
-// knows that differences come from the definitions that are stored in part.
+// apply sends the definitions of the seed. First the server only compares them. Then apply records that it
+// has: later differences may be half-written definitions.
 func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	question := map[string]any{"files": read.Files(), "root": s.path}
 	if isFile(s.path) {
@@ -266,7 +264,7 @@ func (d *seedDocuments) Next() (tree.Place, []byte, error) {
 	return one.Place, one.Text, nil
 }
 
-// presence is whether the server has a document: not at all, the same one, or another one with the same id.
+// presence is whether the server has a document: not, the same, or another one with its id.
 type presence int
 
 const (
@@ -312,12 +310,10 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 	return same, nil
 }
 
-// identical reports whether two values are equal. Unlike jsondoc.Equal, which compares numbers as doubles,
-// it compares all digits of integers.
+// identical is jsondoc.Equal, which compares numbers as doubles, but compares all digits of integers.
 func identical(a, b jsondoc.Value) bool { return jsondoc.Equal(a, b) && sameIntegers(a, b) }
 
-// sameIntegers reports whether the integers in two values, which are equal by jsondoc.Equal, have the same
-// digits.
+// sameIntegers compares the digits of the integers in two values that are otherwise equal.
 func sameIntegers(a, b jsondoc.Value) bool {
 	same := true
 	switch a.Kind() {
@@ -346,8 +342,7 @@ func sameIntegers(a, b jsondoc.Value) bool {
 	return same
 }
 
-// compare handles a document that conflicts with an existing one. Usually that is the same document, stored
-// by an earlier import.
+// compare handles a document that conflicts with an existing one, usually the same document.
 func (w *importWindow) compare(l importLine, refusal importResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {

@@ -42,7 +42,8 @@ type OnExpire struct {
 // MinIdle is the shortest AutoDeleteOnIdle in seconds, as in Azure Service Bus.
 const MinIdle = 300
 
-// MaxMoves is how many times in a row an expired document can be moved: an archive may have an archive.
+// MaxMoves is the maximum number of times that a document can be moved to an archive, since an archive may
+// itself have an archive.
 const MaxMoves = 4
 
 // IsZero reports whether all settings are those of a new container.

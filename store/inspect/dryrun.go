@@ -61,7 +61,8 @@ type DryRunEffect struct {
 	Examples []DryRunExample // empty for EffectNone
 }
 
-// DryRun is what a change of a container's default would do now. The dry run itself changes nothing.
+// DryRun describes the effects that a change of a container's default would have now. The dry run itself
+// changes nothing.
 type DryRun struct {
 	Now      int64 // the moment to which the result refers, by the container's clock
 	From, To ttl.Seconds

@@ -35,7 +35,7 @@ var stateNames = [...]string{"unknown", "live", "ghost", "purged"}
 // String returns the name of the state in lower case.
 func (s ItemState) String() string { return stateNames[s] }
 
-// TTLSource is what determines when an item expires.
+// TTLSource is the setting or event that determines when an item expires.
 type TTLSource uint8
 
 // The sources.
@@ -275,7 +275,8 @@ func explainGone(state *view.State, r engine.Reader, scope []byte, p Place) (
 	return e, 0, nil
 }
 
-// maxEntries is how many entries of a feed or a log are read to find the last one of an item.
+// maxEntries is the maximum number of entries of a feed or a log that are read to find the last one of an
+// item.
 const maxEntries = 100_000
 
 // LastEntry returns the last entry of an item after an LSN, in the feed of all versions or in the log of

@@ -13,7 +13,7 @@ type ShapeBook struct {
 	mu    sync.RWMutex
 	Known map[ShapeHash]struct{}
 	full  bool   // there are view.MaxShapes records; no more will be added
-	wipe  uint32 // the last wipe of the index that the cache knows: see Follow
+	wipe  uint32 // number of the last wipe of the index that the cache has followed
 }
 
 // ShapeHash identifies a shape in the index.

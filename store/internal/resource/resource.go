@@ -157,7 +157,7 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 	if len(b) == 16 {
 		num = binary.LittleEndian.Uint32(b[8:])
 	}
-	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // else a container's rid
+	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // otherwise it is a container's rid
 		return Resource{}, value.BadRID(rid)
 	}
 	r.in.Guard().RLock()

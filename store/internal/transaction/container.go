@@ -82,7 +82,7 @@ func (c *Container) QueryInfo(st *container.State) query.Info {
 	return info
 }
 
-// Location is the key of an item and the encodings that its storage keys are made of.
+// Location is the key of an item, with the encodings from which its storage keys are built.
 type Location struct {
 	ID    string
 	EPK   []byte

@@ -50,7 +50,7 @@ func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Par
 	return items, nil
 }
 
-// purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
+// purgeBytes is the number of bytes of bodies that one purging transaction reads before it stops.
 const purgeBytes = 4 << 20
 
 // SelectExpired reads the candidates, as many as fit into a transaction, and returns the number that it has

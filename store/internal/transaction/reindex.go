@@ -13,9 +13,9 @@ import (
 
 const (
 	reindexBatch = 32 // documents per transaction
-	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has
-	// more, its old entries are deleted in a transaction of their own. Queries do not miss those entries:
-	// they use only paths that the current policy indexes as well.
+	// reindexBytes is the maximum number of bytes of index entries in a transaction. If a single document
+	// has more, its old entries are deleted in a transaction of their own. Queries do not miss those
+	// entries: they use only paths that the current policy indexes as well.
 	reindexBytes = 4 << 20
 )
 

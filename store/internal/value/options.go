@@ -38,9 +38,9 @@ type ReadOptions struct {
 	Session []SessionPosition
 }
 
-// SessionPosition is one entry of a session token: the LSN that a client has seen in a partition range.
-// Version is the version of the container: see Container.SessionVersion. The versions 0 and
-// NoSessionVersion are not checked.
+// SessionPosition is one entry of a session token: the highest LSN that a client has received from a
+// partition range. Version is the version of the container: see Container.SessionVersion. The versions 0
+// and NoSessionVersion are not checked.
 type SessionPosition struct {
 	Range   string
 	LSN     uint64

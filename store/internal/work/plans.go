@@ -16,7 +16,7 @@ type Plans struct {
 	Latest *lru.Cache[planKey, *query.Plan]
 }
 
-// planKey is what a plan depends on.
+// planKey identifies a cached plan: it has everything on which the plan depends.
 type planKey struct {
 	terms      *index.Indexer
 	text       string
