@@ -47,7 +47,7 @@ func (c *Container) recordTime(k container.Mark, t int64) {
 	c.d.clock.Raise(t)
 }
 
-// Note implements transaction.Host.
+// Note records that something in the container is stored with second t: see recordTime.
 func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that

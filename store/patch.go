@@ -76,7 +76,7 @@ func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on
 	return nil
 }
 
-// Evaluate implements transaction.Host.
+// Evaluate evaluates the condition of a patch inside a transaction, and returns the time that this took.
 func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on *scan.Row,
 	now int64) (time.Duration, error) {
 	took := c.ds.in.Elapsed()

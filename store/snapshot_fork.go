@@ -81,7 +81,7 @@ type snapshotReader struct {
 	there *dataset
 }
 
-// Open implements host.Tenant.
+// Open loads the catalog of the snapshot's copy.
 func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
 	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err

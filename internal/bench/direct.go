@@ -92,7 +92,7 @@ const (
 func directFrame(resource, operation uint16, tokens func([]byte) []byte) []byte {
 	b := binary.LittleEndian.AppendUint16(make([]byte, 4), resource)
 	b = binary.LittleEndian.AppendUint16(b, operation)
-	b = append(b, make([]byte, 16)...) // the activity
+	b = append(b, make([]byte, 16)...) // the activity id
 	b = tokens(b)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)))
 	return b

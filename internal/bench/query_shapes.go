@@ -27,7 +27,7 @@ type values func(l layout, k int) []store.Parameter
 // 1.5 times the CPU time of the smallest set.
 func served() *budget { return ratioAtMost(1.5) }
 
-// last returns @from, the lower end of a range with the given count of numbers below the size of the set.
+// last returns @from, the lowest of the count highest numbers below the size of the set.
 func last(count int) values {
 	return func(l layout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@from", number(l.docs-count))}

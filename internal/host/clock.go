@@ -21,7 +21,7 @@ const maxStepBack = 5 * time.Minute
 
 // Clock is a data clock. It never returns a time before one that it has returned or stored, unless its
 // owner sets it back: after a small step back of the underlying clock it stops until that clock has caught
-// up. So an item that was seen to be expired stays expired. It returns seconds, milliseconds or both;
+// up. So an item that has expired for a reader stays expired. It returns seconds, milliseconds or both;
 // neither ever decreases by itself.
 type Clock struct {
 	in     *Instance

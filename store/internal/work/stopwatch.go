@@ -79,12 +79,12 @@ type Watched struct {
 	watch *Stopwatch
 }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator whose steps the stopwatch counts.
 func (r Watched) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &watchedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, and counts their bytes: see engine.Reader.
 func (r Watched) GetMany(keys [][]byte) ([][]byte, error) {
 	values, err := r.Reader.GetMany(keys)
 	for _, v := range values {
@@ -98,29 +98,29 @@ type watchedIterator struct {
 	watch *Stopwatch
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key, unless the stopwatch has ended the scan.
 func (it *watchedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key, unless the stopwatch has ended the scan.
 func (it *watchedIterator) SeekGE(key []byte) bool {
 	return it.watch.step() && it.Iterator.SeekGE(key)
 }
 
-// Value implements engine.Iterator.
+// Value returns the value of the current key, and counts its bytes.
 func (it *watchedIterator) Value() []byte {
 	v := it.Iterator.Value()
 	it.watch.count(v)
 	return v
 }
 
-// Expect implements engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
 // remoteSkip is the number of keys that an iterator of a remote engine skips between two checks of the
 // context and the time. Each skip is a round trip.
 const remoteSkip = 1 << 16
 
-// Skip implements engine.Skipper.
+// Skip moves past up to most keys and returns their number: see engine.Skipper.
 func (it *watchedIterator) Skip(most int) (n int) {
 	between := watchEvery
 	if _, remote := it.Iterator.(engine.Expecter); remote {
@@ -139,7 +139,7 @@ func (it *watchedIterator) Skip(most int) (n int) {
 	return n
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error, or that of the stopwatch.
 func (it *watchedIterator) Close() error {
 	err := it.Iterator.Close()
 	if err == nil {
