@@ -1,18 +1,19 @@
 package engine
 
-// Adviser is an optional interface of an engine whose transactions cost much besides their writes.
+// Adviser is an optional interface of an engine whose transactions have a high fixed cost.
 type Adviser interface {
-	// Advice returns how to use the engine well. It does not change.
+	// Advice returns recommended sizes. It always returns the same value.
 	Advice() Advice
 }
 
-// Advice says how to use an engine well.
+// Advice has recommended sizes for the use of an engine.
 type Advice struct {
-	// PurgeBatch is how many expired items one transaction should delete at most; 0: no advice.
+	// PurgeBatch is the recommended maximum number of expired items that one transaction deletes; 0: no
+	// recommendation.
 	PurgeBatch int
 }
 
-// AdviceOf returns the advice of an engine, if it has one.
+// AdviceOf returns the advice of an engine, or the zero Advice if it has none.
 func AdviceOf(e Engine) Advice {
 	if a, ok := e.(Adviser); ok {
 		return a.Advice()

@@ -7,9 +7,9 @@
 //
 // # Scopes and LSNs
 //
-// A scope is a byte prefix, in practice one storage slot of one container. Transactions of one scope are
-// serial; transactions of different scopes run in parallel. Each scope issues log sequence numbers (LSNs).
-// Within a scope, LSN order, commit order and visibility order are the same.
+// A scope is a byte prefix of keys, in practice of the keys of one partition range of a container.
+// Transactions of one scope are serial; transactions of different scopes run in parallel. Each scope issues
+// log sequence numbers (LSNs). Within a scope, LSN order, commit order and visibility order are the same.
 //
 // An LSN identifies a transaction, not a write. A caller takes one LSN for everything that it writes in a
 // scope and numbers its writes below that LSN itself. It takes another LSN only if it has more writes than
@@ -23,15 +23,15 @@
 //
 // A scope has a mark: a number that callers set and that is returned with every position. It versions what
 // callers cache about the scope in memory. A caller that receives another mark than the one it cached must
-// read its cached state again. The mark needs no read of its own: an engine with exclusive access has it in
-// memory, and a shared engine reads it together with the position.
+// read its cached state again. Reading the mark costs nothing extra: an engine with exclusive access has it
+// in memory, and a shared engine reads it together with the position.
 //
 // # Visible is not durable
 //
-// An engine may show a commit before it is durable (Pebble does). Horizon returns up to which LSN a scope is
-// durable. Callers must not answer with data that is not durable. A caller that has read an LSN above the
-// horizon calls Update with a function that writes nothing; Update returns when everything before it is
-// durable.
+// An engine may show a commit before it is durable (Pebble does). Horizon returns up to which LSN a scope
+// is durable. Callers must not return data to clients before it is durable. A caller that has read an LSN
+// above the horizon calls Update with a function that writes nothing; Update returns when everything before
+// it is durable.
 //
 // # Errors
 //

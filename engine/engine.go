@@ -15,8 +15,8 @@ import (
 // one of the scopes that the Update names. The callers decide by convention which keys belong to a scope; the
 // engine only serialises.
 type Engine interface {
-	// View runs fn over one snapshot, taken at fn's first read. Slices that the Reader returns live until fn
-	// returns. The snapshot may hold writes that are visible but not durable yet: see Horizon.
+	// View runs fn over one snapshot, taken at fn's first read. Slices that the Reader returns are valid
+	// until fn returns. The snapshot may hold writes that are visible but not durable yet: see Horizon.
 	View(ctx context.Context, fn func(Reader) error) error
 
 	// Update runs fn alone in each of its scopes (locked in byte order), commits all its writes in one atomic
@@ -62,18 +62,19 @@ type Getter interface {
 	Get(ctx context.Context, scope, key []byte) ([]byte, Position, error)
 }
 
-// Position describes how far a scope has progressed.
+// Position is the progress of a scope: its LSN, its mark, and the time of the database if it has a clock.
 type Position struct {
 	// LSN is the scope's horizon: see Durability.
 	LSN uint64
-	// Settled reports whether everything that was shown of the scope is durable. If it is false, Settle waits
-	// for that.
+	// Settled reports whether everything that has been read of the scope is durable. If it is false,
+	// Durability.Settle waits until it is.
 	Settled bool
-	// Mark is the scope's mark: see Control.SetMark. It is read after the data that it accompanies, so an
-	// unchanged mark proves that the data contain nothing of a transaction that changed it.
+	// Mark is the scope's mark: see Control.SetMark. It is read after the data with which it is returned.
+	// So if it has not changed, the data do not contain writes of a transaction that changes it.
 	Mark uint64
-	// Now is the time of a Teller's database, in microseconds since 1970, not after the moment whose state
-	// the data show and not before the call began. It is 0 for other engines.
+	// Now is the time by the database's clock, in microseconds since 1970, if the engine is a Teller;
+	// otherwise 0. It is not before the beginning of the call, and not after the moment of the state that
+	// was read.
 	Now int64
 }
 
@@ -139,15 +140,15 @@ type Fresher interface {
 // Control is the part of a transaction that does not concern keys.
 type Control interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
-	// everything that it writes in the scope, and another only if it has more writes than it can number below
-	// one. The LSNs of a scope grow by one within a process and are never issued twice, even across crashes.
-	// LSNs taken by a transaction that fails are issued again, since nobody has seen them. All LSNs of a
-	// transaction become visible together: a position is below the first of them or not below the last.
+	// everything that it writes in the scope, and another only if it has more writes than it can number
+	// below one. The LSNs of a scope grow by one within a process and are never issued twice, even across
+	// crashes. LSNs of a transaction that fails are issued again, since nobody has received them. All LSNs
+	// of a transaction become visible together: no position lies between the first and the last of them.
 	NextLSN(scope []byte) uint64
-	// RaiseLSN makes a scope issue no LSN below first. It is for a scope whose history was made elsewhere:
-	// the child of a split, or a scope that a snapshot restores. The scope must not have been used since
-	// Open, other than by RaiseLSN; this Update need not name it. RaiseLSN has no effect if the scope is
-	// already at first or beyond.
+	// RaiseLSN makes a scope issue no LSN below first. It is for a scope that continues the history of
+	// another one: the child of a split, or a scope that is restored from a snapshot. The scope must not
+	// have been used since Open, other than by RaiseLSN; this Update need not name it. RaiseLSN has no
+	// effect if the scope is already at first or beyond.
 	RaiseLSN(scope []byte, first uint64)
 	// SetMark stores a number with a scope, which is returned in each of the scope's positions. 0 removes the
 	// mark; a scope without a mark has mark 0. A caller changes the mark whenever it changes data that
@@ -175,12 +176,12 @@ type Iterator interface {
 	// Key and Value are valid until the next call of Next, SeekGE or Close of this iterator.
 	Key() []byte
 	Value() []byte
-	// Close releases the iterator and returns the first error that it met.
+	// Close releases the iterator and returns its first error.
 	Close() error
 }
 
-// Prefetcher is an optional interface of the Readers and Iterators of a remote engine: it fetches in one
-// round trip what is going to be read. An engine with local data need not implement it.
+// Prefetcher is an optional interface of the Readers and Iterators of a remote engine. It fetches keys in
+// one round trip before they are read. An engine with local data need not implement it.
 type Prefetcher interface {
 	// Prefetch fetches keys: a later Get of one of them, or a seek to one of them that exists, needs no round
 	// trip.
@@ -189,8 +190,8 @@ type Prefetcher interface {
 
 // Expecter is an optional interface of an Iterator of a remote engine.
 type Expecter interface {
-	// Expect says how many keys from here on are likely to be read. The iterator fetches that many in its
-	// next round trip. See Paging.
+	// Expect sets the number of keys, from the current position on, that will probably be read. The
+	// iterator fetches that many in its next round trip. See Paging.
 	Expect(keys int)
 }
 
@@ -204,12 +205,13 @@ func Expect(it Iterator, keys int) Iterator {
 
 // Skipper is an optional interface of an Iterator that moves over many keys faster than by calls of Next.
 type Skipper interface {
-	// Skip moves behind up to most keys, as that many calls of Next do, and returns their number. Fewer than
-	// most keys are left, or there is an error, if it is less. Key and Value are not valid after Skip.
+	// Skip moves past up to most keys, like that many calls of Next, and returns their number. The number
+	// is less than most only if there are no more keys or an error has occurred. Key and Value are not
+	// valid after Skip.
 	Skip(most int) int
 }
 
-// Skip moves an iterator behind up to most keys and returns their number: see Skipper.
+// Skip moves an iterator past up to most keys and returns their number: see Skipper.
 func Skip(it Iterator, most int) (n int) {
 	if s, ok := it.(Skipper); ok {
 		return s.Skip(most)
@@ -226,7 +228,7 @@ type Range struct{ Start, End []byte }
 // Metrics is a snapshot of an engine's counters since Open.
 type Metrics struct {
 	Commits      uint64 // transactions committed
-	Barriers     uint64 // waits for durability shared by those commits
+	Barriers     uint64 // waits for the disk; several commits share one
 	DiskBytes    uint64 // bytes on disk, all files
 	CacheBytes   int64  // bytes in the block cache
 	CacheHits    int64
@@ -271,8 +273,8 @@ func ParseMark(value []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// Ceiling returns the first LSN that a scope cannot have issued yet, 0 if no ceiling is stored. It returns
-// ErrCorrupt if the stored value is not an LSN.
+// Ceiling returns the durable ceiling of a scope, 0 if none is stored. All LSNs that the scope has issued
+// are below the ceiling. It returns ErrCorrupt if the stored value is not an LSN.
 func Ceiling(r Reader, scope []byte) (uint64, error) {
 	v, err := r.Get(CeilingKey(scope))
 	if errors.Is(err, ErrNotFound) {

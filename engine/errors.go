@@ -31,7 +31,7 @@ var (
 	ErrOlderFormat = errors.New("engine: the data folder has an older format")
 	// ErrIncomplete is returned if a migration into this store has not finished.
 	ErrIncomplete = errors.New("engine: a migration into this store has not finished")
-	// ErrMoved is returned for a store that has been migrated to another place.
+	// ErrMoved is returned for a store that has been migrated to another folder or database.
 	ErrMoved = errors.New("engine: the store was migrated to another place")
 	// ErrCorrupt is returned if stored bytes are invalid.
 	ErrCorrupt = errors.New("engine: the data folder is corrupt")
@@ -42,21 +42,21 @@ var (
 	ErrDiskFull = errors.New("engine: the disk is full")
 	// ErrRead is returned if stored bytes could not be read from disk. A retry may succeed.
 	ErrRead = errors.New("engine: reading from disk failed")
-	// ErrUnavailable is returned if the database that keeps the data does not answer. Nothing was written; a
-	// retry may succeed.
+	// ErrUnavailable is returned if the database that keeps the data does not respond. Nothing was written;
+	// a retry may succeed.
 	ErrUnavailable = errors.New("engine: the database does not answer")
-	// ErrUnknownOutcome is returned by Update if the database has not answered a commit and its outcome could
-	// not be found out: either all of the transaction was written or nothing.
+	// ErrUnknownOutcome is returned by Update if the connection was lost during a commit and the outcome
+	// could not be determined. Either the whole transaction was written or nothing.
 	ErrUnknownOutcome = errors.New("engine: the outcome of a commit is not known")
 	// ErrDenied is returned if the database refuses the engine's user.
 	ErrDenied = errors.New("engine: the database denies access")
-	// ErrFailed is returned by every Update after a write to the log has failed: what is on disk is intact,
-	// but this process can no longer promise durability and must be restarted.
+	// ErrFailed is returned by every Update after a write to the log has failed. The data on disk are
+	// intact, but this process can no longer guarantee durability and must be restarted.
 	ErrFailed = errors.New("engine: a write to disk failed; restart the process")
 )
 
 // ReserveError is an ErrDiskFull for a disk that has free space, but less than the reserve. The reserve is
-// kept for writes that must not fail: the log and the deletion of data.
+// free space for writes that must not fail: to the log, and to delete data.
 type ReserveError struct{ Free, Reserve int64 } // bytes
 
 func (e *ReserveError) Error() string {
@@ -67,7 +67,7 @@ func (e *ReserveError) Error() string {
 func (e *ReserveError) Unwrap() error { return ErrDiskFull }
 
 const (
-	// MaxTxnBytes is the most bytes of keys and values that one Update may write.
+	// MaxTxnBytes is the maximum number of bytes of keys and values that one Update may write.
 	MaxTxnBytes = 16 << 20
 	// MaxLargeTxnBytes is the same limit for an Update that has called Enlarge.
 	MaxLargeTxnBytes = 128 << 20

@@ -1,12 +1,12 @@
 package engine
 
-// Paging decides how many rows of a scan a remote engine reads in a round trip. Pages grow, so that a long
-// scan takes few trips and a short one reads little in vain.
+// Paging determines how many rows of a scan a remote engine reads in a round trip. Pages grow, so that a
+// long scan takes few round trips, and a short one reads few rows that it does not need.
 type Paging struct {
 	size    int  // rows of the last page; 0: none yet
-	expect  int  // see Expecter; 0: nobody has said
+	expect  int  // see Expecter; 0: not set
 	sought  bool // the next page begins at a seek
-	average int  // bytes of a row, as far as known
+	average int  // average bytes of a row so far
 }
 
 const (
@@ -14,15 +14,15 @@ const (
 	pageGrowth  = 4
 	mostPage    = 8192     // rows of any page
 	mostBytes   = 4 << 20  // bytes of any page
-	soughtBytes = 32 << 10 // bytes of a page behind a seek, within the next limits
+	soughtBytes = 32 << 10 // bytes of a page after a seek, within the next limits
 	leastSought = 8        // rows
 	mostSought  = 1024
 )
 
-// Expect sets how many rows are likely to be read from here on.
+// Expect sets how many rows will probably be read from the current position on.
 func (p *Paging) Expect(rows int) { p.expect = rows }
 
-// Sought says that the next page begins at a seek, not behind the last page.
+// Sought records that the next page begins at a seek, not after the last page.
 func (p *Paging) Sought() { p.sought = true }
 
 // Next returns the number of rows of the next page.

@@ -1,10 +1,10 @@
 package engine
 
-// Shared is an optional interface of an engine that several processes may have open at once. State in memory
-// that decides an answer is then valid for one transaction only: callers must keep it in keys, or compare it
-// with a scope's mark (see Control.SetMark).
+// Shared is an optional interface of an engine that several processes may have open at once. State in
+// memory on which results depend is then valid for one transaction only: callers must store it in keys, or
+// compare it with a scope's mark (see Control.SetMark).
 type Shared interface {
-	// Shared reports whether another process may read and write the same data now.
+	// Shared reports whether another process may read and write the same data at the same time.
 	Shared() bool
 }
 

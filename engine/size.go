@@ -1,6 +1,7 @@
 package engine
 
-// TxnSize adds up what a transaction writes, for an engine that must refuse what is too large.
+// TxnSize adds up the bytes that a transaction writes, for an engine that refuses transactions that are too
+// large.
 type TxnSize struct {
 	Bytes int  // of keys and values
 	Large bool // Enlarge has been called

@@ -201,7 +201,7 @@ func TestSilentReaders(t *testing.T) {
 			held := liveBytes() - before
 			close(read)
 			clients.Wait()
-			if t.Logf("%d clients hold %d MB", n, held>>20); held > most || n < 5 {
+			if t.Logf("%d clients hold %d MB", n, held>>20); held > most+most/8 || n < 5 { // an eighth for all else that lives
 				t.Errorf("%d clients hold %d MB of %d", n, held>>20, most>>20)
 			}
 			if !m.TryTake(m.Size()) {

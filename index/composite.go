@@ -21,8 +21,8 @@ const compositeIDSize = 8
 // Composite is one composite index.
 type Composite struct {
 	Keys []CompositeKey
-	// Ready reports whether the index contains all documents. While documents are being indexed anew, an
-	// index of the policy may not be ready; it must not be used then.
+	// Ready reports whether the index contains all documents. It is false while documents are being indexed
+	// anew by a changed policy; the index must not be used then.
 	Ready bool
 
 	id [compositeIDSize]byte
@@ -81,9 +81,9 @@ func complement(b []byte) {
 	}
 }
 
-// Prefix returns the key prefix of the documents whose first paths have these values; without values, of
-// all keys of the index. If exact is false, keys of other documents may have the prefix too, because a
-// value was cut.
+// Prefix returns the key prefix of the documents that have the given values at the first paths of the
+// index. Without values it returns the prefix of all keys of the index. If exact is false, keys of other
+// documents may have the prefix too, because a value was cut.
 func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 	key, exact = c.appendLead(nil), true
 	for i, v := range values {
@@ -94,15 +94,15 @@ func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 	return key, exact
 }
 
-// Interval returns the interval [lo, hi) of the keys of the documents whose first paths have the values
-// equal. There must not be more values than paths.
+// Interval returns the interval [lo, hi) of the keys of the documents that have the values in equal at the
+// first paths of the index. There must not be more values than paths.
 func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool) {
 	lo, exact = c.Prefix(equal...)
 	return lo, prefix.End(lo), exact
 }
 
-// Range is Interval for documents for whose next path also holds "value op v" with a value of v's kind.
-// equal must have fewer values than the index has paths.
+// Range is Interval for those documents whose value at the next path is of v's kind and satisfies "value op
+// v". equal must have fewer values than the index has paths.
 func (c *Composite) Range(equal []jsondoc.Value, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
 	prefix, exact := c.Prefix(equal...)
 	i := len(equal)
@@ -125,9 +125,10 @@ func (c *Composite) Range(equal []jsondoc.Value, op Op, v jsondoc.Value) (lo, hi
 	return lo, hi, exact && whole
 }
 
-// Values returns the values in a key, in the order of the paths. exact is the number of leading values
-// that are exact and sorted as in a query. The value after those was cut, or is an array or an object,
-// which queries sort differently: from there on both values and order must be taken from the documents.
+// Values returns the values in a key, in the order of the paths. exact is the number of leading values that
+// are complete and sorted as in a query. The next value was cut, or it is an array or an object, which
+// queries sort differently. From this value on, the caller must take both values and order from the
+// documents.
 func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	rest := key[min(len(key), 1+compositeIDSize):]
 	cut := false

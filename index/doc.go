@@ -1,7 +1,7 @@
 // Package index implements the index settings of a container's definition, in Cosmos DB's format: the
 // indexing policy and the unique keys. It parses them, normalises them to the form that the service
-// returns, and rejects what the service rejects. Writers use it to make index entries, planners to look
-// them up.
+// returns, and rejects what the service rejects. Writers use it to create index entries, query planners to
+// look them up.
 //
 // # The indexing policy
 //
@@ -12,18 +12,18 @@
 //	Validate   Policy -> error     the service's rules; some need the rest of the container's definition
 //
 // Included and excluded paths are Patterns: /a/b/? is the value at exactly that path, /a/* is that value
-// and everything below it, [] stands for the elements of an array. If several patterns match a place in a
-// document, the most precise one applies: the longer one, and of two of the same length the one with the
-// question mark.
+// and everything below it, [] stands for the elements of an array. If several patterns match a position in
+// a document, the most precise one applies: the longest, or of two of the same length the one that ends in
+// a question mark.
 //
-// Compile makes a Matcher of a policy: a tree of the patterns that is walked together with the document.
-// A Cursor is a place in both. Each step into the document is one step in the tree, however many patterns
-// there are.
+// Compile converts a policy to a Matcher: a tree of the patterns that is walked together with the document.
+// A Cursor is a position in both. Each step into the document is one step in the tree, for any number of
+// patterns.
 //
 //	m, err := index.Compile(policy)
 //	c := m.Root().Property("tags").Element()
 //	c.Indexed()    // is a scalar here indexed?
-//	c.IsEmpty()     // is nothing at or below this place indexed? Then it can be skipped
+//	c.IsEmpty()     // is nothing at or below this position indexed? Then it can be skipped
 //
 // # Unique keys
 //
@@ -53,8 +53,8 @@
 //
 // The package also defines the analysis of text and the reading of GeoJSON, because a query must have the
 // same result with and without an index: Language.AppendTokens, ParseGeometry and the relations of
-// geometries. A Quantizer makes the codes for vector searches.
+// geometries. A Quantizer computes the codes for vector searches.
 //
-// Errors in policies are a *PolicyError with the place in the JSON text, errors in geometries a
+// Errors in policies are a *PolicyError with the position in the JSON text, errors in geometries a
 // *GeometryError.
 package index

@@ -7,7 +7,7 @@ import (
 
 // PolicyError reports an error in an indexing policy or in unique keys.
 type PolicyError struct {
-	Path   string // the place in the JSON text, such as includedPaths[0].path; empty for the whole text
+	Path   string // the position in the JSON text, such as includedPaths[0].path; empty for the whole text
 	Reason string // for people; in the service's own words if clients check for them
 }
 
@@ -18,12 +18,12 @@ func (e *PolicyError) Error() string {
 	return e.Reason + " (at " + e.Path + ")"
 }
 
-// refuse returns a PolicyError. format and args make its Path.
+// refuse returns a PolicyError with the given reason. Its Path is formatted from format and args.
 func refuse(reason, format string, args ...any) error {
 	return &PolicyError{Path: fmt.Sprintf(format, args...), Reason: reason}
 }
 
-// at returns err as a PolicyError with the place that format and args make.
+// at returns err as a PolicyError whose Path is formatted from format and args.
 func at(err error, format string, args ...any) error {
 	var e *PolicyError
 	if !errors.As(err, &e) {

@@ -18,7 +18,7 @@ type Definition struct {
 	Language  Language            // of the texts at all other paths
 	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors map[string]int
-	// additional composite indexes that the policy does not name: see Own
+	// composite indexes in addition to those of the policy: see Indexer.Own
 	Own [][]CompositePath
 }
 
@@ -46,12 +46,13 @@ func (d Definition) sameLanguages(e Definition) bool {
 // document's text and be safe for concurrent use.
 type Evaluate func(body []byte) jsondoc.Value
 
-// Indexer makes the index entries of documents by one definition, and the keys for finding them. It is
-// immutable and safe for concurrent use. A nil Indexer indexes nothing.
+// Indexer computes the index entries of documents by one definition, and the keys by which they are found.
+// It is immutable and safe for concurrent use. A nil Indexer indexes nothing.
 //
-// Two questions are separate. What the definition indexes decides which queries the service accepts
-// (Included). What the index certainly contains decides how they are executed (RangeIndexed and similar
-// methods). The answers differ only while documents are being indexed anew: see WithOlder.
+// Two kinds of methods differ. Included reports what the definition indexes, which determines which queries
+// the service accepts. RangeIndexed and similar methods report what the index certainly contains, which
+// determines how queries are executed. The results differ only while documents are being indexed anew: see
+// WithOlder.
 type Indexer struct {
 	def        Definition
 	none       bool
@@ -73,11 +74,12 @@ type Indexer struct {
 type computed struct {
 	name     string
 	evaluate Evaluate
-	included bool // by an included path; else only in composite indexes
+	included bool // an included path begins with it; otherwise it is in composite indexes only
 }
 
-// NewIndexer compiles a definition with a normalised policy. evaluate holds the functions of computed
-// properties by name; a property without one is not indexed. The error is a *PolicyError.
+// NewIndexer compiles a definition with a normalised policy. evaluate has the functions of computed
+// properties by their names; a computed property without a function is not indexed. The error is a
+// *PolicyError.
 func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
@@ -122,7 +124,7 @@ func (x *Indexer) composes(name string) bool {
 }
 
 // evaluates reports whether the value of a top-level property is available when a document is indexed. It
-// is not for a computed property without a function, or for a system property other than _ts.
+// returns false for a computed property without a function, and for a system property other than _ts.
 func (x *Indexer) evaluates(name string) bool {
 	if x.hidden[name] {
 		return slices.ContainsFunc(x.computed, func(c computed) bool { return c.name == name })
@@ -130,8 +132,9 @@ func (x *Indexer) evaluates(name string) bool {
 	return !jsondoc.IsSystem(name) || name == "_ts"
 }
 
-// WithOlder returns an Indexer that makes the same entries as x, but whose lookups rely only on what each of
-// the older indexers indexes too: documents may still be indexed by any of them.
+// WithOlder returns an Indexer that computes the same entries as x, for a container whose documents may
+// still be indexed by an older indexer. Its lookups use only paths that all of the older indexers index
+// too.
 func (x *Indexer) WithOlder(older ...*Indexer) *Indexer {
 	if len(older) == 0 {
 		return x
@@ -182,8 +185,8 @@ func (x *Indexer) RangeIndexed(p Path) bool {
 	return x.inAllVersions(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
 }
 
-// inAllVersions reports whether x and all older indexers index path, according to indexed, with the same
-// meaning.
+// inAllVersions reports whether x and all older indexers index a path, according to indexed, and the path
+// has the same value for all of them.
 func (x *Indexer) inAllVersions(p Path, indexed func(*Indexer) bool) bool {
 	if x == nil || !p.sound() || !indexed(x) {
 		return false
@@ -194,8 +197,8 @@ func (x *Indexer) inAllVersions(p Path, indexed func(*Indexer) bool) bool {
 	})
 }
 
-// sameValue reports whether a path has the same value for both indexers. It has not if the path begins with
-// a computed property that only one of them has, or that they compute differently.
+// sameValue reports whether a path has the same value for both indexers. It returns false if the path
+// begins with a computed property that only one of them has, or that they compute differently.
 func (x *Indexer) sameValue(old *Indexer, p Path) bool {
 	name := func(c Computed) bool { return c.Name == p[0].Name }
 	i, j := slices.IndexFunc(x.def.Computed, name), slices.IndexFunc(old.def.Computed, name)
@@ -205,7 +208,7 @@ func (x *Indexer) sameValue(old *Indexer, p Path) bool {
 	return x.def.Computed[i] == old.def.Computed[j]
 }
 
-// Composites returns the composite indexes in the policy's order. Their Ready reports which of them can
+// Composites returns the composite indexes in the policy's order. Composite.Ready reports which of them can
 // be used. The slice must not be modified.
 func (x *Indexer) Composites() []*Composite {
 	if x == nil {
@@ -223,7 +226,7 @@ func (x *Indexer) Own() []*Composite {
 	return x.markReady(x.composites)
 }
 
-// Unnamed returns the number of entries per document that are not part of the policy.
+// Unnamed returns the number of entries per document that belong to indexes outside of the policy.
 func (x *Indexer) Unnamed() int {
 	if x == nil {
 		return 0
@@ -246,7 +249,7 @@ func (x *Indexer) markReady(all []*Composite) []*Composite {
 	return list
 }
 
-// sameEntries reports whether an older indexer makes the same entries for a composite index.
+// sameEntries reports whether an older indexer computes the same entries for a composite index.
 func (x *Indexer) sameEntries(old *Indexer, c *Composite) bool {
 	return slices.ContainsFunc(old.composites, func(o *Composite) bool { return o.id == c.id && o.Ready }) &&
 		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.sameValue(old, PathTo(k.Path)) })
@@ -257,7 +260,7 @@ func (x *Indexer) sameEntries(old *Indexer, c *Composite) bool {
 type special struct {
 	names     map[string]*special
 	element   *special
-	deep      *special // all other places below: nil, or a node whose deep is itself
+	deep      *special // all other positions below: nil, or a node whose deep is itself
 	composite []int    // positions of the value among the paths of all composite indexes
 	vector    int      // 1 + the index in vectors; 0: none
 	text      bool     // full-text index
@@ -289,8 +292,8 @@ func (p *special) elements() *special {
 	return p.deep
 }
 
-// inheritBelow passes a spatial index for any depth on to all places below. A place below with an own spatial
-// index keeps it.
+// inheritBelow applies a spatial index for any depth to all nodes below p, except to those that have a
+// spatial index of their own.
 func (p *special) inheritBelow(below *space) {
 	if p.below != nil {
 		below = p.below

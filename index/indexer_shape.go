@@ -8,19 +8,19 @@ import (
 )
 
 // The terms of a path lead to the documents that have a value there. An ORDER BY also needs the documents
-// that lack the path. An entry per document and missing path would be too many entries. So a document has
-// one entry for the set of paths that it has, its shape, and each shape has one record that lists its
-// paths. The documents of a container are usually alike, so there are few shapes. The documents that lack
-// a path are the union of the entries of all shapes without it.
+// that lack the path. One entry for each missing path of each document would be too many. So a document has
+// one entry for its shape, the set of paths that it has, and each shape has one record that lists its
+// paths. The documents of a container are usually alike, so there are few shapes. The documents that lack a
+// path are the union of the entries of all shapes without it.
 //
 // The name of a shape is the first 16 bytes of the SHA-256 of its record. It depends only on the paths,
 // so a record never changes and stays valid when the policy changes. Paths that enter arrays are not part
 // of a shape.
 //
 // If documents are not alike (for example because their property names are data), there could be as many
-// shapes as documents. The store therefore keeps a limited number of records. A document of any other
-// shape, or whose record would be too long, has its entry under the name Unlisted. Such a document may
-// have or lack a path, so it must be read.
+// shapes as documents. The store therefore keeps a limited number of records. A document has its entry
+// under the name Unlisted if its shape has no record, or if the record would be too long. Such a document
+// may have or lack a path, so it must be read.
 
 // ShapeSize is the length of a shape's name, in bytes.
 const ShapeSize = 16
@@ -68,8 +68,8 @@ func appendShapePath(dst, key []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(path))), path...)
 }
 
-// ShapeOf returns the index of the shape entry among a document's entries, or -1. The keys of the entries
-// begin with lead bytes that do not belong to the index key.
+// ShapeOf returns the position of the shape entry among a document's entries, or -1. lead is the number of
+// bytes before the index key in each entry's key.
 func ShapeOf(entries []Entry, lead int) int {
 	return slices.IndexFunc(entries, func(e Entry) bool {
 		return e.Key[lead] == FamilyTerms && e.Key[lead+1] == shapePosting
@@ -80,7 +80,7 @@ func ShapeOf(entries []Entry, lead int) int {
 // entry.
 func ShapeName(e Entry, lead int) []byte { return e.Key[lead+2 : lead+2+ShapeSize] }
 
-// AppendShape appends the record of a document's shape, made from the document's entries.
+// AppendShape appends the record of a document's shape, computed from the document's entries.
 func AppendShape(dst []byte, entries []Entry, lead int) []byte {
 	for _, e := range entries {
 		end, enters := splitPath(e.Key[lead:])

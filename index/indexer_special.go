@@ -55,7 +55,7 @@ func (x *Indexer) addTexts(list []FullTextPath) error {
 // quantized reports whether an index has codes in addition to its vectors.
 func (v VectorPath) quantized() bool { return v.Type != "flat" }
 
-// codeSize returns the given size of the bits of a code in bytes; 0: not given.
+// codeSize returns the size of a code in bytes that the policy requests; 0: none requested.
 func (v VectorPath) codeSize() int {
 	if v.QuantizationByteSize == nil {
 		return 0
@@ -63,8 +63,8 @@ func (v VectorPath) codeSize() int {
 	return max(*v.QuantizationByteSize, 0)
 }
 
-// vector makes the entries of a vector: an array with as many numbers as the embedding has dimensions.
-// Any other value gets no entry.
+// vector adds the entries of a vector: an array with as many numbers as the embedding has dimensions. Any
+// other value gets no entry.
 func (w *walk) vector(index vectorIndex, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Array {
 		return
@@ -115,7 +115,7 @@ func (x *Indexer) vectorAt(p Path) (vectorIndex, bool) {
 }
 
 // VectorCodes returns the key prefix of the codes of the vectors at path, one entry per vector, and the
-// Quantizer that made them. Both are nil if the vectors have no codes.
+// Quantizer that computed them. Both are nil if the vectors have no codes.
 func (x *Indexer) VectorCodes(p Path) (key []byte, codes *Quantizer) {
 	if x != nil {
 		v, _ := x.vectorAt(p)
@@ -139,9 +139,9 @@ func DecodeVector(dst []float32, value []byte) []float32 {
 	return dst
 }
 
-// words makes the entries of a text: one per distinct word, and one for the empty word, which every
-// document with a text has. The value holds the number of occurrences of the word and the number of all
-// words of the text.
+// words adds the entries of a text: one per distinct word, and one for the empty word, which every document
+// with a text has. The value holds the number of occurrences of the word and the number of all words of the
+// text.
 func (w *walk) words(language Language, v jsondoc.Value) {
 	if v.Kind() != jsondoc.String {
 		return
@@ -219,7 +219,7 @@ func DecodeText(value []byte) (count, words uint64) {
 	return count, words
 }
 
-// geometry makes the entries of a geometry, one per cell that covers it.
+// geometry adds the entries of a geometry, one per cell that covers it.
 func (w *walk) geometry(box *Box, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Object || v.Member("type").Kind() != jsondoc.String {
 		return

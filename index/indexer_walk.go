@@ -33,7 +33,7 @@ func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte,
 	return w.copyOut(dst, lead, tail)
 }
 
-// walk collects the entries of one document. A single pass over the document makes the range terms and
+// walk collects the entries of one document. A single pass over the document creates the range terms and
 // collects the values for the other indexes.
 type walk struct {
 	x      *Indexer
@@ -154,7 +154,7 @@ func (w *walk) open(kind byte) span {
 	return s
 }
 
-// shut ends an entry and records its span.
+// shut ends the entry that open has begun, and records its span.
 func (w *walk) shut(s span) {
 	s.end, s.valueEnd = len(w.keys), len(w.extra)
 	w.spans = append(w.spans, s)
@@ -185,7 +185,7 @@ func (w *walk) collect(p *special, v jsondoc.Value) {
 	}
 }
 
-// composite makes the entries of the composite indexes.
+// composite adds the entries of the composite indexes.
 func (w *walk) composite() {
 	i := 0
 	for _, c := range w.x.composites {

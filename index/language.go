@@ -42,8 +42,8 @@ func languageTags() []languageTag {
 // oldEnglish is another name of en-US: its number in Windows. Older samples of Cosmos DB use it.
 const oldEnglish = "1033"
 
-// LanguageOf returns the language of a name in a full text policy, such as fr-FR, in any case of letters.
-// The empty name is English. The result is false for an unknown name.
+// LanguageOf returns the language of a name in a full text policy, such as fr-FR. It ignores case. The
+// empty name is English. The result is false for an unknown name.
 func LanguageOf(name string) (Language, bool) {
 	for _, t := range languageTags() {
 		if strings.EqualFold(t.tag, name) {
@@ -124,7 +124,7 @@ func (s wordSet) has(word string) bool {
 	return ok
 }
 
-// words returns a function that makes a set of the words of a list at its first call.
+// words returns a function that returns the words of a list as a set. The set is built at the first call.
 func words(list string) func() wordSet {
 	return sync.OnceValue(func() wordSet {
 		set := wordSet{}

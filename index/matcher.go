@@ -1,12 +1,12 @@
 package index
 
-// Matcher reports for places in documents whether the policy from which it was compiled indexes them. It
-// is immutable and safe for concurrent use.
+// Matcher reports which positions in documents the policy, from which it was compiled, indexes. It is
+// immutable and safe for concurrent use.
 //
-// It is the tree of the policy's patterns. A node holds the decisions of the patterns that end there:
-// exact for the scalar at the node (/?), below for everything at and below it (/*). The most precise
-// pattern for a place is found on the way down: the exact of the node itself, or else the last below on
-// the way.
+// It is the tree of the policy's patterns. A node holds the decisions of the patterns that end there: exact
+// for the scalar at the node (/?), below for everything at and below it (/*). The most precise pattern for
+// a position is found on the way down from the root: exact of the node itself, or otherwise the last below
+// on the way.
 type Matcher struct {
 	root *node
 }
@@ -89,17 +89,17 @@ func (n *node) grow(s Segment) *node {
 	return child
 }
 
-// Cursor is a place in documents together with its node in the Matcher. It is a small value. Nothing is
+// Cursor is a position in documents together with its node in the Matcher. It is a small value. Nothing is
 // indexed at the zero Cursor.
 type Cursor struct {
-	node      *node // nil if no pattern continues to this place
+	node      *node // nil if no pattern continues to this position
 	inherited bool  // the decision of the last /* on the way
 }
 
-// Root returns the place of the document itself.
+// Root returns the position of the document itself.
 func (m *Matcher) Root() Cursor { return cursorAt(m.root, false) }
 
-// Property returns the place of a property of the object at c.
+// Property returns the position of a property of the object at c.
 func (c Cursor) Property(name string) Cursor {
 	if c.node == nil {
 		return c
@@ -107,7 +107,7 @@ func (c Cursor) Property(name string) Cursor {
 	return cursorAt(c.node.names[name], c.inherited)
 }
 
-// Element returns the place of the elements of the array at c.
+// Element returns the position of the elements of the array at c.
 func (c Cursor) Element() Cursor {
 	if c.node == nil {
 		return c

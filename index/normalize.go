@@ -82,7 +82,7 @@ func normalPaths(list []PathSpec) []PathSpec {
 	return list
 }
 
-// has reports whether a list contains a pattern, in any spelling.
+// has reports whether a list contains a pattern, also if it is written differently.
 func has(list []PathSpec, pattern string) bool {
 	want, err := ParsePattern(pattern)
 	return err == nil && slices.ContainsFunc(list, func(s PathSpec) bool {

@@ -92,10 +92,10 @@ func badPattern(s string, at int, reason string) error {
 			"Please ensure that the path is a valid path: %s.", s, at, reason)}
 }
 
-// Segments returns the steps to the place of the pattern. The slice must not be modified.
+// Segments returns the steps to the position of the pattern. The slice must not be modified.
 func (p Pattern) Segments() []Segment { return p.segments }
 
-// Subtree reports whether the pattern also matches everything below its place, that is, whether it ends
+// Subtree reports whether the pattern also matches everything below its position, that is, whether it ends
 // in /*.
 func (p Pattern) Subtree() bool { return p.subtree }
 

@@ -118,7 +118,7 @@ func Parse(raw []byte) (Policy, error) {
 // policyJSON is the JSON form of a policy.
 type policyJSON struct {
 	Mode Mode `json:"indexingMode"`
-	// determined by the mode: false for none, else true, whatever a client sends
+	// determined by the mode: false for none, otherwise true; the value that a client sends is ignored
 	Automatic *bool             `json:"automatic"`
 	Included  []PathSpec        `json:"includedPaths"`
 	Excluded  []PathSpec        `json:"excludedPaths"`
@@ -227,7 +227,7 @@ func decodeError(err error) error {
 	return &PolicyError{Reason: err.Error()}
 }
 
-// canonical returns the member of known that equals s in another case of letters, or s.
+// canonical returns the element of known that equals s if case is ignored. It returns s if there is none.
 func canonical(s string, known []string) string {
 	for _, k := range known {
 		if strings.EqualFold(k, s) {

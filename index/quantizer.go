@@ -39,7 +39,7 @@ import (
 // If the length of a vector is too large or too small for 32-bit numbers, the first number is infinite
 // and the rest of the code has no meaning.
 
-// Quantizer makes codes of vectors. It is immutable.
+// Quantizer computes codes of vectors. It is immutable.
 type Quantizer struct {
 	dimensions int
 	kept       int // number of elements that have bits
@@ -58,7 +58,7 @@ const (
 	queryScale = math.MaxInt16 / 8
 	// singleError is an upper bound of the relative rounding error of 32-bit numbers.
 	singleError = 1e-6
-	// the range of vector lengths for which codes are made
+	// the range of vector lengths for which codes are computed
 	shortest, longest = 1e-30, 1e30
 )
 
@@ -104,7 +104,7 @@ func mixed(state *uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Equal reports whether two quantizers make the same codes.
+// Equal reports whether two quantizers compute the same codes.
 func (q *Quantizer) Equal(o *Quantizer) bool {
 	return q == o || q != nil && o != nil && q.dimensions == o.dimensions && q.kept == o.kept &&
 		q.bits == o.bits
@@ -253,9 +253,9 @@ func (q *Quantizer) Query(vector []float32) *VectorQuery {
 	return t
 }
 
-// Estimate returns the estimated scalar product with the vector of a code, the error bound, and the
-// length of that vector. All are infinite if the code holds no estimate. ok is false if code is not a
-// code of the quantizer.
+// Estimate returns the estimated scalar product with the vector of a code, the error bound, and the length
+// of that vector. All are infinite if the vector was too long or too short for a code. ok is false if code
+// is not a code of the quantizer.
 func (t *VectorQuery) Estimate(code []byte) (product, bound, norm float64, ok bool) {
 	if len(code) != t.q.Size() {
 		return 0, 0, 0, false

@@ -218,9 +218,9 @@ func (p *geoParser) position(v jsondoc.Value) (at s2.Point, err error) {
 // maxPlanar is the largest coordinate in the plane; it keeps calculations finite.
 const maxPlanar = 1e100
 
-// globePoint returns the position of a longitude and a latitude, in degrees. Each place has exactly one
-// position: the two longitudes of the 180th meridian give the same position, and so do all longitudes at
-// a pole.
+// globePoint returns the position of a longitude and a latitude, in degrees. Each point on the globe has
+// exactly one position: the two longitudes of the 180th meridian give the same position, and so do all
+// longitudes at a pole.
 func globePoint(longitude, latitude float64) (s2.Point, error) {
 	switch {
 	case latitude < -90 || latitude > 90:

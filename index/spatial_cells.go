@@ -252,7 +252,7 @@ func quarter(rect r2.Rect, k int) r2.Rect {
 }
 
 // rect returns the rectangle of a cell of the plane, in which sides on the rim of the bounding box are
-// moved to infinity, and the rectangle without that.
+// moved to infinity, and the unchanged rectangle as finite.
 func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	finite = c.bounds()
 	rim := finite

@@ -43,7 +43,7 @@ func crosses(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return side(a0, a1, b0)*side(a0, a1, b1) < 0 && side(b0, b1, a0)*side(b0, b1, a1) < 0
 }
 
-// crossesApart is crosses, but false if an end of one edge lies on the other edge.
+// crossesApart is crosses, except that it returns false if an end of one edge lies on the other edge.
 func crossesApart(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return crosses(planar, a0, a1, b0, b1) && !onEdge(planar, a0, b0, b1) && !onEdge(planar, a1, b0, b1) &&
 		!onEdge(planar, b0, a0, a1) && !onEdge(planar, b1, a0, a1)

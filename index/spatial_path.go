@@ -85,8 +85,8 @@ func maxVector(a, b r3.Vector) r3.Vector {
 	return r3.Vector{X: max(a.X, b.X), Y: max(a.Y, b.Y), Z: max(a.Z, b.Z)}
 }
 
-// eachNear calls fn for pairs of edges of p and q, at least for all pairs whose vectors are within reach
-// of each other. It calls reach again for each pair of chunks, because the reach may shrink meanwhile. It
+// eachNear calls fn for pairs of edges of p and q, at least for all pairs whose vectors are within reach of
+// each other. It calls reach again for each pair of chunks, because the reach may have shrunk since. It
 // stops when fn returns false and then returns false.
 func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {

@@ -64,7 +64,7 @@ func (g *polygon) check() error {
 	return nil
 }
 
-// holdsPartOf reports whether a position of a ring lies inside the polygon.
+// holdsPartOf reports whether any position of a ring lies inside the polygon.
 func (g *polygon) holdsPartOf(r *ring) bool {
 	p, ok := pointOff(r.path, g.outer.path)
 	return ok && g.inside(false, p)

@@ -10,9 +10,9 @@ import (
 )
 
 // A term is a value in an index key. The term of a scalar is its ordered encoding, whose bytes sort like
-// the values. The term of an array or object is only the first byte of its encoding. So a scan of a
-// path's terms finds every document that has a value there, in the order of types. The order among arrays
-// or objects must be taken from the documents.
+// the values. The term of an array or object is only the first byte of its encoding. So a scan of a path's
+// terms finds every document that has a value at the path, in the order of types. The order among arrays or
+// objects must be taken from the documents.
 //
 // A term has at most 128 bytes. A longer string is cut to its first 127 bytes, followed by FF. The
 // encoding of a whole string ends in 01, so a cut term never equals a whole one. Cutting keeps the order.
@@ -23,8 +23,9 @@ import (
 const (
 	maxTerm   = 128
 	cutMarker = 0xFF
-	// maxRaw is a length of JSON string text that always encodes to more than maxTerm bytes: up to six
-	// bytes of text for a byte, and some for an escape or a character that is cut at the end.
+	// maxRaw is a length of JSON string text that always encodes to more than maxTerm bytes. It allows six
+	// bytes of text for a byte of the term, and some more for an escape or a character that is cut at the
+	// end.
 	maxRaw = 6*maxTerm + 16
 )
 
@@ -116,7 +117,7 @@ func decodeCut(term []byte) jsondoc.Value {
 	return jsondoc.StringValue(strings.ToValidUTF8(string(text), ""))
 }
 
-// An Op is a comparison that an interval of keys can answer.
+// An Op is a comparison that selects an interval of keys.
 type Op uint8
 
 // The comparisons.

@@ -24,7 +24,7 @@ type Token struct {
 	Position int // number of the word in the text, from 0, counting the words left out
 }
 
-// maxWord is the maximum number of bytes of a word that are used; nobody searches for longer words.
+// maxWord is the maximum number of bytes of a word that are used; longer words are cut.
 const maxWord = 100
 
 // AppendTokens appends the tokens of a text to dst, in their order.

@@ -135,8 +135,8 @@ func (u UniqueKeys) Equal(v UniqueKeys) bool {
 const maxUniqueValues = 512
 
 // Values appends an encoding of a document's values for one of the constraints, counted from 0. Two
-// documents have the same encoding if and only if their values are equal. As in Cosmos DB, a missing
-// value counts as null, so only one document of a partition may lack it. Arrays are equal if they have
+// documents have the same encoding if and only if their values are equal. As in Cosmos DB, a missing value
+// counts as null, so only one document of a partition may lack the value. Arrays are equal if they have
 // equal elements, objects if they have equal members in any order. An encoding of more than 512 bytes is
 // replaced by FF and its SHA-256, because keys should be short and their order is not used. So the result
 // has at most 512 bytes. The first byte distinguishes the two forms: type bytes of values are far below

@@ -51,7 +51,7 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 	watch := ds.startWatch(ctx)
 	for _, c := range containers {
 		err := c.forecast(ctx, &f, watch)
-		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound { // dropped meanwhile
+		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound { // dropped since
 			return f, err
 		}
 	}
@@ -93,7 +93,7 @@ func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey,
 	return e, err
 }
 
-// keyPlace returns the place of the item with the given partition key and id.
+// keyPlace returns the location of the item with the given partition key and id.
 func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Place, error) {
 	pk, err := c.def.FullKey(pk, id)
 	if err != nil {
@@ -106,8 +106,8 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 	return inspect.Place{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
 }
 
-// lookAt runs fn over a snapshot of the range in which place p lies. When lookAt returns without an error,
-// everything that fn has read is durable.
+// lookAt runs fn over a snapshot of the range in which the item at p lies. When lookAt returns without an
+// error, everything that fn has read is durable.
 func (c *Container) lookAt(ctx context.Context, p inspect.Place,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var scope []byte

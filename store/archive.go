@@ -91,7 +91,7 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 	return b.State, &archiver{Archive: b, c: c, archive: a}, nil
 }
 
-// Purge implements transaction.Host.
+// Purge moves an expired item to the container's expiry sink, in a transaction of its own.
 func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
 	_, left, err := (*Container)(c).purge(ctx, s, []sweep.Candidate{{RID: rid}})
 	if err == nil && len(left) > 0 {

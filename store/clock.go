@@ -16,7 +16,7 @@ import (
 // throughputs are dated by the server's clock. The clocks themselves belong to the host; this file connects
 // them to the data that they date.
 
-// stamp returns the present second of the server's clock, for a catalog record that is about to be stored.
+// stamp returns the current second of the server's clock, for a catalog record that is about to be stored.
 func (ds *dataset) stamp() int64 {
 	now := ds.in.Clock().Seconds()
 	ds.marks.Raise(container.MarkCatalog, now)
@@ -30,7 +30,7 @@ func (ds *dataset) loadMark(t int64) {
 	ds.in.Clock().Raise(t)
 }
 
-// moment returns the present second of the container's clock, which is its database's.
+// moment returns the current second of the container's clock, which is its database's.
 func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 
 // momentOf returns the second by which a read decides what has expired: the later of now, which the caller
@@ -47,7 +47,7 @@ func (c *Container) recordTime(k container.Mark, t int64) {
 	c.d.clock.Raise(t)
 }
 
-// Note implements transaction.Host.
+// Note records that something in the container is stored with second t: see recordTime.
 func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
@@ -63,7 +63,7 @@ func (d *Database) Now() time.Time { return d.clock.Time() }
 // VirtualClock reports whether SetClock can move the clock.
 func (db *DB) VirtualClock() bool { return db.live().in.Virtual() }
 
-// Clock returns the state of the server's virtual clock; for the system's clock, the present time at rate
+// Clock returns the state of the server's virtual clock; for the system's clock, the current time at rate
 // 1.
 func (db *DB) Clock() ttl.State {
 	s, _ := db.live().in.Clock().State()

@@ -151,7 +151,7 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 // ID returns the container's id.
 func (c *Container) ID() string { return c.name }
 
-// Info returns the container's present state.
+// Info returns the container's current state.
 func (c *Container) Info() ContainerInfo {
 	st := c.state.Load()
 	return ContainerInfo{

@@ -44,7 +44,7 @@ type dataset struct {
 	cat catalog
 
 	incarnation uint32
-	timed       bool   // the engine tells the time (engine.Teller)
+	timed       bool   // the engine has a clock: see engine.Teller
 	server      uint32 // identifies this store in the marks of ranges; unique among the stores over an engine
 	purged      atomic.Uint64
 }
@@ -294,7 +294,7 @@ func (ds *dataset) followStates(ctx context.Context) error {
 			continue
 		}
 		if err := c.refresh(ctx, states[i]); ctx.Err() != nil {
-			return err // any other: it was dropped, or the next look tries again
+			return err // other errors: the container was dropped, or the next call tries again
 		}
 	}
 	return nil

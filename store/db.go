@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// DB is an open store. It always gives access to the present data of its host. A restore replaces the data
+// DB is an open store. It always gives access to the current data of its host. A restore replaces the data
 // but not the DB; a Database or Container looked up before belongs to the replaced data. The methods of a
 // DB are safe for concurrent use.
 type DB struct {
@@ -89,7 +89,7 @@ func (db *DB) Close() error {
 // Closing describes what Close is waiting for. It is empty if Close has not begun.
 func (db *DB) Closing() string { return db.host.Closing() }
 
-// Incarnation returns a number that identifies the present data: it differs between stores and changes with
+// Incarnation returns a number that identifies the current data: it differs between stores and changes with
 // each Restore. It waits while a restore is running, and fails with CodeCanceled if ctx ends first. If a
 // call failed with CodeUnavailable and Incarnation has changed since before it, a restore has interrupted
 // the call. Nothing of the call's effect is left, and it may be repeated.
@@ -105,7 +105,7 @@ func (db *DB) Incarnation(ctx context.Context) (uint32, error) {
 // moment. It waits for the disk, but not for changes of the catalog.
 func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live().in.Ping(ctx)) }
 
-// live returns the present dataset.
+// live returns the current dataset.
 func (db *DB) live() *dataset { return db.dataset.Load() }
 
 // Memory returns the budget that all requests to the store share, also after a restore.

@@ -30,7 +30,7 @@
 // that deletes it. No answer depends on how fast it works.
 //
 // Each container has a gate. Writes and purges hold it shared, a change of the policy holds it exclusively,
-// and the present moment is read inside it. So every operation uses a policy and a moment that belong
+// and the current moment is read inside it. So every operation uses a policy and a moment that belong
 // together.
 //
 // # Settings of Mayfly's own
@@ -78,8 +78,8 @@
 // # Host and instances
 //
 // A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
-// clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New makes a store that
-// shares a host with other tenants. Callers hold a DB. Databases and containers belong to a dataset
+// clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New creates a store
+// that shares a host with other tenants. Callers hold a DB. Databases and containers belong to a dataset
 // (dataset.go), the data of one instance of the host. A restore replaces the dataset and keeps the DB.
 //
 // # Several stores on one engine

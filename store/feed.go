@@ -16,7 +16,7 @@ type ChangesRequest struct {
 	Mode     ChangeMode
 	Start    ChangesStart
 	Session  []SessionPosition
-	MaxItems int // changes per page, as in ListOptions; a transaction is never cut, so a page may have more
+	MaxItems int // changes per page, as in ListOptions; a page never ends inside a transaction
 }
 
 // Changes returns the changes of a scope that follow a start. A page without changes means that the reader

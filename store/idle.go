@@ -113,7 +113,7 @@ func (c *Container) loadUse(r engine.Reader) error {
 	if err != nil && !isAbsent(err) {
 		return err
 	}
-	if n, ok := layout.NumberOf(v); ok && int64(n) != c.usedKept { // else this store has written it
+	if n, ok := layout.NumberOf(v); ok && int64(n) != c.usedKept { // otherwise this server has written it
 		container.Raise(&c.used, int64(n))
 		c.usedKept = int64(n)
 	}

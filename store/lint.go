@@ -18,9 +18,8 @@ func (c *Container) lintItem(st *container.State, p *transaction.Prepared) defin
 	return found
 }
 
-// Refused implements transaction.Host. It counts a document that is refused because its ttl is null. The
-// rule is logged once only: a client that writes null for "no value" does so in all of its documents, and
-// all are refused.
+// Refused counts a document that is refused because its ttl is null. The rule is logged once only: a client
+// that writes null for "no value" does so in all of its documents, and all are refused.
 func (c *itemOwner) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
 		of := (*Container)(c)

@@ -30,7 +30,7 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 	}
 	for {
 		page, r, err := c.listByRange(ctx, o)
-		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else: the range was split during the list
+		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else: the range was split
 			return page, r, err
 		}
 	}
@@ -101,7 +101,7 @@ func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, err
 type pager struct {
 	c       *Container
 	limit   int
-	certain bool // report whether an item follows a full page
+	certain bool // find out whether an item follows a full page
 	page    Page
 	bytes   int
 	last    uint64 // rid of the last item

@@ -26,7 +26,7 @@ type Metrics struct {
 	Reaper  ttl.ReaperMetrics
 	Engine  engine.Metrics
 
-	StuckScripts int // scripts that were told to stop, and have not ended yet
+	StuckScripts int // scripts that were stopped for their time limit, and have not ended yet
 }
 
 // ContainerMetrics are the metrics of one container.
@@ -34,7 +34,7 @@ type ContainerMetrics struct {
 	Database, Container string
 	Purged              uint64 // items purged since Open
 	Backlog             inspect.Backlog
-	Now                 int64 // the present second of its clock, since 1970
+	Now                 int64 // the current second of its clock, since 1970
 	// NextExpiry is when the next live item may expire, in seconds since 1970; 0 if none will.
 	NextExpiry int64
 }
@@ -82,7 +82,7 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 			}
 			m.Backlog.Items += b.Items
 			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
-			l := sweep.NewStep(p, s.Scope, &s.Passes, now, 0)
+			l := sweep.NewStep(p, s.Scope, &s.ExpiryPasses, now, 0)
 			if err := l.NextExpiry(r); err != nil {
 				return err
 			}

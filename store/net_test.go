@@ -31,7 +31,7 @@ func TestReaperComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweep()
-	g.c.state.Load().Ranges[0].Passes.Restart(g.c.moment() + 1000)
+	g.c.state.Load().Ranges[0].ExpiryPasses.Restart(g.c.moment() + 1000)
 	g.clock.Advance(10 * time.Second)
 	if n := sweep(); n != 0 {
 		t.Fatalf("%d purged, where the reaper was to have passed the item by", n)

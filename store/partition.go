@@ -47,7 +47,7 @@ var errSessionNotAvailable = fault.New(fault.CodeSessionNotAvailable,
 	"The read session is not available for the input session token.")
 
 // checkSession fails with CodeSessionNotAvailable if a session token is ahead of range s: the client has
-// seen a state that this store does not have.
+// read a state that this store does not have.
 func (c *Container) checkSession(s *container.Partition, session []SessionPosition) error {
 	for _, p := range session {
 		if !s.AnswersFor(p.Range) || c.isFormer(p) {

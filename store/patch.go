@@ -27,7 +27,7 @@ func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id st
 // again. This limit applies then, because other writes of the range wait for it.
 const maxCondition = 5 * time.Second
 
-// evaluateAhead evaluates the condition of a patch on the present version of the item. Errors about the
+// evaluateAhead evaluates the condition of a patch on the current version of the item. Errors about the
 // item itself are left to the transaction.
 func (c *Container) evaluateAhead(ctx context.Context, p *transaction.Prepared) error {
 	if p == nil || p.Patch == nil || p.Patch.Only == nil {
@@ -76,7 +76,7 @@ func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on
 	return nil
 }
 
-// Evaluate implements transaction.Host.
+// Evaluate evaluates the condition of a patch inside a transaction, and returns the time that this took.
 func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on *scan.Row,
 	now int64) (time.Duration, error) {
 	took := c.ds.in.Elapsed()

@@ -224,7 +224,7 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 		if again {
 			continue
 		}
-		if err == nil || slices.Equal(st.Ranges, c.state.Load().Ranges) { // else a range was split during the call
+		if err == nil || slices.Equal(st.Ranges, c.state.Load().Ranges) { // else a range was split
 			return k, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// answerTime is how long a write may wait for a range before the store counts as not ready.
+// answerTime is the time for which a write may wait for a range before the store counts as not ready.
 const answerTime = 10 * time.Second
 
 // Ready reports whether the store works: the catalog can be written and read on disk, and each range of

@@ -18,8 +18,8 @@ import (
 // candidates in the families w and x in a short view, then delete at most a batch of them in a
 // transaction, which reads and checks each candidate again.
 
-// localPurge is how many items one purging transaction deletes, unless the engine advises otherwise. It is
-// small, so that a foreground write in the same range never waits for long.
+// localPurge is the number of items that one purging transaction deletes, unless the engine advises
+// otherwise. It is small, so that a foreground write in the same range never waits for long.
 const localPurge = 32
 
 // purgeBatchOf returns how many items one purging transaction deletes at most.
@@ -108,7 +108,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		s.Announcing.Restart(0)
 	}
 	if rescan || now-s.Begun >= rescanEvery || now < s.Begun {
-		s.Passes.Restart(0)
+		s.ExpiryPasses.Restart(0)
 		s.Begun = now
 	}
 	h := c.purgeBlockFor(st, now, limit, force)
@@ -121,7 +121,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
-	// A limit (a purge delay, for instance) allows no more purges in this second.
+	// A pause, a delay or Starvation allows no more purges at the moment.
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}
@@ -163,7 +163,7 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 // sweepExpired purges expired items, as many as h has room for.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	h purgeBlock) (ttl.Swept, error) {
-	l := sweep.NewStep(st.Policy(), s.Scope, &s.Passes, now, h.room)
+	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return ttl.Swept{}, err

@@ -33,10 +33,10 @@ import (
 // with the partition key definition that it has cached. Therefore a container with another definition is no
 // successor: after a 404 the SDK reads the container again.
 
-// mostFormer is how many former containers of one name are kept for Successor.
+// mostFormer is the maximum number of former containers of one name that are kept for Successor.
 const mostFormer = 64
 
-// maxFormer is how many ranges of former containers are kept under a name.
+// maxFormer is the maximum number of ranges of former containers that are kept under a name.
 const maxFormer = 256
 
 // keepFormer stores the rid of a container that is being dropped, and the ids that its ranges have had.

@@ -94,7 +94,7 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	return errors.Join(failed...)
 }
 
-// IndexProgress returns how many percent of the documents are indexed by the present policy, from 0 to 100.
+// IndexProgress returns how many percent of the documents are indexed by the current policy, from 0 to 100.
 // It is 100 except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
@@ -114,7 +114,7 @@ func (c *Container) IndexProgress() int {
 	return min(int(100*done/float64(len(st.Ranges))), 99)
 }
 
-// reindex indexes the documents of a container by its present policy and removes the older ones from its
+// reindex indexes the documents of a container by its current policy and removes the older ones from its
 // record. more reports that the policy has changed during the work, so that reindex must be called again.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
@@ -197,7 +197,7 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 			}
 		}
 		if next == layout.AllReindexed && st.Terms.Policy().Mode == index.None {
-			c.wipeTerms(t) // the records of shapes
+			c.wipeTerms(t) // and the records of shapes
 		}
 		return nil
 	})

@@ -210,7 +210,7 @@ func TestShapesRunOut(t *testing.T) {
 	}
 	g.check()
 	g.compareSources(Scope{})
-	if _, full := g.c.state.Load().Ranges[0].Shapes.LookUp(container.ShapeName{}); !full {
+	if _, full := g.c.state.Load().Ranges[0].Shapes.LookUp(container.ShapeHash{}); !full {
 		t.Error("there is room for more shapes")
 	}
 	g.replace(`{"indexingMode":"none"}`)

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Settings returns the container's present settings.
+// Settings returns the container's current settings.
 func (c *Container) Settings() definition.ContainerSettings { return c.state.Load().Rec.Settings }
 
 // ChangeSettings durably replaces the container's settings by the result of fn, and returns them. fn

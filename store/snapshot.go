@@ -37,7 +37,7 @@ func readSnapshot(h host.Snapshot) (Snapshot, error) {
 	return s, nil
 }
 
-// Snapshot keeps the present state of the whole store under a name: everything that has been acknowledged,
+// Snapshot keeps the current state of the whole store under a name: everything that has been acknowledged,
 // and the state of virtual clocks. It takes a few milliseconds and little space, whatever the size of the
 // data. It fails with CodeConflict if the name is taken, with CodeBadRequest for a name that is not 1 to 64
 // lower-case letters, digits, '-', '_' and '.', with CodeDiskFull, and with CodeForbidden if the engine

@@ -23,8 +23,8 @@ import (
 // ForkDatabase creates a database as a copy of the database source in a snapshot, under a name that is
 // free. It copies containers with their items, settings, scripts and throughputs, the virtual clock and the
 // encryption keys. It does not copy users and permissions, since they refer to the source. Its duration
-// depends on the size of the database; reads and writes of other databases continue meanwhile. It fails
-// with CodeNotFound if there is no such snapshot or the snapshot has no such database, and with
+// depends on the size of the database; reads and writes of other databases continue during the copy. It
+// fails with CodeNotFound if there is no such snapshot or the snapshot has no such database, and with
 // CodeConflict if the name is taken.
 func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*Database, error) {
 	if err := definition.ValidateID("database", as); err != nil {
@@ -81,7 +81,7 @@ type snapshotReader struct {
 	there *dataset
 }
 
-// Open implements host.Tenant.
+// Open loads the catalog of the snapshot's copy.
 func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
 	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err

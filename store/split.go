@@ -207,15 +207,15 @@ func (c *Container) newSplitting(st *container.State, s *container.Partition, bo
 	return m, nil
 }
 
-// View implements split.Container.
+// View runs fn in a view of the engine.
 func (m *splitRun) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return m.c.ds.view(ctx, fn)
 }
 
-// Horizon implements split.Container.
+// Horizon returns the highest durable LSN of a scope.
 func (m *splitRun) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
-// Write implements split.Container.
+// Write runs one transaction of the copy: see split.Container.
 func (m *splitRun) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
 	fn func(engine.Txn)) error {
 	if !alone {
@@ -324,7 +324,7 @@ func (c *Container) halves(st container.State, m *splitRun) (next container.Stat
 	next.Rec.Ranges, next.Rec.NextRange = slices.Clone(st.Rec.Ranges), id+len(m.recs)
 	for j, r := range next.Rec.Ranges {
 		if r.LSN == 0 {
-			next.Rec.Ranges[j].LSN = st.Rec.RangeLSN // the range is as old as the container
+			next.Rec.Ranges[j].LSN = st.Rec.RangeLSN // the range counts as created with the container
 		}
 	}
 	next.Ranges = slices.Clone(st.Ranges)

@@ -27,7 +27,7 @@ func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
 	scope := layout.RangeScope(is, 0) // no other goroutine uses it yet
 	for rg.Start != nil {
-		var batch []view.Entry
+		var batch []view.KeyValue
 		var err error
 		if batch, rg.Start, err = b.readPiece(ctx, rg); err != nil {
 			return err
@@ -47,12 +47,12 @@ func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	return nil
 }
 
-// pieceBytes is how many bytes of keys and values are written at once.
+// pieceBytes is the number of bytes of keys and values that are written at once.
 const pieceBytes = 4 << 20
 
 // readPiece reads the next keys of a range in the snapshot. next is the key to continue with; nil at the
 // end.
-func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []view.Entry, next []byte,
+func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []view.KeyValue, next []byte,
 	err error) {
 	err = b.from.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)
@@ -61,7 +61,7 @@ func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []
 				next = bytes.Clone(it.Key())
 				break
 			}
-			batch = append(batch, view.Entry{Key: bytes.Clone(it.Key()), Value: bytes.Clone(it.Value())})
+			batch = append(batch, view.KeyValue{Key: bytes.Clone(it.Key()), Value: bytes.Clone(it.Value())})
 			size += len(it.Key()) + len(it.Value())
 		}
 		return it.Close()

@@ -26,11 +26,11 @@ const (
 	// version; if the container keeps all versions, it also has deletes and expiries.
 	WaitFeed
 	// WaitQuiet: no background work is left in the container: expired items are purged, deleted partition
-	// keys are freed, and documents are indexed by the present policy.
+	// keys are freed, and documents are indexed by the current policy.
 	WaitQuiet
 )
 
-// WaitRequest is what Wait waits for.
+// WaitRequest is the request of Wait: a condition and the item that it is about.
 type WaitRequest struct {
 	For   WaitFor
 	Key   Key    // of the item; not for WaitQuiet
@@ -41,7 +41,7 @@ type WaitRequest struct {
 type WaitResult struct {
 	Expiry inspect.Expiry // of the item; for WaitQuiet only Now
 	LSN    uint64         // of the change, for WaitFeed
-	Change ChangeKind     // the same; ChangeLatest if the feed has only latest versions
+	Change ChangeKind     // its kind, for WaitFeed; ChangeLatest if the feed has only latest versions
 }
 
 // Wait waits until the condition is true. It sleeps until the container changes or its clock has reached
@@ -127,7 +127,7 @@ func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 }
 
 // checkFeed reports whether the feed has a change of the item after the requested LSN. lsn is that of the
-// item's present version, if it has one.
+// item's current version, if it has one.
 func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool, error) {
 	if state.Versions > 0 {
 		scope := state.RangeOf(w.place.EPK).Scope

@@ -159,7 +159,7 @@ func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
 	return broken
 }
 
-// prepare checks an operation against the present state.
+// prepare checks an operation against the current state.
 func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transaction.Prepared, error) {
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
 }

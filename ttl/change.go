@@ -8,7 +8,7 @@ import (
 // A Change is a request to change a Virtual clock. Its fields are applied in the order below. A nil or
 // false field changes nothing.
 type Change struct {
-	Real    bool           // to the system's time, and running with it
+	Real    bool           // to the system's time, at which it continues to run
 	Set     *time.Time     // to this time
 	Advance *time.Duration // by this duration; not negative
 	Rate    *float64       // to this multiple of the speed of the system's clock, up to MaxRate; 0 stops it

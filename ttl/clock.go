@@ -19,7 +19,7 @@ type Real struct{}
 // Now returns the system's time.
 func (Real) Now() time.Time { return time.Now() }
 
-// After implements Clock.
+// After returns a timer by the system's clock: see Clock.
 func (Real) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	t := time.NewTimer(d)
 	return t.C, func() { t.Stop() }
@@ -57,9 +57,9 @@ func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 	}
 }
 
-// At returns a channel on which the time is sent once, when c has reached t, or immediately if t is past.
-// To wait for a moment, use At instead of After: if a clock is moved between the calls of Now and After,
-// After fires late.
+// At returns a channel on which the time is sent once, when c has reached t, or immediately if t has
+// passed. To wait for a moment, use At instead of After: if a clock is moved between the calls of Now and
+// After, After fires late.
 func At(c Clock, t time.Time) (fires <-chan time.Time, stop func()) {
 	if v, ok := c.(*Virtual); ok {
 		return v.At(t)

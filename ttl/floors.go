@@ -32,9 +32,9 @@ import (
 // item's generation is then the highest one that does. So an item is decided by one search and one
 // comparison.
 //
-// The list is short: most containers have none or one. It grows only by a change that raises the default
-// by more than the time since the previous change. The list for items with a ttl of their own never has
-// more than one floor: there At is the second of the change, and these seconds never fall.
+// The list is short: most containers have none or one. It grows only by a change that raises the default by
+// more than the time since the previous change. The list for items with a ttl of their own never has more
+// than one floor, because its At is the second of the change, and these seconds never decrease.
 
 // A floor is the record of one change of the default.
 type floor struct {
@@ -46,14 +46,14 @@ type floor struct {
 // modified, because policies share it.
 type floors []floor
 
-// raise returns f with n appended and without the floors that n makes superfluous. n must be newer than
-// all of f.
+// raise returns f with n appended and without the floors that n makes superfluous. n must be newer than all
+// floors in f.
 func (f floors) raise(n floor) floors {
 	keep := sort.Search(len(f), func(i int) bool { return f[i].At <= n.At })
 	return append(slices.Clip(f[:keep]), n)
 }
 
-// expires reports whether ts + own is at or below a floor that applies to the generation.
+// expires reports whether the deadline ts + own is at or below a floor that applies to the generation.
 func (f floors) expires(generation uint32, ts int64, own Seconds) bool {
 	i := sort.Search(len(f), func(i int) bool { return f[i].Before > generation })
 	return i < len(f) && ts <= f[i].At-int64(own)

@@ -8,9 +8,9 @@ import "time"
 // multiple of the batch's duration. A batch that had to queue behind foreground writers took longer, so
 // the pause grows with the load. No measure of the machine's capacity is needed.
 //
-// The multiple is halved each time the backlog has lasted for another span of halving: 8, 4, 2, ... down
-// to a quarter. So a short burst of expired items is purged slowly, with a ninth of one goroutine's time.
-// A steady stream that needs more gets more and more, up to four fifths. It never gets all: a waiting
+// The multiple is halved each time the backlog has lasted for another span of halving: 8, 4, 2, ... down to
+// a quarter. So a short burst of expired items is purged slowly, with a ninth of one goroutine's time. A
+// steady stream of expired items gets more and more time, up to four fifths. It never gets all: a waiting
 // operation runs between two batches. When nothing is due any more, the next backlog starts with 8 again.
 const (
 	gentlest = 8

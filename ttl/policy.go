@@ -33,7 +33,7 @@ func (l *Life) From() int64 {
 
 // A Policy is a container's default time to live, with a record of earlier ones. The zero Policy is the
 // first policy of a container without TTL; Policy{Default: n} is the first one of a container with TTL.
-// Later ones are made by With. A Policy is immutable and may be read by any number of goroutines.
+// With returns later ones. A Policy is immutable and may be read by any number of goroutines.
 type Policy struct {
 	Default    Seconds
 	Generation uint32 // 0 for the first policy, one more with each change of the default
@@ -94,11 +94,11 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 // ExpiresAt returns the second from which on the item is expired if nothing changes. ok is false if it
 // never expires. For every now that is not before p.ChangedAt, Expired(l, now) equals ok && at <= now.
 //
-// For an item that an earlier policy expired, at is the deadline by the present policy or, if that has
-// none or a later one, p.ChangedAt: the item expired then at the latest, and floors do not record how
-// much earlier. An item whose base is so early that it was never live expired in the second of its write.
-// An item that expired by a change of the base expired in the second of that change. A lease postpones at
-// to its end.
+// For an item that an earlier policy expired, at is the deadline by the current policy or, if that has none
+// or a later one, p.ChangedAt: the item expired then at the latest, and floors do not record how much
+// earlier. An item whose base is so early that it was never live has expired in the second of its write. An
+// item that expired by a change of the base expired in the second of that change. A lease postpones at to
+// its end.
 func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 	if l.Ended {
 		return max(l.Base, l.LeaseUntil), true
@@ -131,10 +131,10 @@ func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 	return max(at, p.BasedAt, l.LeaseUntil), true
 }
 
-// IndexEntry returns the position of an item in an expiry index. own reports whether it is among the
-// items with a ttl of their own, sorted by the second of their deadline, or among those that inherit the
-// default, sorted by the second from which the default counts. ok is false for an item that never
-// expires. An item that is Ended is among the former. Seconds below FirstSecond are stored as
+// IndexEntry returns the position of an item in an expiry index. If own is true, it is in the part for
+// items with a ttl of their own, sorted by the second of their deadline. Otherwise it is in the part for
+// items that inherit the default, sorted by the second from which the default counts. An item that is Ended
+// is in the first part. ok is false for an item that never expires. Seconds below FirstSecond are stored as
 // FirstSecond.
 func (l *Life) IndexEntry() (own bool, second int64, ok bool) {
 	switch {
@@ -213,8 +213,8 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedPolicy{&p.Default, p.Generation, p.ChangedAt, p.BasedAt, p.inherit, p.override})
 }
 
-// UnmarshalJSON decodes the stored form. It returns an *InvalidPolicyError for a policy without a
-// default, for one that With cannot have made, and for one with an unknown field: ignoring a part of a
+// UnmarshalJSON decodes the stored form. It returns an *InvalidPolicyError for a policy without a default,
+// for one that With cannot have returned, and for one with an unknown field, because ignoring a part of a
 // policy could revive expired items.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))

@@ -10,7 +10,7 @@ import (
 
 // A Range is a unit of sweeping: one batch is taken from one range. The reaper only compares ranges.
 type Range struct {
-	Tenant uint8  // distinguishes users of a shared reaper
+	Tenant uint8  // distinguishes the users of a shared reaper: documents, queues
 	Owner  uint32 // the container or queue that the range belongs to
 	Part   uint16 // number of the range within the owner
 }
@@ -19,14 +19,14 @@ type Range struct {
 type Swept struct {
 	Purged int  // items removed
 	More   bool // more due candidates are left
-	// if More is false: the earliest second since 1970 at which an item here may expire; math.MaxInt64:
-	// never
+	// if More is false: the earliest second since 1970 at which an item of the range may expire;
+	// math.MaxInt64: never
 	Next int64
 }
 
 // A Sweeper removes expired items. The reaper never calls two of its methods concurrently.
 type Sweeper interface {
-	// Ranges returns the present ranges to sweep.
+	// Ranges returns the current ranges to sweep.
 	Ranges(ctx context.Context) ([]Range, error)
 	// Sweep removes at most limit expired items of r. While it reports More, each call must make
 	// progress, even if it purges nothing because the items that it checked are live. Next is a hint: see
@@ -157,9 +157,9 @@ func (r *Reaper) Close() {
 	r.running.Wait()
 }
 
-// Wake requests a round over all ranges soon, regardless of when the ranges expect an expiry. It is for a
-// change of policy, for a clock that was set, and for callers that want a short-lived item purged without
-// delay. Without it a range that expects no expiry is swept after a few intervals. It never blocks.
+// Wake requests a round over all ranges soon, regardless of when the ranges expect an expiry. It is for use
+// after a change of policy, after a clock was set, and by callers that want a short-lived item to be purged
+// without delay. Without it a range that expects no expiry is swept after a few intervals. It never blocks.
 // Several calls may cause only one round.
 func (r *Reaper) Wake() {
 	select {
@@ -192,7 +192,7 @@ func (r *Reaper) Resume() {
 	}
 }
 
-// Metrics returns the present counters.
+// Metrics returns the current counters.
 func (r *Reaper) Metrics() ReaperMetrics {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 // A rangeState is the state of a range that is kept from one round to the next.
 type rangeState struct {
 	clock Clock // clock of the range
-	// on clock: no expiry is expected before; zero if more items are due
+	// a time on clock before which no item of the range expires; zero if more items are due
 	idleUntil time.Time
 	failures  int       // consecutive
-	retryAt   time.Time // on Pace: not swept before, because of failures
+	retryAt   time.Time // a time on Pace before which the range is not swept, because of failures
 }
 
 // clockOf returns the clock that decides expiry in a range.
@@ -91,8 +91,8 @@ func (r *Reaper) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// round sweeps until nothing is due: all ranges, or only those whose time has come. It reports whether it
-// completed.
+// round sweeps until nothing is due. It sweeps all ranges if all is true, otherwise only those in which an
+// item may have expired. It reports whether it completed.
 func (r *Reaper) round(all bool) (ended bool) {
 	ctx, cancel := r.startRound()
 	if ctx == nil {
@@ -156,7 +156,7 @@ func (r *Reaper) endRound() {
 	r.metrics.LastRound = r.opts.Clock.Now()
 }
 
-// list returns the present ranges for which due returns true. It drops the state of ranges that no longer
+// list returns the current ranges for which due returns true. It drops the state of ranges that no longer
 // exist.
 func (r *Reaper) list(ctx context.Context, due func(rangeState) bool) ([]Range, error) {
 	if err := r.acquire(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 type Seconds int32
 
 const (
-	// Absent means an item without a ttl, or a container whose TTL is off.
+	// Absent stands for an item without a ttl, or a container whose TTL is off.
 	Absent Seconds = 0
 	// Never is -1 on the wire: an item that does not expire, or a container whose TTL is on without a
 	// default.

@@ -16,9 +16,9 @@ const MaxRate = 1e6
 // at another speed. It is safe for concurrent use.
 //
 // Its timers are deadlines in its own time. When Set, Advance or Restore moves the clock past them, they
-// fire in the order of their deadlines, before the call returns. When the clock is set back, they wait
-// longer. A frozen clock keeps its timers only in a list. A running clock also has one timer of its base,
-// for the earliest of them. There is no goroutine to close.
+// fire in the order of their deadlines, before the call returns. When the clock is set back, the timers
+// fire later in real time. A frozen clock keeps its timers only in a list. A running clock also has one
+// timer of its base, for the earliest of them. There is no goroutine to close.
 //
 // The time stays between the years 1 and 9999, the range of RFC 3339. The clock itself does not limit how
 // far back it may be set; its owner does.
@@ -93,7 +93,7 @@ func (v *Virtual) unlock() {
 	v.mu.Unlock()
 }
 
-// After implements Clock.
+// After returns a timer by the clock's own time: see Clock.
 func (v *Virtual) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	v.lock()
 	return v.send(v.now().Add(d))
@@ -116,12 +116,12 @@ func (v *Virtual) afterFunc(d time.Duration, f func()) (stop func()) {
 	return v.add(v.now().Add(d), func(time.Time) { f() })
 }
 
-// Freeze stops the clock at its present time.
+// Freeze stops the clock at its current time.
 func (v *Virtual) Freeze() {
 	v.change(func(s *State) { s.Rate = 0 })
 }
 
-// Resume lets a frozen clock continue from its present time at the speed of its base. It does nothing if
+// Resume lets a frozen clock continue from its current time at the speed of its base. It does nothing if
 // the clock is running.
 func (v *Virtual) Resume() {
 	v.change(func(s *State) {
@@ -151,15 +151,15 @@ func (v *Virtual) SetRate(rate float64) error {
 	return nil
 }
 
-// State returns the present state, from which Restore can continue the clock.
+// State returns the current state, from which Restore can continue the clock.
 func (v *Virtual) State() State {
 	v.lock()
 	defer v.unlock()
 	return v.rebased()
 }
 
-// Restore sets the clock to the state s. If the clock ran at the time of s, the time since then by the
-// base is added at its speed. Restore returns a *RateError for a rate that SetRate refuses.
+// Restore sets the clock to the state s. If the clock was running in that state, it also counts the time
+// that has passed since then on the base. Restore returns a *RateError for a rate that SetRate refuses.
 func (v *Virtual) Restore(s State) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -192,8 +192,8 @@ func (v *Virtual) when(t time.Time) time.Time {
 }
 
 // Rebase gives the clock another base and sets it to the state s over that base, as Restore does over the
-// present one. With the state In(base) it has the time of base. Its timers are kept. A clock must not
-// become its own base.
+// current one. With the state In(base) it has the time of base. Timers of the clock are kept. A clock must
+// not become its own base.
 func (v *Virtual) Rebase(base Clock, s State) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (v *Virtual) baseNow() time.Time {
 	return v.base.Now()
 }
 
-// rebased returns the state with the present moment as Mark. The caller holds the lock.
+// rebased returns the state with the current moment as Mark. The caller holds the lock.
 func (v *Virtual) rebased() State {
 	now := v.baseNow().Round(0)
 	return State{At: v.state.at(now), Mark: now, Rate: v.state.Rate}

@@ -180,7 +180,7 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 	s.reopen() // nothing may be held that would block Close
 }
 
-// testPanicOfAWaiter makes some of the transactions that wait for a scope panic: each panic must reach its
+// testPanicOfAWaiter lets some of the transactions that wait for a scope panic: each panic must reach its
 // own caller and the others must commit.
 func testPanicOfAWaiter(t *testing.T, s *subject) {
 	const n = 24

@@ -17,7 +17,7 @@ import (
 var (
 	// ErrLost is returned by Crash if a transaction is lost that was reported to be durable.
 	ErrLost = errors.New("what was told to be durable is lost")
-	// ErrTorn is returned by Crash if only a part of a transaction is there.
+	// ErrTorn is returned by Crash if only a part of a transaction has survived.
 	ErrTorn = errors.New("half a transaction is there")
 	// ErrReissued is returned by Crash if an LSN may be issued again.
 	ErrReissued = errors.New("LSNs may be issued twice")
@@ -40,7 +40,8 @@ func testCrash(t *testing.T, s *subject) {
 }
 
 // testCrashAfterEachWrite cuts the power after each of a few transactions of different kinds. Acknowledged
-// writes must be there. Relaxed writes must be there if anything later is, and after a barrier in any case.
+// writes must have survived. Relaxed writes must have survived if any later write has, and if a barrier
+// followed them.
 func testCrashAfterEachWrite(t *testing.T, s *subject) {
 	if s.data.Cut == nil {
 		return // Cut is optional
@@ -89,8 +90,8 @@ func testCrashAfterEachWrite(t *testing.T, s *subject) {
 	}
 }
 
-// Crash cuts the power several times while writers and a reader work. A transaction that was acknowledged or
-// reported to be durable must be there afterwards (ErrLost), any other must be there completely or not at all
+// Crash cuts the power several times while writers and a reader work. A transaction that was acknowledged
+// or reported to be durable must survive (ErrLost), any other must survive completely or not at all
 // (ErrTorn), and no LSN may be issued twice (ErrReissued). No engine may be open over the data.
 func Crash(t *testing.T, d Data, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -135,11 +136,12 @@ func (l *ledger) settle(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (
 // crashScopes are the scopes of a history.
 var crashScopes = []string{"a", "b", "c"}
 
-// ledger records what clients of the engine have been told. A crash must not contradict it.
+// ledger records the results that clients of the engine have received. After a crash the data must agree
+// with it.
 type ledger struct {
 	mu           sync.Mutex
 	acknowledged map[string]string // keys and values that were acknowledged, or read and settled
-	issued       map[string]uint64 // by scope, the highest LSN that a client may have seen
+	issued       map[string]uint64 // by scope, the highest LSN that a client may have received
 	failed       error
 }
 
@@ -218,7 +220,7 @@ func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scop
 		}
 		return nil
 	})
-	if err == nil { // otherwise no client has seen them
+	if err == nil { // otherwise no client has received the LSNs
 		for s, lsn := range lsns {
 			l.issue(s, lsn)
 		}
@@ -327,7 +329,7 @@ func (l *ledger) verify(e engine.Engine) error {
 	return nil
 }
 
-// checkNextLSN checks that a scope continues with LSNs above all that were seen.
+// checkNextLSN checks that a scope continues with LSNs above all that clients have received.
 func (l *ledger) checkNextLSN(e engine.Engine, scope string, found map[string]string) error {
 	last := l.issued[scope]
 	for key := range found {

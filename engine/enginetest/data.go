@@ -40,8 +40,8 @@ func testReadYourWrites(t *testing.T, s *subject) {
 	s.want("a/2", "-")
 }
 
-// testScanWhileWriting deletes keys during a scan: the iterator must keep showing the state in which it was
-// made.
+// testScanWhileWriting deletes keys during a scan: the iterator must continue to show the state in which it
+// was created.
 func testScanWhileWriting(t *testing.T, s *subject) {
 	for _, written := range []bool{false, true} {
 		s.set("a", "a/1", "x", "a/2", "x", "a/3", "x")

@@ -5,8 +5,8 @@
 //		enginetest.Run(t, func(t *testing.T) enginetest.Data {
 //			disk := newDisk()
 //			return enginetest.Data{
-//				Open: func(t *testing.T) engine.Engine { … open an engine over what the last cut has left of disk … },
-//				Cut:  func(t *testing.T) { … note what is left of disk if the power fails now … },
+//				Open: func(t *testing.T) engine.Engine { … open an engine over disk … },
+//				Cut:  func(t *testing.T) { … record what a power cut would leave on disk … },
 //			}
 //		})
 //	}

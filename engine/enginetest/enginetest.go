@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Data is one set of data. It outlives the engines that are opened over it.
+// Data is a set of data, for one test. Engines can be opened over it, one after the other.
 type Data struct {
 	// Open opens an engine over the data. It is not called again before the engine returned last has been
 	// closed.
@@ -20,7 +20,7 @@ type Data struct {
 	Cut func(t *testing.T)
 }
 
-// Run runs the suite. fresh makes a new, empty body of data.
+// Run runs the suite. fresh returns new, empty data.
 func Run(t *testing.T, fresh func(t *testing.T) Data) {
 	for _, test := range []struct {
 		name string
@@ -90,7 +90,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 	}
 }
 
-// subject is the engine under test. Its helpers end the test on an error, so they must be called on the
+// subject is the engine under test. Its methods end the test on an error, so they must be called on the
 // test's own goroutine.
 type subject struct {
 	t    *testing.T

@@ -30,8 +30,8 @@ func testTooLarge(t *testing.T, s *subject) {
 	}
 }
 
-// testEnlarge checks that an enlarged transaction may write more, and that the limit of the next one is the
-// usual.
+// testEnlarge checks that an enlarged transaction may write more, and that the next one has the usual limit
+// again.
 func testEnlarge(t *testing.T, s *subject) {
 	value := make([]byte, 2*engine.MaxTxnBytes)
 	write := func(large bool) error {

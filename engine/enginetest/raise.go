@@ -52,7 +52,7 @@ func testRaiseLSN(t *testing.T, s *subject) {
 	}
 }
 
-// testRaiseLSNOfAUsedScope raises a scope that has issued LSNs: to its present position, and above it.
+// testRaiseLSNOfAUsedScope raises a scope that has issued LSNs: to its current position, and above it.
 func testRaiseLSNOfAUsedScope(t *testing.T, s *subject) {
 	lsn := s.next("a")
 	s.update([]string{"a"}, func(tx engine.Txn) error {

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// testSettle checks that everything shown is durable when Settle returns, and that Settle does not wait for
-// running transactions.
+// testSettle checks that everything that was read is durable when Settle returns, and that Settle does not
+// wait for running transactions.
 func testSettle(t *testing.T, s *subject) {
 	if err := s.Settle(ctx, []byte("unused"), 0); err != nil {
 		t.Error(err)

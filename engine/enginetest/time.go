@@ -14,8 +14,8 @@ func timeless(at engine.Position) engine.Position {
 	return at
 }
 
-// testTime checks that an engine.Teller tells the time with each answer, that no answer tells a time after
-// what Told returns, and that within an Update the time is that behind the locks.
+// testTime checks an engine.Teller: each result has a time, no result has a time after the one that Told
+// returns, and within an Update the time is not before the scopes were locked.
 func testTime(t *testing.T, s *subject) {
 	teller, ok := s.Engine.(engine.Teller)
 	s.set("a", "a/1", "one")

@@ -16,22 +16,22 @@ import (
 )
 
 // A snapshot is a Pebble checkpoint in its own folder: hard links to the tables, which never change, and
-// copies of the other files, which are small. So a snapshot costs a few file operations, however large the
-// data are. It uses disk space only as compactions replace the tables that it shares with the data. On a file
-// system without hard links the tables are copied.
+// copies of the other files, which are small. So a snapshot costs a few file operations, even if the data
+// are large. It takes disk space only when compactions have replaced the tables that it shares with the
+// data. On a file system without hard links the tables are copied.
 //
-// The folder is made under a name that begins with a dot, and renamed once it is complete and durable. A
+// The folder is created under a name that begins with a dot, and renamed once it is complete and durable. A
 // crash therefore leaves the whole snapshot or none; the next Open removes the remains.
 
 const (
 	snapshotFolder   = "snapshots"
-	unfinishedPrefix = ".new-" // prefix of the folder of a snapshot that is being made or removed
+	unfinishedPrefix = ".new-" // prefix of the folder of a snapshot that is being created or removed
 	noteFile         = "NOTE"
 )
 
 var _ engine.Snapshotter = (*Engine)(nil)
 
-// Snapshot implements engine.Snapshotter.
+// Snapshot stores the current state durably under a name: see engine.Snapshotter.
 func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
 	if !engine.NewSnapshotName(name) {
 		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)
@@ -62,7 +62,7 @@ func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
 	})
 }
 
-// checkpoint makes the folder of a snapshot and syncs it.
+// checkpoint creates the folder of a snapshot and syncs it.
 func (e *Engine) checkpoint(h *dataFolder, dir string, note []byte) error {
 	if err := h.fs.RemoveAll(dir); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (e *Engine) checkpoint(h *dataFolder, dir string, note []byte) error {
 	if err := e.libraryCheckpoint(dir); err != nil {
 		return err
 	}
-	// If the fence tripped meanwhile, part of the checkpoint may be in memory only.
+	// If the fence has tripped since, part of the checkpoint may be in memory only.
 	if err := e.fence.err(); err != nil {
 		return err
 	}
@@ -91,9 +91,9 @@ func (e *Engine) checkpoint(h *dataFolder, dir string, note []byte) error {
 	return syncDir(h.fs, dir)
 }
 
-// libraryCheckpoint makes a checkpoint and turns Pebble's panic over a folder that cannot be synced into an
-// error. This is safe: Pebble releases its resources while the panic unwinds, and the folder is not part of
-// the data.
+// libraryCheckpoint creates a checkpoint. Pebble panics if a folder cannot be synced; libraryCheckpoint
+// turns the panic into an error. This is safe: Pebble releases its resources while the panic unwinds, and
+// the folder is not part of the data.
 func (e *Engine) libraryCheckpoint(dir string) (err error) {
 	defer func() {
 		switch cause := recover().(type) {
@@ -109,7 +109,7 @@ func (e *Engine) libraryCheckpoint(dir string) (err error) {
 	return e.db.Checkpoint(dir)
 }
 
-// Snapshots implements engine.Snapshotter.
+// Snapshots returns the snapshots, sorted by name.
 func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err error) {
 	err = e.withFolder(ctx, func(h *dataFolder) error {
 		names, err := h.fs.List(h.fs.PathJoin(h.root, snapshotFolder))
@@ -135,8 +135,8 @@ func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err err
 	return list, err
 }
 
-// DropSnapshot implements engine.Snapshotter. The name can be used again at once. A crash leaves at most
-// files that the next Open removes.
+// DropSnapshot removes a snapshot, or fails with engine.ErrNoSnapshot. The name can be used again at once.
+// A crash leaves at most files that the next Open removes.
 func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
 	return e.withSnapshot(ctx, name, func(h *dataFolder) error {
 		if err := h.mustHave(name); err != nil {
@@ -154,7 +154,7 @@ func (e *Engine) DropSnapshot(ctx context.Context, name string) error {
 	})
 }
 
-// OpenSnapshot implements engine.Snapshotter.
+// OpenSnapshot opens a private copy of a snapshot as a separate engine: see engine.Snapshotter.
 func (e *Engine) OpenSnapshot(ctx context.Context, name string) (engine.Engine, error) {
 	var copied *Engine
 	err := e.withSnapshot(ctx, name, func(h *dataFolder) (err error) {
@@ -175,7 +175,8 @@ func (e *Engine) withSnapshot(ctx context.Context, name string, fn func(*dataFol
 	return e.withFolder(ctx, fn)
 }
 
-// withFolder runs fn as a counted call, if the engine has snapshots.
+// withFolder runs fn with the data folder, as a call for which Close waits. It fails if the engine has no
+// snapshots.
 func (e *Engine) withFolder(ctx context.Context, fn func(*dataFolder) error) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -221,8 +222,8 @@ func (h *dataFolder) describe(name string) (s engine.Snapshot, err error) {
 	return s, err
 }
 
-// copyData makes target a copy of source that can be opened without changing source: tables are linked, other
-// files are copied.
+// copyData copies source to target, so that the copy can be opened without changing source: tables are
+// linked, other files are copied.
 func copyData(f vfs.FS, source, target string) error {
 	names, err := f.List(source)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 //	snapshots/NAME/           the snapshots
 //	scratch-N/                copies of snapshots opened by OpenSnapshot
 //
-// The marker is moved by creating its next file. So at any moment it names either the old data or the new
+// The marker is changed by creating its next file. So at any moment it names either the old data or the new
 // data, and both are complete. Data that the marker does not name are removed, at once or by the next Open.
 //
 // When a snapshot is restored, the data folder passes from the old engine to the new one. The last engine
@@ -43,8 +43,7 @@ const (
 	scratchPrefix = "scratch-"
 )
 
-// openDataFolder reads the data folder and returns the data folder and the folder that holds the current
-// data.
+// openDataFolder reads the data folder. dir is the folder in it that holds the current data.
 func openDataFolder(o Options, lock *pebble.Lock) (h *dataFolder, dir string, err error) {
 	h = &dataFolder{o: o, fs: o.FS, root: o.Dir, lock: lock}
 	names, err := o.FS.List(o.Dir)
@@ -165,12 +164,12 @@ func (h *dataFolder) openCopy(name, prefix string) (*Engine, error) {
 	return e, nil
 }
 
-// errHalfRestored is wrapped by a failure after which it is not known, until the folder is opened again,
-// which data are current.
+// errHalfRestored is wrapped by an error after which it is unknown whether the old or the restored data are
+// current. Opening the folder again determines that.
 var errHalfRestored = errors.New("moving to the restored data failed half-way")
 
-// move makes dir the folder of the current data. If the error wraps errHalfRestored, dir may be current or
-// not.
+// move makes dir the folder of the current data. If it fails with errHalfRestored, it is unknown whether
+// dir is.
 func (h *dataFolder) move(dir string) (err error) {
 	m, before, err := atomicfs.LocateMarker(h.fs, h.root, dataMarker)
 	if err != nil {

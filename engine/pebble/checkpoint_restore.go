@@ -7,8 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Restore implements engine.Snapshotter. Calls are refused only while adopt runs and a few syncs complete.
-// The snapshot is copied and opened before that, while this engine still runs.
+// Restore replaces the data by those of a snapshot in one step: see engine.Snapshotter. Calls are refused
+// only while adopt runs and a few syncs complete. The snapshot is copied and opened before that, while this
+// engine still runs.
 func (e *Engine) Restore(ctx context.Context, name string,
 	adopt func(next engine.Engine) error) (engine.Engine, error) {
 	var next *Engine
@@ -49,8 +50,8 @@ func (e *Engine) replaceWith(next *Engine, adopt func(engine.Engine) error) erro
 		err = h.move(next.dir)
 	}
 	if errors.Is(err, errHalfRestored) {
-		// It is not known which data are current, so neither engine may write: both fences trip and the files
-		// stay.
+		// It is unknown which data are current, so neither engine may write: both fences trip, and no file
+		// is removed.
 		e.fence.trip(err)
 		next.fence.trip(err)
 		next.afterClose = func() error { return nil }

@@ -71,8 +71,8 @@ func chunkAt(data []byte, at int) (c chunk, ok bool) {
 	return c, (sum>>15|sum<<17)+0xa282ead8 == binary.LittleEndian.Uint32(data[at:])
 }
 
-// nextChunk returns the offset of the first chunk at or after from that has a payload and that want accepts,
-// or -1. from need not be the start of a chunk.
+// nextChunk returns the offset of the first chunk at or after from that has a payload and for which want
+// returns true, or -1. from need not be the start of a chunk.
 func nextChunk(data []byte, from int, want func(chunk) bool) int {
 	for at := from; at+chunkHeader < len(data); at++ {
 		if kind := data[at+6]; kind == 0 || kind >= chunkTypes {

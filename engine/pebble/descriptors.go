@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// spareFiles is how many file descriptors are reserved for files that the engine cannot do without.
+// spareFiles is the number of file descriptors that are reserved for files which the engine must be able to
+// open.
 const spareFiles = 8
 
 // spareDescriptors holds reserved file descriptors (of the null device). If the process has used up its
@@ -87,8 +88,8 @@ func outOfDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// mostTables is the most tables that an engine keeps open: enough for 100 GB at the table sizes of the lower
-// levels, and below the usual limit of 1,024 descriptors.
+// mostTables is the maximum number of tables that an engine keeps open: enough for 100 GB at the table
+// sizes of the lower levels, and below the usual limit of 1,024 descriptors.
 const mostTables = 512
 
 // openTables returns how many tables an engine keeps open: at most a third of the descriptors that the

@@ -15,12 +15,12 @@ import (
 // space watches the free bytes of the disk.
 //
 // It refuses writes before the disk is full (admit), so that the log and the manifest always find room: the
-// engine does not survive a failed write to them. A table may still find no room, because another program
-// fills the disk or the file system reports a wrong number. Then space delays the next attempt until an
-// Update has found room (wait), since Pebble would retry without a pause. After a failed flush it also
-// refuses writes until a flush succeeds (starved), so that no more data gather in memory. If a writer already
-// waits for a flush, attempts are not delayed: either one of them finds room, or the fence trips. So no
-// writer waits for ever.
+// engine does not survive a failed write to them. Writing a table may fail all the same, because another
+// program fills the disk or the file system reports a wrong number. Then space delays the next attempt
+// until an Update has found enough free bytes (wait), since Pebble would retry without a pause. After a
+// failed flush it also refuses writes until a flush succeeds (starved), so that memory does not fill up. If
+// a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or the fence
+// trips. So no writer waits for ever.
 //
 // Asking the file system costs about a microsecond on a local disk and may cost much more on others. So space
 // asks once for each mebibyte written and once a second if there is a clock. It asks at every Update only
@@ -39,14 +39,14 @@ type space struct {
 
 	mu      sync.Mutex
 	cond    sync.Cond
-	held    bool // the next table must wait
+	held    bool // the creation of the next table must wait
 	stalled bool // a writer waits for a flush
 	mode    mode
 	failure chan struct{} // closed when the next flush fails; nil: nobody waits for a failure
 }
 
-// mode says whether new tables may be delayed. They may not before the end of Open, which waits for its
-// flushes, nor after the fence has tripped or Close has begun.
+// mode determines whether new tables may be delayed. They must not be delayed before the end of Open, which
+// waits for its flushes, nor after the fence has tripped or Close has begun.
 type mode int
 
 const (

@@ -35,9 +35,9 @@ type Engine struct {
 	commits  atomic.Uint64
 	barriers atomic.Uint64
 
-	// Running calls are counted in inside. Close sets shut, which refuses new calls, and waits until none is
-	// running. A RWMutex would not do: a View inside an Update must not wait for a Close that waits for the
-	// Update.
+	// Running calls are counted in inside. Close sets shut, which makes new calls fail, and waits until
+	// none is running. An RWMutex cannot be used here: a View inside an Update would wait for a Close that
+	// waits for the Update.
 	shut        atomic.Bool
 	closed      atomic.Bool // Close has been called
 	activeCalls atomic.Int64
@@ -67,7 +67,7 @@ func (e *Engine) leave() {
 	}
 }
 
-// View implements engine.Engine. The snapshot is taken at fn's first read.
+// View runs fn over one snapshot: see engine.Engine. The snapshot is taken at fn's first read.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err error) {
 	if err := e.enter(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 	return fn(s)
 }
 
-// Get implements engine.Getter.
+// Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if err := e.enter(); err != nil {
 		return nil, engine.Position{}, err
@@ -152,8 +152,8 @@ func (e *Engine) horizon(s *scope) (uint64, error) {
 		return s.horizon.Load(), nil
 	}
 	ceiling, err := readCeiling(e.get, s.key, e.first)
-	// The scope's first transaction may have raised the ceiling meanwhile. It sets the horizon before it
-	// does.
+	// The scope's first transaction may have raised the ceiling since. It sets the horizon before it raises
+	// the ceiling.
 	if s.known.Load() {
 		return s.horizon.Load(), nil
 	}
@@ -165,7 +165,8 @@ func (e *Engine) horizon(s *scope) (uint64, error) {
 	return s.horizon.Load(), nil
 }
 
-// Horizon implements engine.Engine. It returns 0 if the stored ceiling cannot be read.
+// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the stored
+// ceiling cannot be read.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {
@@ -182,9 +183,10 @@ func (e *Engine) Horizon(key []byte) uint64 {
 	return h
 }
 
-// Settle implements engine.Engine. A write is in the log before it becomes visible, so one sync of the log
-// makes everything shown so far durable. A commit that is still being applied has not been shown. A scope
-// that has not been used since Open shows only durable data.
+// Settle waits until everything that was read of a scope is durable: see engine.Durability. A write is in
+// the log before it becomes visible, so one sync of the log makes everything durable that has been visible
+// so far. A commit that is still being applied is not visible. In a scope that has not been used since
+// Open, all data are durable.
 func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -210,7 +212,7 @@ func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
 	return nil
 }
 
-// Metrics implements engine.Engine. It returns zeros after Close.
+// Metrics returns the counters since Open. It returns zeros after Close.
 func (e *Engine) Metrics() engine.Metrics {
 	if e.enter() != nil {
 		return engine.Metrics{}

@@ -15,23 +15,23 @@ import (
 // fence is the file system that Pebble uses: the real one until a write fails that Pebble cannot survive, and
 // memory afterwards.
 //
-// If a write to its log, its manifest, a marker or a directory fails, Pebble ends the process. It panics, in
-// some places with its commit lock held, or it calls Logger.Fatalf and expects it not to return. If it
+// If a write to its log, its manifest, a marker or a directory fails, Pebble ends the process. It panics,
+// in some places with its commit lock held, or it calls Logger.Fatalf and expects it not to return. If it
 // continued, it might delete files that the manifest on disk still refers to, since it cannot know whether
-// its last edit was written. And if the panic is recovered, Pebble's locks stay held: writers hang and so
-// does Close.
+// its last edit was written. And if the panic is recovered, Pebble's locks stay held: writers and Close
+// hang.
 //
-// The fence hides the failure from Pebble. At the first such failure it trips: it records the cause, and from
-// then on nothing is written to the disk. Writes to files on disk are dropped but reported as done, removals
-// are ignored, and new files are made in memory. Pebble continues and can be closed normally. The folder
-// stays as it was at the moment of the failure, as after a crash: all acknowledged writes are in it. The
-// fence trips before the failed call returns to Pebble, so a caller that waits for that call finds the cause
-// set. Engine checks the fence after each barrier, so it never acknowledges a commit that needed a dropped
-// write.
+// The fence hides the failure from Pebble. At the first such failure it trips: it records the cause, and
+// from then on nothing is written to the disk. Writes to files on disk are dropped but reported as done,
+// removals are ignored, and new files are created in memory. Pebble continues and can be closed normally.
+// The folder stays as it was at the moment of the failure, as after a crash: all acknowledged writes are in
+// it. The fence trips before the failed call returns to Pebble, so a caller that waits for that call finds
+// the cause set. Engine checks the fence after each barrier, so it never acknowledges a commit that needed
+// a dropped write.
 //
-// The order of events makes this safe. If a file was made in memory or a write was dropped, the fence had
-// tripped before. So anything that Pebble writes as a consequence, such as the manifest edit that names the
-// file, is dropped as well.
+// The order of events makes this safe. If a file was created in memory or a write was dropped, the fence
+// had tripped before. So anything that Pebble writes as a consequence, such as the manifest edit that names
+// the file, is dropped as well.
 //
 // Tables are different. Pebble retries a flush or a compaction that fails, so errors on tables are passed on,
 // before and after the fence trips. After it trips, a flush goes to memory (at most the tables of a few write
@@ -96,7 +96,7 @@ func (f *fence) release() {
 
 func (f *fence) tripped() bool { return f.cause.Load() != nil }
 
-// kind says what an error on a file means.
+// kind is the kind of a file, by the consequence of an error on it.
 type kind int
 
 const (
@@ -138,7 +138,7 @@ func (f *fence) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 	return f.created(file, err, name, k)
 }
 
-// ReuseForWrite makes a new log file from an old one.
+// ReuseForWrite turns an old log file into a new one.
 func (f *fence) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	k := f.kindOf(newname, category)
 	if f.tripped() {
@@ -227,7 +227,7 @@ func (f *fence) logNumber(name string) (n uint64, log bool) {
 	return logNumber(f.PathBase(name))
 }
 
-// forget records that a log is about to be removed. If it fails, the log must stay.
+// forget records that a log is about to be removed. If forget fails, the log must not be removed.
 func (f *fence) forget(name string) error {
 	if n, log := f.logNumber(name); log {
 		return f.logs.recordRemoved(n)

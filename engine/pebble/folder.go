@@ -19,7 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// prepare creates the folder, or fails if something else is in its place. A folder that is opened read-only
+// prepare creates the folder, or fails if the path has other contents. A folder that is opened read-only
 // must hold a database already.
 func prepare(o *Options) error {
 	names, err := o.FS.List(o.Dir)
@@ -57,8 +57,7 @@ func prepare(o *Options) error {
 	return nil
 }
 
-// foreign returns the name of a file that shows that a folder is neither empty nor a database, or "" if there
-// is none.
+// foreign returns the name of a file that does not belong in a data folder, or "" if there is none.
 func foreign(names []string) string {
 	found := ""
 	for _, name := range names {
@@ -74,14 +73,14 @@ func foreign(names []string) string {
 	return found
 }
 
-// isOurs reports whether a file shows that its folder is a database, whole or not.
+// isOurs reports whether a file belongs to a database, even to an incomplete one.
 func isOurs(name string) bool {
 	return name == "CURRENT" || strings.HasPrefix(name, "MANIFEST-") || strings.HasPrefix(name, "marker.")
 }
 
-// inspect checks a folder before Pebble opens it, for damage that Pebble reports unclearly or not at all. If
-// the manifest is missing, Pebble starts an empty database; if it cannot read on in the manifest, it takes
-// that for the end. In both cases it deletes the tables that the manifest does not list.
+// inspect checks a folder, before Pebble opens it, for damage that Pebble reports unclearly or not at all.
+// If the manifest is missing, Pebble starts an empty database. If a part of the manifest is unreadable,
+// Pebble takes this part for the end. In both cases it deletes the tables that the manifest does not list.
 func inspect(o Options) error {
 	names, err := o.FS.List(o.Dir)
 	if err != nil {

@@ -31,14 +31,14 @@ func (l *logger) Fatalf(format string, args ...any) {
 	l.fence.trip(fmt.Errorf(format, args...))
 }
 
-// maxBackgroundFailures is how many times in a row background work may fail. Pebble retries at once, without
-// a pause, so a permanent fault would loop for ever while writers wait.
+// maxBackgroundFailures is the number of consecutive failures of background work that are allowed. Pebble
+// retries at once, without a pause, so a permanent fault would loop for ever while writers wait.
 const maxBackgroundFailures = 16
 
 const stallMessage = "writers wait for background work"
 
-// listen returns a listener that reports background work and trips the fence if the work cannot succeed.
-// Pebble calls the functions with its locks held: they must not call Pebble and must not block.
+// listen returns a listener that logs background work, and trips the fence if the work fails too often in a
+// row. Pebble calls the functions with its locks held: they must not call Pebble and must not block.
 func listen(log *slog.Logger, f *fence) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{

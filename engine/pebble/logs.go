@@ -16,29 +16,29 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// If a write-ahead log is damaged, Pebble takes the place of the damage for the end of the log, as after a
-// crash. The acknowledged writes behind it are lost silently. So the logs are checked before Pebble opens
+// If a write-ahead log is damaged, Pebble takes the damaged position for the end of the log, as after a
+// crash. The acknowledged writes after it are lost silently. So the logs are checked before Pebble opens
 // them:
 //
-//   - A valid chunk of the same log behind a broken one shows that the log does not end there. After a power
-//     cut it may be the end all the same, since a disk may write unsynced data in any order. No program can
-//     distinguish that from damage, so the operator decides.
+//   - A valid chunk of the same log after a broken one means that the log does not end at the broken one.
+//     After a power cut the log may end there all the same, since a disk may write unsynced data in any
+//     order. No program can distinguish the two cases, so the operator decides.
 //   - A missing log leaves no trace in its folder. So the folder lists its logs in a marker. The marker is
 //     moved after a log is created and before one is removed: see logBook.
 
-// unsyncedTail is how many bytes at the end of a log may be broken and still count as an unsynced group of
-// writes that a power cut interrupted, unless a chunk says that they were synced. None of those writes was
-// acknowledged.
+// unsyncedTail is the maximum number of broken bytes at the end of a log that are taken for an unsynced
+// group of writes, which a power cut has interrupted. They are not taken for that if a chunk shows that
+// they were synced. None of those writes was acknowledged.
 const unsyncedTail = 16 << 10
 
 // logSuffix ends the names of logs: 000123.log.
 const logSuffix = ".log"
 
-// damagedSuffix is appended to the name of a log that is not to be read.
+// damagedSuffix is appended to the name of a log that must not be read.
 const damagedSuffix = ".damaged"
 
-// checkLogs checks the logs of a folder for damage. If the options accept it, the logs end at the first
-// damage: everything behind it is kept in files that are never read, and the logger reports how much that is.
+// checkLogs checks the logs of a folder for damage. If the options accept damage, the logs are cut at the
+// first damage: everything after it is kept in files that are never read, and its size is logged.
 func checkLogs(o Options, names []string) error {
 	present := logNumbers(names)
 	noted, err := marker(o, names, logMarker)
@@ -197,7 +197,7 @@ func parseLogs(value string) (out []uint64) {
 }
 
 // logBook maintains the marker that lists the logs of one folder. The fence calls its methods before it
-// changes Pebble's files. It writes through the fence, so a marker that cannot be moved trips the fence.
+// changes Pebble's files. It writes through the fence, so the fence trips if a marker cannot be written.
 type logBook struct {
 	fs  *fence
 	dir string

@@ -11,8 +11,8 @@ const (
 	cacheShare = 32
 )
 
-// defaultCache returns the size of the block cache for a computer or container with memory bytes and a limit
-// of Go's runtime, as GOMEMLIMIT sets it.
+// defaultCache returns the default size of the block cache in bytes. memory is the memory of the computer
+// or container, limit the memory limit of Go's runtime (GOMEMLIMIT), both in bytes.
 func defaultCache(memory, limit int64) int64 {
 	return min(max(min(memory, limit)/cacheShare, minCache), maxCache)
 }

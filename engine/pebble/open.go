@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Open opens the data folder, or makes a new one if Dir is missing or empty. It fails with
+// Open opens the data folder, or creates one if Dir is missing or empty. It fails with
 //
 //   - ErrOptions if the options are invalid;
 //   - engine.ErrLocked if the folder is already open, in this process or another;
@@ -52,7 +52,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// openAt opens the data of a locked folder, in whichever subfolder they are.
+// openAt opens the data of a locked folder, which may be in a subfolder.
 func openAt(o Options, lock *pebble.Lock) (*Engine, error) {
 	h, dir, err := openDataFolder(o, lock)
 	if err != nil {
@@ -184,8 +184,8 @@ func openLibrary(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	return pebble.Open(dir, p)
 }
 
-// lockError distinguishes a folder that is in use from one that cannot be written. Pebble reports a lock file
-// that cannot be made with its path, and a held lock without one.
+// lockError distinguishes a folder that is in use from one that cannot be written. Pebble's error has a
+// path if the lock file cannot be created, and none if the lock is held.
 func lockError(dir string, err error) error {
 	var op *fs.PathError
 	if errors.As(err, &op) {
@@ -194,9 +194,9 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("%w: %s: %w", engine.ErrLocked, dir, err)
 }
 
-// openError translates an error of opening into the engine's errors. An error of the operating system is
-// kept, except for a missing file: Pebble only opens files that must exist. All other errors mean invalid
-// content.
+// openError translates an error of opening into the engine's errors. It keeps an error of the operating
+// system, except for a missing file. It takes a missing file (Pebble only opens files that must exist) and
+// all other errors for invalid content.
 func openError(err error) error {
 	var op *fs.PathError
 	var errno syscall.Errno
@@ -217,7 +217,8 @@ func openError(err error) error {
 	}
 }
 
-// Close implements engine.Engine. It returns an error if some data may not be durable.
+// Close waits for running calls, makes everything durable and releases the resources. It returns an error
+// if some data may not be durable.
 func (e *Engine) Close() error {
 	if e.closed.Swap(true) {
 		return engine.ErrClosed
@@ -231,7 +232,7 @@ func (e *Engine) Close() error {
 		return e.afterClose()
 	}
 	err := e.settle()
-	// Everything is in the log. A table that waits for room on a full disk may fail now.
+	// Everything is in the log. The write of a table that waits for room on a full disk may fail now.
 	e.space.release()
 	flushed := false
 	if err == nil && !e.memory {

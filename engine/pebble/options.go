@@ -47,13 +47,13 @@ type Options struct {
 	// check off.
 	DiskReserve int64
 	// AcceptDamagedLog opens a folder whose write-ahead logs are damaged or missing, without the writes
-	// behind the damage: acknowledged writes are lost. The damaged files are kept and the loss is logged.
+	// after the damage: acknowledged writes are lost. The damaged files are kept and the loss is logged.
 	// Without this option Open fails with engine.ErrDamagedLog.
 	AcceptDamagedLog bool
-	// ReadOnly leaves the folder, which must hold a database already, unchanged. Everything that Open and the
-	// caller write goes to memory: only this Engine sees it, and Close discards it. The folder is still
+	// ReadOnly leaves the folder, which must hold a database already, unchanged. Everything that Open and
+	// the caller write goes to memory: only this Engine sees it, and Close discards it. The folder is still
 	// locked, so that no other process writes to it. Nothing is compacted. It may be combined with
-	// AcceptDamagedLog, to see what would remain.
+	// AcceptDamagedLog, to see which data would remain.
 	ReadOnly bool
 	// Strict makes View or Update return an error if its function leaves an iterator open. Without it the
 	// iterator is closed and the mistake is logged.
@@ -76,8 +76,8 @@ const (
 	// maxLSN is the first number above the range of LSNs.
 	maxLSN = engine.MaxLSN + 1
 
-	// defaultLSNBlock is by how many LSNs a ceiling is raised at a time. A crash skips at most two blocks, so
-	// even at one crash a minute the LSNs of a scope last for 16 years.
+	// defaultLSNBlock is the number of LSNs by which a ceiling is raised at a time. A crash skips at most
+	// two blocks, so even at one crash a minute the LSNs of a scope last for 16 years.
 	defaultLSNBlock = 1 << 12
 
 	defaultDiskReserve = 64 << 20
@@ -133,7 +133,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// library translates the options into Pebble's.
+// library returns the corresponding options of Pebble.
 func (o Options) library() *pebble.Options {
 	p := &pebble.Options{
 		FS:                 o.FS,
@@ -172,9 +172,9 @@ func (o Options) library() *pebble.Options {
 	// the cut, it treats the rest of the table as empty, and keys are lost that nobody deleted.
 	p.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return false }
 
-	// A Get asks each level from the top for its key, and all levels but one lack it. The filters detect that
-	// without reading a block, with 10 bits a key and 1 % false positives. The lowest level has no filter:
-	// Pebble does not use it in a Get, and this level holds nine tenths of the keys.
+	// A Get looks for its key in each level from the top, and all levels but one lack it. The filters
+	// detect that without reading a block; they have 10 bits per key and 1 % false positives. The lowest
+	// level has no filter: Pebble does not use it in a Get, and this level holds nine tenths of the keys.
 	for i := range p.Levels[:len(p.Levels)-1] {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}

@@ -14,9 +14,9 @@ import (
 )
 
 // overlay is a file system that leaves the disk unchanged. It reads from disk; files that are written are
-// kept in memory, and renames, links and removals are only recorded. Its user sees an ordinary file system: a
-// folder can be opened, its logs replayed and half-done work finished, while the folder on disk keeps every
-// byte.
+// kept in memory, and renames, links and removals are only recorded. Its user sees an ordinary file system:
+// a folder can be opened, its logs replayed and half-done work finished, while the folder on disk stays
+// unchanged.
 //
 // Only the lock is real: no other process may write to the files that are being read.
 type overlay struct {
@@ -55,7 +55,8 @@ func (o *overlay) onDisk(name string) (string, bool) {
 	}
 }
 
-// statMem and statDisk describe a file in memory and on disk. They return fs.ErrNotExist if it is not there.
+// statMem and statDisk describe a file in memory and on disk. They return fs.ErrNotExist if there is no
+// such file.
 func (o *overlay) statMem(name string) (vfs.FileInfo, error) { return o.mem.Stat(inMem(name)) }
 
 func (o *overlay) statDisk(name string) (vfs.FileInfo, error) {
@@ -181,9 +182,9 @@ func (o *overlay) Link(oldname, newname string) error {
 	return o.place(oldname, newname, o.mem.Link, func() {})
 }
 
-// place gives the file oldname the name newname and then calls done. It calls inMemory if oldname is in
-// memory, and otherwise records the new name. A folder on disk cannot be renamed: a read-only engine has no
-// reason to do so.
+// place gives the file oldname the name newname and then calls done. If oldname is in memory, it calls
+// inMemory to do this; otherwise it records the new name. A folder on disk cannot be renamed: a read-only
+// engine has no reason to do so.
 func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname string) error,
 	done func()) error {
 	if err := o.makeRoom(newname); err != nil {
@@ -210,7 +211,7 @@ func (o *overlay) place(oldname, newname string, inMemory func(oldname, newname 
 	return nil
 }
 
-// ReuseForWrite makes a new file, since the old one is on disk and must not be overwritten.
+// ReuseForWrite creates a new file, since the old one is on disk and must not be overwritten.
 func (o *overlay) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := o.Remove(oldname); err != nil {
 		return nil, err
@@ -259,8 +260,8 @@ func (o *overlay) Stat(name string) (vfs.FileInfo, error) {
 	return o.stat(name)
 }
 
-// Lock locks the file on disk. A file that has to be created for that is removed again while the lock is
-// held, if the system permits it.
+// Lock locks the file on disk. If the lock file has to be created, Lock removes it again while the lock is
+// held, where the system permits this.
 func (o *overlay) Lock(name string) (io.Closer, error) {
 	_, err := o.disk.Stat(name)
 	lock, lockErr := o.disk.Lock(name)

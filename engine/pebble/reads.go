@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// reads holds the values and iterators of the function of a View or an Update. The values are valid until the
-// function returns; then iterators that it left open are closed.
+// reads holds the values and iterators that the function of a View or an Update has obtained. The values
+// are valid until the function returns; then iterators that it left open are closed.
 type reads struct {
-	arena []byte // where values are copied to; a full arena lives on through the slices into it
+	arena []byte // memory for copies of values; a full arena stays alive through the slices into it
 	open  *iterator
 	base  *pebble.Iterator // stays open when its iterator is closed: a snapshot needs it until the end
 }
@@ -50,7 +50,7 @@ func (r *reads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 	return r.copyToArena(v), nil
 }
 
-// someKeys is how many keys are looked up between two checks of the context.
+// someKeys is the number of keys that are looked up between two checks of the context.
 const someKeys = 64
 
 // findAll looks up keys in the given order. Sorting them first is no faster if the data are in memory, and
@@ -75,7 +75,7 @@ func (r *reads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte)
 	return values, nil
 }
 
-// scan makes an engine iterator over the Pebble iterator that open returns.
+// scan returns an engine iterator over the Pebble iterator that open returns.
 func (r *reads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
 	reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
@@ -102,7 +102,7 @@ func (r *reads) finish(e *Engine) error {
 		return nil
 	}
 	for r.open != nil {
-		_ = r.open.Close() // the function has not asked for the error
+		_ = r.open.Close() // the function has not called Close, so nobody receives the error
 	}
 	if e.strict {
 		return errLeak
@@ -127,7 +127,7 @@ type iterator struct {
 	prev, next *iterator // in the owner's list of open iterators
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key and reports whether there is one.
 func (i *iterator) Next() bool {
 	if i.it == nil || i.err != nil {
 		return false
@@ -146,7 +146,7 @@ func (i *iterator) Next() bool {
 	}
 }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key and reports whether there is one.
 func (i *iterator) SeekGE(key []byte) bool {
 	if i.reverse && i.err == nil {
 		i.err = fmt.Errorf("engine/pebble: SeekGE on an iterator that runs backwards")
@@ -158,7 +158,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.it.SeekGE(key)
 }
 
-// Skip implements engine.Skipper.
+// Skip moves past up to most keys and returns their number: see engine.Skipper.
 func (i *iterator) Skip(n int) (skipped int) {
 	if n <= 0 || !i.Next() {
 		return 0
@@ -176,7 +176,7 @@ func (i *iterator) Skip(n int) (skipped int) {
 	return skipped
 }
 
-// Key implements engine.Iterator. It returns nil if the iterator is not at a key.
+// Key returns the current key. It returns nil if the iterator is not at a key.
 func (i *iterator) Key() []byte {
 	if i.it == nil || !i.it.Valid() {
 		return nil
@@ -184,8 +184,8 @@ func (i *iterator) Key() []byte {
 	return i.it.Key()
 }
 
-// Value implements engine.Iterator. It returns nil if the iterator is not at a key or if the value cannot be
-// read; in the latter case Close returns the error.
+// Value returns the value of the current key. It returns nil if the iterator is not at a key or if the
+// value cannot be read; in the latter case Close returns the error.
 func (i *iterator) Value() []byte {
 	if i.it == nil || !i.it.Valid() {
 		return nil
@@ -197,7 +197,7 @@ func (i *iterator) Value() []byte {
 	return v
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error.
 func (i *iterator) Close() error {
 	if i.it == nil {
 		return i.err

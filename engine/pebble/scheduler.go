@@ -10,9 +10,10 @@ import (
 // scheduler admits as many concurrent compactions as Pebble allows, and none once the fence has tripped:
 // after that, a compaction could only fail and be retried at once.
 //
-// Pebble's own scheduler uses a goroutine that wakes ten times a second, and leaks it if Open fails late. The
-// goroutine only has to notice that more compactions are allowed than before. This scheduler records that
-// instead, and the next Update that returns acts on it (nudge).
+// Pebble's own scheduler uses a goroutine that wakes ten times a second, and leaks it if Open fails late.
+// The only task of this goroutine is to notice that more compactions are allowed than before. This
+// scheduler records that instead, and the next Update starts the compactions when it returns
+// (startWaiting).
 type scheduler struct {
 	fence *fence
 	db    pebble.DBForCompaction
@@ -118,11 +119,11 @@ func (s *scheduler) grantAndUnlock() {
 	s.idle.Broadcast()
 }
 
-// Started implements pebble.CompactionGrantHandle; compactions are neither measured nor slowed down.
+// Started does nothing: compactions are neither measured nor slowed down.
 func (s *scheduler) Started() {}
 
-// MeasureCPU implements pebble.CompactionGrantHandle.
+// MeasureCPU does nothing.
 func (s *scheduler) MeasureCPU(pebble.CompactionGoroutineKind) {}
 
-// CumulativeStats implements pebble.CompactionGrantHandle.
+// CumulativeStats does nothing.
 func (s *scheduler) CumulativeStats(pebble.CompactionGrantHandleStats) {}

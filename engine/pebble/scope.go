@@ -22,8 +22,8 @@ type scope struct {
 	// Accessed by the holder only.
 	next           uint64 // the next LSN to issue; 0 until the ceiling has been read
 	ceiling        uint64 // durable: the first LSN that must not be issued yet
-	pendingCeiling uint64 // a higher ceiling that is committed but maybe not durable; 0 for none
-	pendingCommit  uint64 // number of the commit that contains the promised ceiling
+	pendingCeiling uint64 // a higher ceiling that is committed, but may not be durable; 0: none
+	pendingCommit  uint64 // number of the commit that contains the pending ceiling
 
 	// Numbers of commits: begun (not visible yet), applied, and durable. The holder counts the first two.
 	begun, applied, durable atomic.Uint64
@@ -65,8 +65,8 @@ func (s *scope) withdraw(r *request) bool {
 	return true
 }
 
-// join removes the first request from the queue for the holder's group, unless the request names several
-// scopes.
+// join removes the first request from the queue and returns it, to run in the holder's group. It returns
+// nil if the queue is empty or the request names several scopes.
 func (s *scope) join() *request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,10 +105,12 @@ func (s *scope) unlink(r *request) {
 	r.queued, r.prev, r.next = false, nil, nil
 }
 
-// dirty reports whether the scope shows commits that may not be durable. Only the holder may call it.
+// dirty reports whether commits that may not be durable are visible in the scope. Only the holder may call
+// it.
 func (s *scope) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
-// mayShowUnsynced reports whether the scope may show commits that are not durable. Any goroutine may call it.
+// mayShowUnsynced reports whether commits that are not durable may be visible in the scope. Any goroutine
+// may call it.
 func (s *scope) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
 // mark is the progress of a scope when its holder released it.
@@ -133,8 +135,9 @@ func (s *scope) reached() mark {
 	return mark{scope: s, last: s.issued.Load(), applied: applied}
 }
 
-// settle records that everything before the mark is durable. Marks may arrive in any order. The horizon is
-// raised before the number of durable commits, so a reader of that number finds the matching horizon.
+// settle records that everything before the mark is durable. It may be called for marks in any order. The
+// horizon is raised before the number of durable commits, so a reader of that number finds the matching
+// horizon.
 func (m mark) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
@@ -148,14 +151,15 @@ func raise(a *atomic.Uint64, v uint64) {
 	}
 }
 
-// start begins at the stored ceiling. LSNs below it must not be issued again.
+// start makes the scope issue LSNs from the stored ceiling on. LSNs below the ceiling must not be issued
+// again.
 func (s *scope) start(ceiling uint64) {
 	s.next, s.ceiling = ceiling, ceiling
 	raise(&s.horizon, ceiling-1)
 	s.known.Store(true)
 }
 
-// promote makes a promised ceiling usable once it is durable.
+// promote makes the pending ceiling the ceiling of the scope once it is durable.
 func (s *scope) promote() {
 	if s.pendingCeiling != 0 && s.durable.Load() >= s.pendingCommit {
 		s.ceiling, s.pendingCeiling = s.pendingCeiling, 0
@@ -181,7 +185,7 @@ func (s *scope) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 			return 0, fmt.Errorf("scope %x: %w", s.key, err)
 		}
 	}
-	s.marked.CompareAndSwap(0, mark+1) // unless a mark has been set meanwhile
+	s.marked.CompareAndSwap(0, mark+1) // unless a mark has been set since
 	return s.marked.Load() - 1, nil
 }
 
@@ -206,8 +210,8 @@ func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (
 
 func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c) }
 
-// scopes holds the scopes that have been used. They are made at first use and stay until Close, since each of
-// them issues LSNs.
+// scopes holds the scopes that have been used. A scope is created at its first use and kept until Close,
+// since it issues LSNs.
 type scopes struct {
 	mu sync.RWMutex
 	m  map[string]*scope

@@ -43,7 +43,7 @@ func (s *snapshot) points() (*pebble.Iterator, error) {
 	return s.point, nil
 }
 
-// Get implements engine.Reader.
+// Get returns the value of a key, or engine.ErrNotFound.
 func (s *snapshot) Get(key []byte) ([]byte, error) {
 	it, err := s.points()
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *snapshot) Get(key []byte) ([]byte, error) {
 	return v, err
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
 	it, err := s.points()
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
 	return s.findAll(s.ctx, it, keys)
 }
 
-// Positions implements engine.Reader. It opens the snapshot first, so everything in the snapshot is older
-// than the positions.
+// Positions returns the position of each scope: see engine.Reader. It opens the snapshot first, so
+// everything in the snapshot is older than the positions.
 func (s *snapshot) Positions(scopes [][]byte) ([]engine.Position, error) {
 	if _, err := s.points(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *snapshot) Positions(scopes [][]byte) ([]engine.Position, error) {
 	return s.e.positions(scopes)
 }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator over the keys in a range: see engine.Reader.
 func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
 	return s.scan(s.iterate, r, reverse)
 }

@@ -108,14 +108,14 @@ func (t *txn) moveCeilings() {
 			s.pendingCeiling, s.pendingCommit = min(s.ceiling+t.e.block, maxLSN), s.applied.Load()+1
 			t.set(engine.CeilingKey(s.key), ceilingValue(s.pendingCeiling))
 		} else if t.forced[i] || t.ranges > 0 {
-			// The transaction itself may have set or deleted the ceiling's key: write the valid ceiling over
-			// it.
+			// The transaction itself may have set or deleted the ceiling's key, so the valid ceiling is
+			// written after that.
 			t.set(engine.CeilingKey(s.key), ceilingValue(s.storedCeiling()))
 		}
 	}
 }
 
-// rollback discards the batch and returns the LSNs, to be issued again.
+// rollback discards the batch and takes the LSNs of the transaction back, so that they are issued again.
 func (t *txn) rollback() {
 	t.finish(t.e)
 	t.drop()
@@ -160,7 +160,7 @@ func (t *txn) source() pebble.Reader {
 	return t.batch
 }
 
-// Get implements engine.Reader.
+// Get returns the value of a key, or engine.ErrNotFound.
 func (t *txn) Get(key []byte) ([]byte, error) {
 	v, closer, err := t.source().Get(key)
 	if err != nil {
@@ -170,7 +170,7 @@ func (t *txn) Get(key []byte) ([]byte, error) {
 	return v, readError(closer.Close())
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (t *txn) GetMany(keys [][]byte) (values [][]byte, err error) {
 	it, err := t.source().NewIter(&pebble.IterOptions{})
 	if err != nil {
@@ -183,17 +183,18 @@ func (t *txn) GetMany(keys [][]byte) (values [][]byte, err error) {
 	return values, err
 }
 
-// Positions implements engine.Reader.
+// Positions returns the position of each scope: see engine.Reader.
 func (t *txn) Positions(scopes [][]byte) ([]engine.Position, error) {
 	return t.e.positions(scopes)
 }
 
-// Scan implements engine.Reader. The iterator sees what was written before it was made.
+// Scan returns an iterator over the keys in a range: see engine.Reader. The iterator shows the writes of
+// the transaction up to this call.
 func (t *txn) Scan(r engine.Range, reverse bool) engine.Iterator {
 	return t.scan(t.source().NewIter, r, reverse)
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *txn) Set(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.sets++
@@ -201,7 +202,7 @@ func (t *txn) Set(key, value []byte) {
 	}
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *txn) Delete(key []byte) {
 	if t.room(key, len(key)) {
 		t.deletes++
@@ -209,7 +210,7 @@ func (t *txn) Delete(key []byte) {
 	}
 }
 
-// DeleteRange implements engine.Txn.
+// DeleteRange deletes the keys in a range when the transaction commits.
 func (t *txn) DeleteRange(r engine.Range) {
 	start, end := r.Start, r.End
 	if len(start) == 0 {
@@ -229,13 +230,13 @@ func (t *txn) DeleteRange(r engine.Range) {
 	}
 }
 
-// Enlarge implements engine.Control.
+// Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax implements engine.Control.
+// Relax lets Update return before the commit is durable.
 func (t *txn) Relax() { t.relaxed = true }
 
-// NextLSN implements engine.Control.
+// NextLSN issues the next LSN of a scope: see engine.Control.
 func (t *txn) NextLSN(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {
@@ -259,7 +260,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN implements engine.Control.
+// RaiseLSN makes a scope issue no LSN below first: see engine.Control.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxLSN {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -279,7 +280,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark implements engine.Control.
+// SetMark stores the mark of a scope: see engine.Control.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	s := t.e.scopes.get(key)
 	t.marks = append(t.marks, pendingMark{s, mark})
@@ -290,7 +291,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark implements engine.Control.
+// Mark returns the mark of a scope.
 func (t *txn) Mark(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {
@@ -359,7 +360,8 @@ func (t *txn) writeValue(n int) *pebble.Batch {
 
 func (t *txn) set(key, value []byte) { t.fail(t.writeValue(len(value)).Set(key, value, nil)) }
 
-// room counts the n bytes that are about to be written at key. It returns false if they must not be written.
+// room adds the n bytes that are about to be written at key to the size of the transaction. It returns
+// false if they must not be written.
 func (t *txn) room(key []byte, n int) bool {
 	if err := t.size.Add(key, n); err != nil {
 		t.fail(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup is the most closures that a holder runs before it returns to its own caller.
+// maxGroup is the maximum number of closures that a holder runs before it returns to its own caller.
 const maxGroup = 128
 
 // request is the state of one running Update.
@@ -25,7 +25,7 @@ type request struct {
 	txn    txn
 	marks  []mark // progress of its scopes when they were released
 
-	// The place in a scope's queue, guarded by the scope's mutex.
+	// The position in a scope's queue, guarded by the scope's mutex.
 	queued     bool
 	prev, next *request
 	ready      chan signal // has at most one message
@@ -35,7 +35,7 @@ type request struct {
 
 	// The outcome.
 	err      error
-	dirty    bool // it read or wrote data that may not be durable
+	dirty    bool // the request has read or written data that may not be durable
 	panicked bool
 	cause    any // value of the panic
 	exited   bool
@@ -47,14 +47,15 @@ type signal int
 const (
 	granted  signal = iota // the request now holds the scope
 	finished               // the request has its outcome
-	// the request must run the barrier for itself and its followers, and then has its outcome
+	// the request must run the barrier for itself and its followers; then it has its outcome
 	appointed
 	gaveUp // ctx ended while the request was queued
 )
 
 var requests = sync.Pool{New: func() any { return &request{ready: make(chan signal, 1)} }}
 
-// Update implements engine.Engine. The order of the steps is described in the package documentation.
+// Update runs fn as one transaction in scopes: see engine.Engine. The order of the steps is described in
+// the package documentation.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	_ ...[]byte) ([]engine.Position, error) {
 	if err := e.enter(); err != nil {
@@ -110,8 +111,9 @@ func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
 	return at
 }
 
-// joins reports whether a scope's holder may run r in its group. Both join and Update use it, since only
-// updateOne handles a closure that the holder has run. r.scopes must contain each scope only once.
+// joins reports whether a scope's holder may run r in its group. Both scope.join and Update use it, so that
+// only requests of one scope are run by a holder: updateMany does not expect that. r.scopes must contain
+// each scope only once.
 func (r *request) joins() bool { return len(r.scopes) == 1 }
 
 func (r *request) recycle() {
@@ -151,7 +153,7 @@ func (e *Engine) updateOne(r *request, s *scope) {
 }
 
 // hold runs r and the requests queued behind it, releases the scope, and makes the group durable. The last
-// two steps are deferred, so that a closure that ends the goroutine leaves no scope held.
+// two steps are deferred, so that the scope is released even if a closure ends the goroutine.
 func (e *Engine) hold(r *request, s *scope) {
 	last := r
 	defer func() {

@@ -10,9 +10,9 @@ import (
 )
 
 // Watch calls fn with each key and range of keys that a transaction changes, after the change has become
-// visible and before Update returns. A single key is a range whose End is nil and single is true. fn must be
-// fast, must not call the Engine, and must copy what it keeps. Only one function can watch an Engine at a
-// time; stop ends it.
+// visible and before Update returns. A single key is a range whose End is nil and single is true. fn must
+// be fast, must not call the Engine, and must copy the slices that it keeps. Only one function can watch an
+// Engine at a time; stop ends it.
 func (e *Engine) Watch(fn func(r engine.Range, single bool)) (stop func()) {
 	e.watcher.Store(&fn)
 	return func() { e.watcher.CompareAndSwap(&fn, nil) }

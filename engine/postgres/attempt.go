@@ -17,7 +17,7 @@ import (
 // errCollision is the error of an attempt that may succeed when it is run again.
 var errCollision = errors.New("the transaction collided with another one")
 
-// errStored is the error of an attempt with a fresh key that is stored all the same.
+// errStored is the error of an attempt that has written a key with SetFresh although the key is stored.
 var errStored = errors.New("a key that was expected to be new is stored")
 
 // attempt is one database transaction, in which the functions of a group run.
@@ -30,7 +30,7 @@ type attempt struct {
 	scopes  []*scope
 	overlay overlay
 	wrote   bool
-	upsert  bool // no key counts as fresh
+	upsert  bool // SetFresh is the same as Set: see errStored
 }
 
 // scope is a scope that an attempt has locked.
@@ -39,7 +39,7 @@ type scope struct {
 	next                     uint64 // the next LSN
 	base                     uint64 // the next LSN as it is stored
 	bad                      error  // error of reading the stored ceiling
-	isNew                    bool   // the scope has no ceiling: it is locked in the table of new scopes
+	isNew                    bool   // the scope has no ceiling yet; a row of another table locks it
 }
 
 const (
@@ -52,7 +52,7 @@ const (
 	lockUnmade = `SELECT k, k FROM mayfly_newscope WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
 )
 
-// attempt begins a transaction for a request and its group: it locks the scopes and reads the keys ahead.
+// attempt begins a transaction for a request's group: it locks the scopes and reads the keys in ahead.
 func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, error) {
 	a := &attempt{e: e, overlay: newOverlay()}
 	a.s = &source{ctx: context.Background(), e: e, known: map[string][]byte{}}
@@ -100,7 +100,7 @@ func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, erro
 	return nil, toEngine(err)
 }
 
-// lock begins the transaction, locks the scopes and reads their marks and the keys ahead.
+// lock begins the transaction, locks the scopes, and reads their marks and the keys in ahead.
 func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	var ceilings, keys [][]byte
 	for _, s := range a.scopes {
@@ -127,8 +127,8 @@ func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// lockCeilings sends a batch that ends with the query that locks the ceilings and the query for keys. first
-// reads the answers to the statements before them. It returns the ceilings that do not exist.
+// lockCeilings sends a batch whose last two statements lock the ceilings and read keys. first reads the
+// results of the other statements. It returns the ceilings that do not exist.
 func (a *attempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
@@ -140,7 +140,7 @@ func (a *attempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]b
 	return a.read(results, keys)
 }
 
-// began reads the answers to the two statements that begin a transaction.
+// began reads the results of the two statements that begin a transaction.
 func began(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err
@@ -149,7 +149,7 @@ func began(results pgx.BatchResults) error {
 	return err
 }
 
-// lockedUnmade reads the answers to the statements that lock scopes without a ceiling.
+// lockedUnmade reads the results of the statements that lock scopes without a ceiling; it sets isNew.
 func (a *attempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err
@@ -201,11 +201,11 @@ func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]by
 	return unlocked, nil
 }
 
-// abandon ends the transaction without effect, in the background. The server holds the scopes for the time of
-// a one-way trip, so a transaction that locks them next is not delayed.
+// abandon rolls the transaction back, in the background. It does not delay the next transaction on its
+// scopes, since the database releases them after half a round trip.
 func (a *attempt) abandon() { a.e.ending.Go(func() { abandon(a.c) }) }
 
-// commit makes the writes durable. If nothing was written it just ends the transaction, since everything that
+// commit makes the writes durable. If there are none, it only ends the transaction, since everything that
 // the functions can have read is durable.
 func (a *attempt) commit() error {
 	if !a.wrote || a.overlay.empty() {
@@ -307,7 +307,7 @@ func (a *attempt) statements() (batch *pgx.Batch, size int) {
 // errNotCommitted is the error of a COMMIT that rolled back, because its transaction had failed.
 var errNotCommitted = errors.New("the database has rolled the transaction back")
 
-// send sends the statements, and reads their answers.
+// send sends the statements and reads their results.
 func (a *attempt) send(ctx context.Context, batch *pgx.Batch) (err error) {
 	results := a.c.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -323,8 +323,8 @@ func (a *attempt) send(ctx context.Context, batch *pgx.Batch) (err error) {
 	return nil
 }
 
-// confirm waits until a commit has reached a standby, after the server has warned that it had not. It makes
-// one more commit on the same connection, which the server acknowledges only after the first one.
+// confirm waits until a commit has reached a standby, after the server has warned that it may not have. It
+// makes one more commit on the same connection, which the server acknowledges only after the first one.
 func (a *attempt) confirm() error {
 	s := sessionOf(a.c.Conn().PgConn())
 	own, cancel := context.WithTimeout(context.Background(), commitLimit)
@@ -342,7 +342,7 @@ func (a *attempt) confirm() error {
 // errStandby is returned for a commit that has not reached a required standby.
 var errStandby = errors.New("the commit has not reached a standby")
 
-// resolve finds out the outcome of a commit that was not answered.
+// resolve determines the outcome of a commit whose response was lost.
 func (a *attempt) resolve(cause error) error {
 	limit, cancel := context.WithTimeout(context.Background(), outageLimit)
 	defer cancel()
@@ -369,7 +369,7 @@ func (a *attempt) resolve(cause error) error {
 // backoff returns the pause before a retry.
 func backoff(try int) time.Duration { return min(time.Millisecond<<min(try, 10), 500*time.Millisecond) }
 
-// named returns one of the scopes that the transaction has locked; nil for any other.
+// named returns the scope with the given key if the transaction has locked it, otherwise nil.
 func (a *attempt) named(key []byte) *scope {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {

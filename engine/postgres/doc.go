@@ -3,11 +3,12 @@
 //
 // # A scope's lock
 //
-// Each scope has its ceiling (engine.CeilingKey) as a row of the table; the value of the row is the next LSN.
-// Update locks the rows of its scopes in byte order (SELECT ... FOR UPDATE). A second statement of the same
-// pipeline reads the marks and the keys ahead. It must be a second statement: at READ COMMITTED, a statement
-// that has waited for a lock sees the state before the wait, and the next statement sees the state after it.
-// A scope that has issued no LSN has no ceiling; it is locked by a row of a second table.
+// Each scope has its ceiling (engine.CeilingKey) as a row of the table; the value of the row is the next
+// LSN. Update locks the rows of its scopes in byte order (SELECT ... FOR UPDATE). A second statement of the
+// same pipeline reads the marks, and the keys that the caller expects to read. It must be a second
+// statement: at READ COMMITTED, a statement that has waited for a lock sees the state before the wait, and
+// the next statement sees the state after it. A scope that has issued no LSN has no ceiling; it is locked
+// by a row of a second table.
 //
 // # Group commit
 //
@@ -17,7 +18,7 @@
 // of the group get their results when the transaction is committed, since each may have read what another one
 // wrote. If the transaction cannot be committed, all functions run again.
 //
-// # Lost answers
+// # Lost responses
 //
 // If the connection breaks after a COMMIT was sent, the outcome is unknown. Each connection therefore has its
 // own row, the stamp. Each transaction first sets the stamp of its connection to the transaction's number. To
@@ -27,7 +28,7 @@
 //
 // # Time limits
 //
-// A server that is stopped, or a host that is gone, answers nothing and breaks no connection. So each
+// A server that is stopped, or a host that is gone, sends no response and breaks no connection. So each
 // exchange with the database has a limit, by the clock of the machine; when it has passed, the connection
 // counts as lost. A COMMIT is never cancelled: if it waits for a standby, cancelling would make it visible
 // although it is not safe.

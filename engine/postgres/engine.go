@@ -29,7 +29,7 @@ type Engine struct {
 	commits atomic.Uint64 // number of committed functions
 	groups  atomic.Uint64 // number of committed database transactions
 	trips   atomic.Uint64
-	epoch   atomic.Uint64 // number of times that all connections were closed: see lost
+	epoch   atomic.Uint64 // number of times that all idle connections were closed: see lost
 	told    atomic.Int64  // the latest time of the database's clock, in microseconds since 1970; 0: none yet
 
 	mu     sync.Mutex
@@ -51,23 +51,25 @@ var (
 	_ engine.Adviser    = (*Engine)(nil)
 )
 
-// trip counts an exchange with the database.
+// trip counts a round trip to the database.
 func (e *Engine) trip() { e.trips.Add(1) }
 
-// Trips returns the number of exchanges with the database so far.
+// Trips returns the number of round trips to the database so far.
 func (e *Engine) Trips() uint64 { return e.trips.Load() }
 
-// Shared implements engine.Shared.
+// Shared reports whether other processes may have the data open at the same time.
 func (e *Engine) Shared() bool { return true }
 
-// advisedPurge deletes 1.7 times as many documents a second as batches of 32, and locks their scope for less
-// than a tenth of a second.
+// advisedPurge is the recommended number of items that one transaction purges. Measured against batches of
+// 32, batches of this size purge 1.7 times as many documents per second. Each locks its scope for less than
+// a tenth of a second.
 const advisedPurge = 256
 
-// Advice implements engine.Adviser.
+// Advice returns how many expired items a transaction should delete: see engine.Advice.
 func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: advisedPurge} }
 
-// Told implements engine.Teller.
+// Told returns the latest time that the database has reported, by its own clock; the zero time before the
+// first.
 func (e *Engine) Told() time.Time {
 	if told := e.told.Load(); told != 0 {
 		return time.UnixMicro(told).UTC()
@@ -75,7 +77,7 @@ func (e *Engine) Told() time.Time {
 	return time.Time{}
 }
 
-// tell notes a time of the database's clock.
+// tell records a time of the database's clock, for Told.
 func (e *Engine) tell(now int64) {
 	for told := e.told.Load(); now > told && !e.told.CompareAndSwap(told, now); told = e.told.Load() {
 	}
@@ -100,7 +102,7 @@ func (e *Engine) leave() {
 	}
 }
 
-// Close implements engine.Engine.
+// Close waits for running calls, makes everything durable and releases the resources.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.shut {
@@ -123,7 +125,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot: see engine.Engine.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -170,7 +172,7 @@ func (v *view) begin(ctx context.Context) (querier, error) {
 
 const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-// Query implements querier. The first call begins the transaction in the same round trip. If the connection
+// Query runs a statement. The first call begins the transaction in the same round trip. If the connection
 // turns out to be broken before anything has been read, it is replaced.
 func (v *view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if v.began {
@@ -226,7 +228,7 @@ func (v *view) end() {
 	v.e.ending.Go(func() { abandon(c) })
 }
 
-// Get implements engine.Getter.
+// Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if err := e.enter(); err != nil {
 		return nil, engine.Position{}, err
@@ -250,7 +252,8 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 	return found[0], at, nil
 }
 
-// read reads a few keys by one statement, and the time before it; the value of an absent key is nil.
+// read reads a few keys by one statement. The value of an absent key is nil. now is the database's time
+// before the statement, in microseconds since 1970.
 func (e *Engine) read(ctx context.Context, keys ...[]byte) (out [][]byte, now int64, err error) {
 	sql, args := rowsOf(keys, engine.ManyBytes)
 	var rows []row
@@ -275,7 +278,7 @@ func (e *Engine) read(ctx context.Context, keys ...[]byte) (out [][]byte, now in
 	return out, now, nil
 }
 
-// try runs a function that only reads, again if the connection is lost.
+// try runs a function that only reads. It runs it again if the connection is lost.
 func (e *Engine) try(ctx context.Context, fn func() error) error {
 	for n := 0; ; n++ {
 		epoch := e.epoch.Load()
@@ -297,7 +300,8 @@ func (e *Engine) try(ctx context.Context, fn func() error) error {
 	}
 }
 
-// Horizon implements engine.Engine. It returns 0 if the database does not answer.
+// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the database
+// does not respond.
 func (e *Engine) Horizon(scope []byte) uint64 {
 	if e.enter() != nil {
 		return 0
@@ -314,7 +318,7 @@ func (e *Engine) Horizon(scope []byte) uint64 {
 	return at.LSN
 }
 
-// Settle implements engine.Engine. It does nothing: everything that is visible is durable.
+// Settle returns at once, because everything that is visible is durable.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -323,8 +327,8 @@ func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	return ctx.Err()
 }
 
-// Metrics implements engine.Engine. DiskBytes is 0 if the database does not answer. The sizes of caches and
-// of the write-ahead log are not reported.
+// Metrics returns the counters since Open. DiskBytes is 0 if the database does not respond. The sizes of
+// caches and of the write-ahead log are not reported.
 func (e *Engine) Metrics() engine.Metrics {
 	if e.enter() != nil {
 		return engine.Metrics{}

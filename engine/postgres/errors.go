@@ -20,18 +20,19 @@ const (
 	beginLimit   = 6 * time.Second // to acquire a connection and the locks
 	readLimit    = 5 * time.Second
 	commitLimit  = 8 * time.Second
-	// outageLimit is how long a lost database is retried, and the outcome of an unanswered commit is looked
-	// for.
+	// outageLimit is the time for which operations are retried while the database is unavailable, and for
+	// which the outcome of a commit whose response was lost is searched.
 	outageLimit = 10 * time.Second
-	// commitBytes is the number of bytes for which a commit gets one more second than commitLimit.
+	// commitBytes is the number of written bytes for each of which a commit gets one second in addition to
+	// commitLimit.
 	commitBytes = 4 << 20
 )
 
-// reruns is how many times a transaction is run again after collisions.
+// reruns is the maximum number of times that a transaction is run again after conflicts with others.
 const reruns = 20
 
-// withLimit runs fn until limit has passed or ctx ends. fn's own context is not a child of ctx, since the
-// caller's context may be of a kind that does not support children.
+// withLimit runs fn until limit has passed or ctx ends. fn's own context is not derived from ctx, since the
+// caller's context may be of a kind from which none can be derived.
 func withLimit(ctx context.Context, limit time.Duration, fn func(own context.Context) error) error {
 	own, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -68,16 +69,16 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reaction says how to react to an error of the database.
+// reaction is what to do after an error of the database.
 type reaction int
 
 const (
 	fails   reaction = iota // the statement failed and nothing was written
-	collide                 // collision with another transaction: run again
+	collide                 // a conflict with another transaction: run again
 	lost                    // the connection is lost: run again on another one
 )
 
-// classify returns the reaction on an error.
+// classify returns the reaction to an error.
 func classify(err error) reaction {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {
@@ -90,7 +91,7 @@ func classify(err error) reaction {
 		"57P02",
 		"57P03",
 		"57P05",
-		"25P03", // the server stops, starts, or has ended an idle session
+		"25P03", // the server is stopping or starting, or has ended an idle session
 		"25006", // it has become a standby
 		"53300",
 		"3D000": // too many connections; a new primary may not have the database yet
@@ -102,19 +103,19 @@ func classify(err error) reaction {
 	return fails
 }
 
-// isStored reports whether a row could not be inserted since its key is stored.
+// isStored reports whether err means that a row could not be inserted because its key is stored already.
 func isStored(err error) bool {
 	var pe *pgconn.PgError
 	return errors.As(err, &pe) && pe.Code == "23505"
 }
 
-// isServer reports whether an error is an answer of the server.
+// isServer reports whether an error was sent by the database server.
 func isServer(err error) bool {
 	var pe *pgconn.PgError
 	return errors.As(err, &pe)
 }
 
-// toEngine turns an error of the database into the engine's.
+// toEngine converts an error of the database to an error of package engine.
 func toEngine(err error) error {
 	var pe *pgconn.PgError
 	switch {
@@ -138,7 +139,7 @@ func toEngine(err error) error {
 	return fmt.Errorf("%w: %w", engine.ErrRead, err)
 }
 
-// opening translates an error of Open into the engine's, unless it already is one.
+// opening converts an error of Open to an error of package engine, unless it already is one.
 func opening(err error) error {
 	for _, own := range []error{engine.ErrNewerFormat, engine.ErrOlderFormat, ErrUnsafe, context.Canceled} {
 		if errors.Is(err, own) {

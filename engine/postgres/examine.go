@@ -8,32 +8,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Severity says what a Finding means for a server.
+// Severity is the importance of a Finding for a server.
 type Severity int
 
 // The severities.
 const (
 	Fine    Severity = iota
-	Warning          // a server works, but not as well or not as safely as it could
+	Warning          // a server works, but slowly or not safely
 	Failure          // a server does not start, or does not work
 )
 
 // Finding is the result of one examination of a database.
 type Finding struct {
-	Check    string // what was examined: a word
+	Check    string // what was examined, as one word
 	Severity Severity
 	Found    string
 	Remedy   string // "" if there is nothing to do
 }
 
-// farTrip is a round trip from which on writes and queries are slow.
+// farTrip is the round trip time from which on a Warning says that writes and queries are slow.
 const farTrip = 5 * time.Millisecond
 
-// serversExpected is how many servers' pools should fit into the database's connections.
+// serversExpected is the number of servers for whose connection pools the database should allow enough
+// connections.
 const serversExpected = 2
 
-// Examine examines a database that a server is to use. It changes nothing. now is a clock, which measures
-// round trips.
+// Examine examines a database that a server will use. It changes nothing. now returns the current time, by
+// which Examine measures round trips.
 func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
 	if err := o.defaults(); err != nil {
 		return []Finding{{"address", Failure, err.Error(), "give postgres://user:password@host/database"}}
@@ -59,7 +60,7 @@ func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
 	return append(list, x.standbys(), x.connections(), x.timeouts(), x.room(), x.tables())
 }
 
-// examination asks one connection.
+// examination is a run of Examine over one connection.
 type examination struct {
 	ctx context.Context
 	c   *pgx.Conn
@@ -72,15 +73,15 @@ func (x *examination) close() {
 	_ = x.c.Close(own) // nothing is running
 }
 
-// ask reads one row.
+// ask runs a statement that returns one row, and stores its columns in into.
 func (x *examination) ask(sql string, into ...any) error {
 	return withLimit(x.ctx, readLimit, func(own context.Context) error {
 		return x.c.QueryRow(own, sql).Scan(into...)
 	})
 }
 
-// unknown is the finding of an examination that the database does not answer; other databases with
-// PostgreSQL's protocol lack some views.
+// unknown returns the finding for an examination that fails, for instance because a database that is not
+// PostgreSQL lacks a system view.
 func unknown(check string, err error) Finding {
 	return Finding{check, Fine, "not known: " + err.Error(), ""}
 }
@@ -105,7 +106,7 @@ func (x *examination) trip(now func() time.Time) Finding {
 	return Finding{"trip", Fine, found, ""}
 }
 
-// oldest is the oldest version of PostgreSQL that is tested.
+// oldest is the oldest version of PostgreSQL with which Mayfly is tested.
 const oldest = 150000
 
 func (x *examination) version() Finding {
@@ -204,7 +205,7 @@ func (x *examination) room() Finding {
 	return Finding{check, Fine, fmt.Sprintf("the database has %d MB", size>>20), ""}
 }
 
-// tables examines the schema and who uses it.
+// tables examines the schema: its version, and the servers that use it.
 func (x *examination) tables() Finding {
 	const check = "schema"
 	var known bool

@@ -14,7 +14,7 @@ import (
 var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs backwards")
 
 // iterator merges the rows of the table, which it fetches in pages, with the transaction's writes as of the
-// moment the iterator was made.
+// moment at which the iterator was created.
 type iterator struct {
 	s       *source
 	overlay overlay
@@ -24,8 +24,8 @@ type iterator struct {
 
 	page   []row
 	at     int    // index of the next row in the page
-	last   []byte // the next page begins behind this stored key; nil: at the begin of the range
-	from   []byte // where a seek begins, while last is nil
+	last   []byte // the next page begins after this stored key; nil: at the beginning of the range
+	from   []byte // the stored key at which a seek begins, while last is nil
 	ended  bool   // nothing follows the page
 	paging engine.Paging
 
@@ -62,10 +62,10 @@ func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
 	return i
 }
 
-// Expect implements engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 
-// Prefetch implements engine.Prefetcher.
+// Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { _ = i.s.find(keys) }
 
 // rest returns the condition for the rows of the table that follow the page, and its arguments.
@@ -185,7 +185,7 @@ func (i *iterator) step() bool {
 	return ok
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key and reports whether there is one.
 func (i *iterator) Next() bool {
 	if i.closed || i.err != nil {
 		i.valid = false
@@ -198,7 +198,7 @@ func (i *iterator) Next() bool {
 	return i.step()
 }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key and reports whether there is one.
 func (i *iterator) SeekGE(key []byte) bool {
 	if i.reverse && i.err == nil {
 		i.err = errBackwards
@@ -239,7 +239,7 @@ func (i *iterator) inPage(key []byte) bool {
 	return true
 }
 
-// Key implements engine.Iterator.
+// Key returns the current key.
 func (i *iterator) Key() []byte {
 	if !i.valid || i.closed {
 		return nil
@@ -247,7 +247,7 @@ func (i *iterator) Key() []byte {
 	return i.current.key
 }
 
-// Value implements engine.Iterator.
+// Value returns the value of the current key.
 func (i *iterator) Value() []byte {
 	if !i.valid || i.closed {
 		return nil
@@ -255,7 +255,7 @@ func (i *iterator) Value() []byte {
 	return i.current.value
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error.
 func (i *iterator) Close() error {
 	i.s.mu.Lock()
 	delete(i.s.open, i)

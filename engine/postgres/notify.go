@@ -14,9 +14,9 @@ import (
 )
 
 // A commit notifies the servers that wait for a change of one of its scopes (LISTEN and NOTIFY). A commit
-// with a notification takes a lock of the whole database server, so a commit notifies only if somebody waits:
-// the scopes that are awaited have a row in a table of their own, which each commit reads in its last
-// exchange.
+// with a notification takes a lock of the whole database server, so a commit notifies only if a server
+// waits. Scopes for which servers wait have a row in the table mayfly_awaited, which each commit reads in
+// its last round trip.
 
 const (
 	awaitScopes = `INSERT INTO mayfly_awaited(scope, until)
@@ -29,7 +29,7 @@ const (
 
 	// listenCheck is how long a connection that listens may be silent before it is checked.
 	listenCheck = 20 * time.Second
-	// listenPause is the pause before a new connection.
+	// listenPause is the pause before a lost connection is replaced.
 	listenPause = time.Second
 )
 
@@ -41,7 +41,7 @@ func channelOf(schema string) string {
 	return "mayfly_" + strconv.FormatUint(h.Sum64(), 16)
 }
 
-// Await implements engine.Notifier.
+// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.Notifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	return toEngine(err)
 }
 
-// Listen implements engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
 func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 	for ctx.Err() == nil {
 		err := e.listen(ctx, fn)
@@ -99,7 +99,7 @@ func (e *Engine) listen(ctx context.Context, fn func(scope []byte)) error {
 		defer func() {
 			own, cancel := context.WithTimeout(context.Background(), connectLimit)
 			defer cancel()
-			_ = c.Close(own) // nothing is lost with it
+			_ = c.Close(own) // the connection has no transaction, so an error does not matter
 		}()
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Options say which database to open.
+// Options are the options of Open.
 type Options struct {
 	// URL is a PostgreSQL connection string:
 	// postgres://user:password@host1,host2/database?sslmode=verify-full. For several hosts
@@ -19,7 +19,8 @@ type Options struct {
 	URL string
 	// Schema is the name of the schema with the tables. It is created if it is missing. Default: mayfly.
 	Schema string
-	// Writers and Readers are the most connections for Updates and for Views. Default: 16 each.
+	// Writers and Readers are the maximum numbers of connections for Updates and for Views. Default: 16
+	// each.
 	Writers, Readers int
 	// AllowUnsafe opens a database that may lose acknowledged writes, because synchronous_commit, fsync or
 	// full_page_writes is off.

@@ -12,7 +12,7 @@ import (
 
 // overlay holds the writes of a transaction: deleted ranges and, over them, single keys that are set or
 // deleted. A copy is cheap (copy-on-write), so that a function's writes can be undone and an iterator keeps
-// the state in which it was made.
+// the state in which it was created.
 type overlay struct {
 	tree   *btree.BTreeG[write]
 	ranges []engine.Range // disjoint, in order; the slice is never modified in place
@@ -32,7 +32,7 @@ func newOverlay() overlay {
 	}
 }
 
-// copy returns the overlay's present state.
+// copy returns the overlay's current state.
 func (o *overlay) copy() overlay { return overlay{tree: o.tree.Copy(), ranges: o.ranges} }
 
 func (o *overlay) empty() bool { return o.tree.Len() == 0 && len(o.ranges) == 0 }
@@ -96,8 +96,8 @@ func merged(ranges []engine.Range, r engine.Range) []engine.Range {
 	return slices.Insert(out, at, r)
 }
 
-// get looks up a key. decided is false if the transaction has not written the key, so that the database
-// decides.
+// get looks up a key. decided is false if the transaction has not written the key; then its value is that
+// in the database.
 func (o *overlay) get(key []byte) (value []byte, deleted, decided bool) {
 	if w, ok := o.tree.Get(write{key: key}); ok {
 		return w.value, w.deleted, true

@@ -15,7 +15,7 @@ import (
 type session struct {
 	stamp  []byte      // primary key of the connection's stamp row
 	n      int64       // number of its transactions so far
-	warned atomic.Bool // the server warned that a commit is not on the standby
+	warned atomic.Bool // the server has warned that a commit may not have reached a standby
 }
 
 // sessionKey is the key under which a connection stores its session.
@@ -48,14 +48,14 @@ func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 		}
 		return err
 	}
-	// A ping would add a round trip to most operations of a server with little work. A connection that was
-	// broken while it was idle is found by its first use: see lost.
+	// A ping would add a round trip to most operations of a server with little work. A connection that has
+	// broken while it was idle is detected at its next use: see lost.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 
-// lost is called when a connection has turned out to be broken. The other idle connections may be broken for
-// the same reason, so they are closed, unless that was done since epoch was read.
+// lost must be called when a connection has turned out to be broken. The other idle connections may be
+// broken for the same reason, so lost closes them, unless they have been closed since epoch was read.
 func (e *Engine) lost(epoch uint64) {
 	if e.epoch.CompareAndSwap(epoch, epoch+1) {
 		e.readers.Reset()
@@ -63,7 +63,7 @@ func (e *Engine) lost(epoch uint64) {
 	}
 }
 
-// discard closes a connection and frees its place in the pool.
+// discard closes a connection and removes it from the pool.
 func discard(c *pgxpool.Conn) {
 	own, cancel := context.WithTimeout(context.Background(), connectLimit)
 	defer cancel()
@@ -71,7 +71,7 @@ func discard(c *pgxpool.Conn) {
 	c.Release()
 }
 
-// done releases a connection, or closes it if it is not idle.
+// done returns a connection to the pool. It closes the connection if it is not idle.
 func done(c *pgxpool.Conn) {
 	if c.Conn().IsClosed() || c.Conn().PgConn().TxStatus() != 'I' {
 		discard(c)
@@ -80,7 +80,7 @@ func done(c *pgxpool.Conn) {
 	c.Release()
 }
 
-// abandon rolls back the transaction of a connection and releases the connection.
+// abandon rolls back the transaction of a connection and returns the connection to the pool.
 func abandon(c *pgxpool.Conn) {
 	if !c.Conn().IsClosed() && c.Conn().PgConn().TxStatus() != 'I' {
 		own, cancel := context.WithTimeout(context.Background(), readLimit)
@@ -90,7 +90,7 @@ func abandon(c *pgxpool.Conn) {
 	done(c)
 }
 
-// collect reads all rows of a statement.
+// collect reads all rows of a statement. now is the database's time, if a row has it: see withTime.
 func (e *Engine) collect(rows pgx.Rows, err error) (out []row, now int64, _ error) {
 	if err != nil {
 		return nil, 0, err

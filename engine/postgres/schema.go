@@ -15,7 +15,8 @@ import (
 )
 
 // schemaVersion is the version of the tables. Open brings older tables up to date, and does not open newer
-// ones. Version 2 has mayfly_awaited, and no mayfly_lease, by which version 1 kept a second server out.
+// ones. Version 2 has the table mayfly_awaited. It no longer has mayfly_lease, which prevented a second
+// server in version 1.
 const schemaVersion = 2
 
 // tables are the statements that create missing parts of the schema.
@@ -95,7 +96,8 @@ func prepare(ctx context.Context, o Options) error {
 	}))
 }
 
-// makeTable runs a statement that creates something. It retries if another client creates the same.
+// makeTable runs a statement that creates a table or a schema. It retries if another client is creating the
+// same.
 func makeTable(ctx context.Context, c *pgx.Conn, statement string) error {
 	for try := 0; ; try++ {
 		_, err := c.Exec(ctx, statement)
@@ -139,8 +141,8 @@ var durable = []string{"synchronous_commit", "fsync", "full_page_writes"}
 // unsafe reports whether the database may lose acknowledged commits with this value of a durable setting.
 func unsafe(value string) bool { return value == "off" || value == "local" }
 
-// safe checks the settings on which durability depends. Settings that a database does not support are
-// skipped.
+// safe checks the settings on which durability depends. It skips settings that the database does not
+// support.
 func safe(ctx context.Context, c *pgx.Conn, o Options) error {
 	for _, setting := range durable {
 		var value string

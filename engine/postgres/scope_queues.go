@@ -6,23 +6,24 @@ import (
 	"sync"
 )
 
-// scopeQueue is this process's queue for one scope.
+// scopeQueue is the queue of this process's Updates that wait for one scope. One of them, the leader, holds
+// the scope.
 type scopeQueue struct {
 	key []byte
 
 	mu    sync.Mutex
 	held  bool
-	users int // number of requests that hold it or wait for it; guarded by the mutex of scope queues
+	users int // number of requests that hold it or wait for it; guarded by scopeQueues.mu
 	queue []*request
 }
 
-// scopeQueues holds the queues of the scopes that are in use.
+// scopeQueues maps the key of a scope to its queue. It has the queues of the scopes that are in use.
 type scopeQueues struct {
 	mu sync.Mutex
 	m  map[string]*scopeQueue
 }
 
-// take returns the scope queues of scopes in byte order, each once, and counts the caller as a user.
+// take returns the queues of scopes in byte order, each once, and counts the caller as a user of each.
 func (l *scopeQueues) take(scopes [][]byte) []*scopeQueue {
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, bytes.Compare)
@@ -42,7 +43,7 @@ func (l *scopeQueues) take(scopes [][]byte) []*scopeQueue {
 	return out
 }
 
-// leave ends the caller's use of scope queues and deletes scope queues without users.
+// leave ends the caller's use of queues and deletes those without users.
 func (l *scopeQueues) leave(used []*scopeQueue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +54,7 @@ func (l *scopeQueues) leave(used []*scopeQueue) {
 	}
 }
 
-// acquire makes r the leader if the scope queue is free and returns true. Otherwise it appends r to the
+// acquire makes r the leader and returns true if nobody holds the scope. Otherwise it appends r to the
 // queue.
 func (l *scopeQueue) acquire(r *request) bool {
 	l.mu.Lock()
@@ -78,7 +79,8 @@ func (l *scopeQueue) withdraw(r *request) bool {
 	return true
 }
 
-// joiningLocked returns the first requests in the queue that may join the leader, most at the most.
+// joiningLocked returns the first requests in the queue that may run in the leader's transaction, at most
+// most of them. The caller holds mu.
 func (l *scopeQueue) joiningLocked(most int) []*request {
 	n := 0
 	for n < len(l.queue) && n < most && l.queue[n].joins() {
@@ -87,14 +89,16 @@ func (l *scopeQueue) joiningLocked(most int) []*request {
 	return slices.Clone(l.queue[:n])
 }
 
-// waiting returns the first requests in the queue that may join the leader. It leaves them in the queue.
+// waiting returns the first requests in the queue that may run in the leader's transaction. It leaves them
+// in the queue.
 func (l *scopeQueue) waiting(most int) []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.joiningLocked(most)
 }
 
-// join removes those requests from the queue and returns them.
+// join removes the first requests that may run in the leader's transaction from the queue, at most most of
+// them, and returns them.
 func (l *scopeQueue) join(most int) []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +107,8 @@ func (l *scopeQueue) join(most int) []*request {
 	return joined
 }
 
-// release passes the scope queue to the first request in the queue, or frees it.
+// release makes the first request in the queue the leader. If the queue is empty, nobody holds the scope
+// any more.
 func (l *scopeQueue) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// skipKeys is how many keys one statement counts at most: it takes a few hundredths of a second.
+// skipKeys is the maximum number of keys that one statement counts, in a few hundredths of a second.
 const skipKeys = 1 << 18
 
-// Skip implements engine.Skipper. The database counts the keys, unless the order of the stored keys differs
-// or the transaction has written some.
+// Skip moves past up to most keys and returns their number: see engine.Skipper. The database counts the
+// keys, unless the order of the stored keys differs or the transaction has written some.
 func (i *iterator) Skip(most int) (n int) {
 	if i.written || i.reverse || len(i.r.Start) > longKeyPrefix || len(i.r.End) > longKeyPrefix {
 		for n < most && i.Next() {
@@ -28,7 +28,7 @@ func (i *iterator) Skip(most int) (n int) {
 	return n
 }
 
-// skip counts up to most keys behind the page.
+// skip counts up to most keys after the page.
 func (i *iterator) skip(most int) int {
 	condition, args := i.rest()
 	rows := fmt.Sprintf("SELECT k FROM mayfly_kv WHERE %s ORDER BY k LIMIT $%d", condition, len(args)+1)

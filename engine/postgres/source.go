@@ -15,31 +15,31 @@ import (
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
 const (
-	// allRows are the rows of keys.
+	// allRows reads the rows of keys.
 	allRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
-	// someRows are the rows of many keys, whose values may be large: in the order of the keys, only the first
-	// ones whose values have $2 bytes together.
+	// someRows reads the rows of many keys, whose values may be large. In the order of the keys, it returns
+	// the first rows until their values have $2 bytes together.
 	someRows = `SELECT k, v FROM (
 			SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
 			FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found
 		WHERE before < $2`
-	// withTime adds the time in a row without a key. It is that of the beginning of the transaction, which
-	// is not after the snapshot.
+	// withTime adds a row without a key that has the time at which the transaction began, which is not
+	// after the snapshot.
 	withTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
-	// withLockedTime is withTime in a transaction that has locked the scopes of the keys. The time is the
-	// present one, since nothing in the scopes can change any more.
+	// withLockedTime is withTime in a transaction that has locked the scopes of the keys. It adds the
+	// current time, since nothing in the scopes can change any more.
 	withLockedTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )
 
 const (
-	fewKeys        = 64   // of which all values are read, whatever their size
+	fewKeys        = 64   // number of keys up to which all values are read, of any size
 	maxKeysPerRead = 4096 // how many keys one statement reads
 )
 
-// rowsOf returns the statement that reads the rows of keys, and its arguments. If there are many keys, it
-// reads rows of room bytes: see covered.
+// rowsOf returns the statement that reads the rows of keys, and its arguments. If there are many keys, the
+// statement stops when the values have room bytes together: see covered.
 func rowsOf(keys [][]byte, room int) (sql string, args []any) {
 	stored := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -51,8 +51,9 @@ func rowsOf(keys [][]byte, room int) (sql string, args []any) {
 	return allRows, []any{stored}
 }
 
-// covered returns how many of the keys the rows that rowsOf has read decide: those up to the last row if
-// there was no room for more rows. A key among them without a row is absent.
+// covered returns the number n of keys about which the statement of rowsOf has returned all. Those keys[:n]
+// that have no row are absent. If the statement stopped early, n ends with the key of the last row;
+// otherwise n is len(keys).
 func covered(keys [][]byte, rows []row, room int) (n int) {
 	bytes := 0
 	found := make(map[string]bool, len(rows))
@@ -87,7 +88,7 @@ type source struct {
 	begin  func() (querier, error) // acquires the connection at the first statement, which takes the snapshot
 	q      querier                 // nil before the first statement
 	known  map[string][]byte       // cache; the value of an absent key is nil
-	now    int64                   // the latest time that the answers have told: see engine.Position
+	now    int64                   // the latest time that the database has returned: see engine.Position
 	failed error                   // error of the connection: nothing can be read any more
 	closed bool
 	open   map[*iterator]bool
@@ -121,8 +122,8 @@ func (s *source) findLocked(keys [][]byte) error {
 	return nil
 }
 
-// readLocked reads keys by one statement: the first ones whose values have room bytes together, at least one.
-// It returns how many keys are now in the cache, and the size of their values.
+// readLocked reads keys by one statement: the first ones, until their values have room bytes together, but
+// at least one. It returns how many keys are now in the cache, and the size of their values.
 func (s *source) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
 	sql, args := rowsOf(keys, room)
 	rows, err := s.rowsLocked(sql+withTime, args...)
@@ -183,7 +184,7 @@ func (s *source) one(to any, sql string, args ...any) error {
 	return nil
 }
 
-// readyLocked prepares a statement: it acquires the connection for the first one.
+// readyLocked must be called before each statement. It acquires the connection before the first one.
 func (s *source) readyLocked() error {
 	if s.failed != nil {
 		return s.failed
@@ -206,7 +207,7 @@ func (s *source) readyLocked() error {
 	return nil
 }
 
-// failLocked records the error of a statement, which ends the reads.
+// failLocked records the error of a statement, after which all reads fail.
 func (s *source) failLocked(err error) error {
 	if !errors.Is(err, errRow) {
 		err = toEngine(err)
@@ -240,7 +241,7 @@ func (s *source) cached(key []byte) (value []byte, known bool) {
 // clip cuts the capacity of v, so that a caller's append does not overwrite the bytes behind it.
 func clip(v []byte) []byte { return v[:len(v):len(v)] }
 
-// remember stores rows in the cache. Those of keys that have no row are absent.
+// remember stores rows in the cache. Keys without a row are recorded as absent.
 func (s *source) remember(keys [][]byte, rows []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +263,7 @@ func (s *source) share(ctx context.Context) *source {
 	return &source{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
 }
 
-// adopt copies the error of a source made by share.
+// adopt takes over the error of a source that share has returned.
 func (s *source) adopt(shared *source) { s.failed = shared.failed }
 
 // finish ends the reads. It reports whether iterators were left open.
@@ -331,7 +332,7 @@ func (r *reader) written(key []byte) (value []byte, decided bool) {
 	return clip(value), decided
 }
 
-// Get implements engine.Reader.
+// Get returns the value of a key, or engine.ErrNotFound.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	v, decided := r.written(key)
 	if !decided {
@@ -346,7 +347,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	return v, nil
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	if err := r.s.ctx.Err(); err != nil {
 		return nil, err
@@ -372,13 +373,14 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// Prefetch implements engine.Prefetcher. An error is returned later, by the read of the key.
+// Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher. An error is returned
+// later, by the read of the key.
 func (r *reader) Prefetch(keys [][]byte) { _ = r.s.find(keys) }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator over the keys in a range: see engine.Reader.
 func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return newIterator(r, rg, reverse)
 }
 
-// Positions implements engine.Reader.
+// Positions returns the position of each scope: see engine.Reader.
 func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) { return r.s.positions(scopes) }

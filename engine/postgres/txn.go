@@ -72,7 +72,8 @@ func (t *txn) fail(err error) {
 	}
 }
 
-// room counts the n bytes that are about to be written at key. It returns false if they must not be written.
+// room adds the n bytes that are about to be written at key to the size of the transaction. It returns
+// false if they must not be written.
 func (t *txn) room(key []byte, n int) bool {
 	if err := t.size.Add(key, n); err != nil {
 		t.fail(err)
@@ -80,14 +81,14 @@ func (t *txn) room(key []byte, n int) bool {
 	return t.err == nil
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *txn) Set(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.set(bytes.Clone(key), append([]byte{}, value...))
 	}
 }
 
-// SetFresh implements engine.Fresher.
+// SetFresh is Set for a key that is probably not stored: see engine.Fresher.
 func (t *txn) SetFresh(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.wrote = true
@@ -100,7 +101,7 @@ func (t *txn) set(key, value []byte) {
 	t.a.overlay.set(key, value)
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *txn) Delete(key []byte) {
 	if t.room(key, len(key)) {
 		t.wrote = true
@@ -108,7 +109,7 @@ func (t *txn) Delete(key []byte) {
 	}
 }
 
-// DeleteRange implements engine.Txn.
+// DeleteRange deletes the keys in a range when the transaction commits.
 func (t *txn) DeleteRange(r engine.Range) {
 	start, end := bytes.Clone(r.Start), bytes.Clone(r.End)
 	if end != nil && bytes.Compare(start, end) >= 0 {
@@ -132,10 +133,10 @@ func (t *txn) DeleteRange(r engine.Range) {
 	}
 }
 
-// Enlarge implements engine.Control.
+// Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax implements engine.Control. It does nothing: another server must not see a commit that may be lost.
+// Relax does nothing: another server must not read a commit that may be lost.
 func (t *txn) Relax() {}
 
 // scope returns one of the scopes that the Update names.
@@ -147,7 +148,7 @@ func (t *txn) scope(key []byte) *scope {
 	return s
 }
 
-// NextLSN implements engine.Control.
+// NextLSN issues the next LSN of a scope: see engine.Control.
 func (t *txn) NextLSN(key []byte) uint64 {
 	s := t.scope(key)
 	switch {
@@ -164,7 +165,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN implements engine.Control.
+// RaiseLSN makes a scope issue no LSN below first: see engine.Control.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -192,7 +193,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark implements engine.Control.
+// SetMark stores the mark of a scope: see engine.Control.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	if t.wrote = true; mark == 0 {
 		t.a.overlay.delete(engine.MarkKey(key))
@@ -201,7 +202,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark implements engine.Control.
+// Mark returns the mark of a scope.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup is the most functions that run in one transaction.
+// maxGroup is the maximum number of functions that run in one transaction.
 const maxGroup = 64
 
 // request is the state of one running Update.
@@ -39,7 +39,7 @@ type request struct {
 // joins reports whether the leader of a scope may run r in its transaction.
 func (r *request) joins() bool { return len(r.queues) == 1 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	if err := e.enter(); err != nil {
@@ -66,7 +66,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return r.at, r.err
 }
 
-// runRequest has a request run, on its own goroutine as the leader or in another leader's transaction.
+// runRequest runs a request, either as the leader or in the transaction of another leader.
 func (e *Engine) runRequest(r *request) {
 	held := 0
 	defer func() {
@@ -107,8 +107,8 @@ func (r *request) wait(l *scopeQueue) bool {
 	}
 }
 
-// follow runs r in the transactions of the leader until the outcome is set. A nil transaction makes r the
-// leader.
+// follow runs r in the transactions of the leader until the outcome is set. t is the first one; if it is
+// nil, r becomes the leader and follow returns true.
 func (r *request) follow(t *txn) bool {
 	if t == nil {
 		return true
@@ -159,14 +159,14 @@ type group struct {
 	next      int        // index of the next member to run
 	a         *attempt   // nil between two transactions
 	tries     int
-	upsert    bool            // a key that was expected to be new is stored
-	since     context.Context // ends when a lost database has been retried long enough; nil: it is not lost
+	upsert    bool            // SetFresh is the same as Set: see errStored
+	since     context.Context // ends after outageLimit of retries; nil: the database is available
 	stop      context.CancelFunc
 	announced bool
 }
 
-// runUntilDone runs transactions until the group has an outcome. If the leader's goroutine ends in its
-// function, finish calls drive again, and drive continues after the leader's function.
+// runUntilDone runs transactions until the group has an outcome. If the leader's function ends its
+// goroutine, finish calls runUntilDone again, which continues after the leader's function.
 func (g *group) runUntilDone() {
 	for !g.announced {
 		if g.a == nil && !g.begin() {
@@ -177,7 +177,7 @@ func (g *group) runUntilDone() {
 	}
 }
 
-// finish continues drive if the leader's function has ended the goroutine.
+// finish continues runUntilDone if the leader's function has ended the goroutine.
 func (g *group) finish() {
 	if !g.announced {
 		g.runUntilDone()
@@ -208,7 +208,7 @@ func (g *group) begin() bool {
 	return true
 }
 
-// runAll runs the function of each member, including members that join meanwhile.
+// runAll runs the function of each member, including members that join while it runs.
 func (g *group) runAll() {
 	for {
 		for g.next < len(g.members) && g.a.s.failed == nil {
@@ -252,7 +252,7 @@ func (g *group) runOne(r *request) {
 	ok = true
 }
 
-// settle commits the members' writes and announces the outcome.
+// settle commits the members' writes and announces the outcome to the members.
 func (g *group) settle() {
 	a := g.a
 	g.a = nil
@@ -312,7 +312,7 @@ func (g *group) retryOrFail(err error) {
 	g.announce()
 }
 
-// announce announces to the members that their outcome is set.
+// announce tells the members that their outcome is set, by closing their channels.
 func (g *group) announce() {
 	g.announced = true
 	for _, r := range g.members[1:] {

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Section is one group of figures. Sections run in the order of Sections, since later ones modify the data
-// set that they share.
+// Section is a group of measurements. Sections run in the order of the function Sections, since later ones
+// modify the data set that they share.
 type Section struct {
 	Name string
 	What string // description for users
@@ -44,18 +44,19 @@ func Sections() []Section {
 	}
 }
 
-// Options say what a run measures. Each is a flag of the command.
+// Options are the options of a run. Each is a flag of the command.
 type Options struct {
 	// Docs are the sizes of the data sets, ascending. The section query uses a set of each size, the other
 	// sections use the last one. Default: 10,000 for query, 1,000,000 for the others.
 	Docs    []int
-	Shapes  string   // a regular expression for the queries that are asked; "": all
+	Shapes  string   // a regular expression that selects the queries of the section query; "": all
 	Only    []string // names of sections; empty: all
-	Dir     string   // to work in, empty or not there yet; "": a temporary folder
+	Dir     string   // the working folder, empty or not existing yet; "": a temporary folder
 	Seconds float64  // duration of each measurement
 	Version string   // version of the program
 	Compare string   // a file with an older result, as JSON; "": none
-	// MaxDrop is the largest significant loss against that result, as a share of 1, that is no error; 0: any.
+	// MaxDrop is the largest significant loss against that result that is not an error, as a fraction of 1;
+	// 0: no loss is an error.
 	MaxDrop float64
 	SVG     string // a folder for a picture of each section; "": none
 }
@@ -66,7 +67,7 @@ type Bench struct {
 	clock    ttl.Clock
 	progress *progress.Bar
 	report   *report
-	shared   *dataset // made when a section first needs it
+	shared   *dataset // created when a section first needs it
 	older    Result   // to compare with
 	changes  []Change
 }
@@ -195,7 +196,7 @@ func (b *Bench) finish() error {
 	return nil
 }
 
-// makeFolder makes the working folder and returns a function that removes it.
+// makeFolder creates the working folder and returns a function that removes it.
 func (b *Bench) makeFolder() (remove func() error, err error) {
 	if b.Dir == "" {
 		if b.Dir, err = os.MkdirTemp("", "mayfly-bench-"); err != nil {
@@ -216,7 +217,7 @@ func (b *Bench) makeFolder() (remove func() error, err error) {
 	return func() error { return nil }, nil
 }
 
-// describe prints the conditions of the run.
+// describe prints the conditions of the run: version, machine, options, and the time of a sync.
 func (b *Bench) describe() error {
 	sync, err := b.timeSync()
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// AnswerCPU runs in the process of a measured server. It prints the server's address. Then it answers each
-// line of its input with the CPU time that the process has used, in nanoseconds (-1 if the system does not
-// report it). It returns when its input ends, so that the server never outlives the bench.
+// AnswerCPU runs in the process of a measured server. It prints the server's address. Then, for each line
+// that it reads from in, it prints the CPU time that the process has used, in nanoseconds (-1 if the system
+// does not report it). It returns when its input ends, so that the server never outlives the bench.
 func AnswerCPU(address net.Addr, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, address); err != nil {
 		return err
@@ -39,7 +39,8 @@ func AnswerCPU(address net.Addr, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// StartEmpty starts a server that answers every request with the content of the file.
+// StartEmpty starts the empty server, with which servers are compared: it sends the response in file to
+// every request.
 func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Context) error, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -72,7 +73,8 @@ func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Contex
 // loopback is the host of all servers here.
 const loopback = "127.0.0.1"
 
-// child is a process of this binary. It ends at the latest with the context that it was started with.
+// child is a child process that runs this binary. It is killed at the latest when the context of startChild
+// ends.
 type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -110,7 +112,7 @@ func (c *child) line() (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// end waits for the process, after its input has ended or it has been told to stop.
+// end waits until the process has ended. The caller has closed its input or interrupted it.
 func (c *child) end() error {
 	_, _ = io.Copy(io.Discard, c.out) // the pipe must be empty before Wait closes it
 	if err := c.cmd.Wait(); err != nil {
@@ -123,7 +125,7 @@ func (c *child) end() error {
 type benchServer struct {
 	*child
 	address string
-	counts  bool // it can report its CPU time
+	counts  bool // the system reports its CPU time
 	conns   []*rawConn
 }
 

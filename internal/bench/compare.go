@@ -9,25 +9,25 @@ import (
 	"sort"
 )
 
-// Change is how one figure differs from the same figure of an older result.
+// Change is the difference between a figure and the same figure of an older result.
 type Change struct {
 	Section string  `json:"section"`
 	Name    string  `json:"name"`
-	Before  float64 `json:"before"` // median of the samples: of ratios where there are, else of values
+	Before  float64 `json:"before"` // median of the samples (of ratios, if the figure has any)
 	After   float64 `json:"after"`
 	// Gain is the relative change of the median; above 0 is better.
 	Gain float64 `json:"gain"`
-	// P is the probability that samples of equal figures differ at least as much, by the rank-sum test.
+	// P is the probability that the samples differ at least as much by chance, by the rank-sum test.
 	P           float64 `json:"p"`
 	Significant bool    `json:"significant"`
 }
 
 const (
-	// maxChance is the largest P of a significant change, and minGain its smallest size: a run has a hundred
-	// figures, of which one differs by chance.
+	// maxChance is the largest P of a significant change, and minGain its smallest size. A run has about a
+	// hundred figures, of which one reaches this P by chance.
 	maxChance = 0.01
 	minGain   = 0.03
-	// minSamples is the number of samples of each side from which the test can reach maxChance.
+	// minSamples is the smallest number of samples of each side with which P can be below maxChance.
 	minSamples = 5
 )
 
@@ -64,7 +64,7 @@ func (f *Figure) lowerIsBetter() bool {
 	return f.Unit != perSecond
 }
 
-// samples returns what the figure is compared by.
+// samples returns the samples by which the figure is compared with an older one.
 func (f *Figure) samples() []float64 {
 	switch {
 	case len(f.Samples) > 0:
@@ -75,7 +75,7 @@ func (f *Figure) samples() []float64 {
 	return []float64{f.Value}
 }
 
-// changes compares figures with those of an older result. Figures that only one side has are left out.
+// changes compares figures with those of an older result. It leaves out figures that only one side has.
 func changes(before, after []Figure) (list []Change) {
 	for i := range after {
 		f := &after[i]
@@ -149,7 +149,7 @@ func rankSum(a, b []float64) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// addChanges prints what has changed.
+// addChanges prints the significant changes.
 func (r *report) addChanges(file string, list []Change) {
 	r.printf("\ncompared with %s: medians of the ratios, or of the values if there is no ratio; "+
 		"p by the rank-sum test\n", file)

@@ -35,7 +35,7 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	return nil
 }
 
-// measureCreate also returns how many keys a create writes.
+// measureCreate is one comparison of measureCreates. keys is the number of keys that a create writes.
 func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64,
 	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
@@ -96,11 +96,11 @@ type createRuns struct {
 
 	next int      // number of the first document that has not been created
 	size int      // number of documents in the next slice
-	txns [][]byte // what the last slice wrote
+	txns [][]byte // the transactions of the last slice
 }
 
-// runMayfly creates documents that were made before. It sets the size of the next slice by the time that this
-// took.
+// runMayfly creates documents whose text has been prepared. It computes the size of the next slice from the
+// time that this took.
 func (p *createRuns) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	from, n := p.next, p.size
 	docs := make([]document, n)
@@ -127,7 +127,7 @@ func (p *createRuns) runMayfly(ctx context.Context) (int, time.Duration, error) 
 	return n, took, err
 }
 
-// runBaseline writes to bare Pebble what runMayfly has written.
+// runBaseline writes the same keys and values to bare Pebble as runMayfly has written.
 func (p *createRuns) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.writers, 0, len(p.txns),

@@ -32,11 +32,11 @@ const (
 	allEpochs = 60
 	// purgeSlices is the number of epochs that are larger than the others and are purged one by one.
 	purgeSlices = benchSlices + 1
-	// maxPurgeSlice is the most documents of such an epoch.
+	// maxPurgeSlice is the maximum number of documents of such an epoch.
 	maxPurgeSlice = 20_000
 )
 
-// data returns the data set, which it makes at the first call.
+// data returns the data set. The first call creates it.
 func (b *Bench) data(ctx context.Context) (*dataset, error) {
 	if b.shared != nil {
 		return b.shared, nil

@@ -61,7 +61,8 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 
 // connectTLS is connect over TLS. A connection of direct mode begins with its context.
 func (s *benchServer) connectTLS(ctx context.Context, requests [][]byte, direct bool) error {
-	// The server's certificate is its own, and this process has started it.
+	// The server has a self-signed certificate. It can be trusted, since this process has started the
+	// server.
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	for i := range httpConns {
 		conn, err := dialer.DialContext(ctx, "tcp", s.address)
@@ -91,7 +92,7 @@ const (
 func directFrame(resource, operation uint16, tokens func([]byte) []byte) []byte {
 	b := binary.LittleEndian.AppendUint16(make([]byte, 4), resource)
 	b = binary.LittleEndian.AppendUint16(b, operation)
-	b = append(b, make([]byte, 16)...) // the activity
+	b = append(b, make([]byte, 16)...) // the activity id
 	b = tokens(b)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)))
 	return b
@@ -146,10 +147,10 @@ func (w *rawConn) head() (status uint32, tokens []byte, err error) {
 	return binary.LittleEndian.Uint32(head[4:]), tokens, err
 }
 
-// payloadPresent is the token of an answer that has a payload.
+// payloadPresent is the token of a response that has a payload.
 var payloadPresent = []byte{0, 0, 0, 1}
 
-// frame reads one answer of direct mode.
+// frame reads one response of direct mode.
 func (w *rawConn) frame() error {
 	status, tokens, err := w.head()
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package bench measures this build on this machine. Each figure is compared with the time that bare Pebble,
-// or an empty server, takes for the same bytes in the same run. The two sides run in alternating slices, so
-// that a disturbance affects both. The ratio is the result that matters.
+// Package bench measures this build on this machine. Each figure is compared with a baseline: the time that
+// Pebble alone ("bare Pebble"), or a server with an empty handler, takes for the same bytes in the same
+// run. The two sides run in alternating slices, so that a disturbance affects both. The ratio is the result
+// that matters.
 //
 //	bench.go     a run: its options, its sections, its folder
 //	sample.go    alternating slices, and their medians

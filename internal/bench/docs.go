@@ -25,10 +25,10 @@ const benchDocBytes = 1024
 // benchKeys is the number of partition keys of the documents.
 const benchKeys = 100_000
 
-// benchLoaders is how many writers fill a store concurrently: they share syncs.
+// benchLoaders is the number of concurrent writers that fill a store. They share the syncs of the disk.
 const benchLoaders = 64
 
-// document is the i-th document: its key, and on demand its JSON.
+// document is the i-th document. It has the key; json returns the text.
 type document struct {
 	i  int
 	id string
@@ -88,13 +88,13 @@ func (d document) create(ctx context.Context, c *store.Container) error {
 	return err
 }
 
-// Names in every store of the bench.
+// The names of the database and of the container in every store of the bench.
 const (
 	benchDatabase  = "bench"
 	benchContainer = "docs"
 )
 
-// opening defines how a store is opened.
+// opening has the options with which a store is opened.
 type opening struct {
 	engine pebble.Options
 	store  store.Options

@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// EngineOptions say what CompareEngines measures.
+// EngineOptions are the options of CompareEngines.
 type EngineOptions struct {
 	URL     string // of a PostgreSQL database; its schema mayfly_bench is replaced
 	Dir     string // an empty folder for Pebble
@@ -23,12 +23,13 @@ type EngineOptions struct {
 	Seconds float64
 }
 
-// subject is one store that is compared: its operations by name, which take a number that grows.
+// subject is one of the compared stores. It has the operations by their names. The argument of an operation
+// is a number that increases with each call.
 type subject struct {
 	name  string
 	ops   map[string]func(ctx context.Context, n int) error
-	purge func(ctx context.Context) (int, error) // of everything, since it has expired
-	trips func() uint64                          // exchanges with the database so far; nil: not counted
+	purge func(ctx context.Context) (int, error) // purges all documents, which have expired
+	trips func() uint64                          // round trips to the database so far; nil: not counted
 	close func() error
 }
 
@@ -127,7 +128,8 @@ func (s *subject) load(ctx context.Context, docs int, out io.Writer) error {
 // batchSize is the number of documents of a batch.
 const batchSize = 100
 
-// measure runs an operation for some seconds and returns the median time, the rate and the trips of one.
+// measure runs an operation for some seconds. It returns the text for the table: the median time, the rate
+// and the round trips of one operation.
 func (s *subject) measure(ctx context.Context, row engineRow, next *int, seconds float64) (string, error) {
 	var mu sync.Mutex
 	var times []time.Duration
@@ -195,7 +197,7 @@ func openPostgresSubject(ctx context.Context, o EngineOptions) (*subject, error)
 	return s, err
 }
 
-// newStoreSubject makes a store with one range over an engine.
+// newStoreSubject creates a store with one range over an engine.
 func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*subject, error) {
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := store.Open(ctx, e, store.Options{Clock: clock, Ranges: 1, ManualReaper: true})

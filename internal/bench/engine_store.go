@@ -20,12 +20,12 @@ func engineDoc(n int) []byte {
 		n%100, n%40, n%365, n%9973, n%2 == 0, n, n%77, n%3, n%5, n%11, n)
 }
 
-// engineKey returns the partition key of the document n. The documents of a batch have one.
+// engineKey returns the partition key of the document n. All documents of a batch have the same.
 func engineKey(n int) definition.PartitionKey {
 	return definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("p%d", n/batchSize%1000)))
 }
 
-// engineContainer makes the container of the comparison.
+// engineContainer creates the container of the comparison.
 func engineContainer(ctx context.Context, db *store.DB) (*store.Container, error) {
 	d, err := db.CreateDatabase(ctx, "bench", definition.Throughput{})
 	if err != nil {

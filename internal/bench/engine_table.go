@@ -11,7 +11,8 @@ import (
 // benchSchema is the schema in which the comparison works.
 const benchSchema = "mayfly_bench"
 
-// tableStatements make the plain table: a document as jsonb, with an index for each way to find it.
+// tableStatements create the plain table: one row per document, as jsonb, with an index for each way to
+// find it.
 var tableStatements = []string{
 	"DROP SCHEMA IF EXISTS " + benchSchema + " CASCADE",
 	"DROP SCHEMA IF EXISTS " + benchSchema + "_table CASCADE",
@@ -24,7 +25,7 @@ var tableStatements = []string{
 	"CREATE INDEX ON docs (((doc->>'n')::bigint))",
 }
 
-// prepareEngines removes what an earlier comparison has left in the database, and makes the plain table.
+// prepareEngines removes the data of an earlier comparison from the database, and creates the plain table.
 func prepareEngines(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -49,7 +50,7 @@ const insertDoc = `INSERT INTO docs (pk, id, ts, due, doc)
 	SELECT d->>'pk', d->>'id', 0, 1, d FROM unnest($1::jsonb[]) AS d
 	ON CONFLICT (pk, id) DO UPDATE SET doc = excluded.doc, seq = excluded.seq`
 
-// newTableSubject runs the operations on the plain table.
+// newTableSubject returns the subject that runs the operations on the plain table.
 func newTableSubject(pool *pgxpool.Pool) *subject {
 	write := func(ctx context.Context, docs ...string) error {
 		_, err := pool.Exec(ctx, insertDoc, docs)

@@ -57,7 +57,8 @@ func (b *Bench) measureFeed(ctx context.Context) (err error) {
 	return nil
 }
 
-// fanOut reads as many documents in a slice as fit into its time, on either side.
+// fanOut is the state of one comparison. Its sides read as many documents in a slice as fit into the time
+// of the slice.
 type fanOut struct {
 	b    *Bench
 	read func(most int) (int, error)
@@ -65,7 +66,7 @@ type fanOut struct {
 }
 
 func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*fanOut, error) {
-	got, err := read(n) // also fills the caches
+	got, err := read(n) // this read also fills the caches
 	if err == nil && got != n {
 		err = fmt.Errorf("%d of %d documents were read", got, n)
 	}

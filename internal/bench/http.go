@@ -20,12 +20,13 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// httpConns is the number of connections that load a server: enough for it never to wait for a request.
+// httpConns is the number of connections that send requests to a server: so many that the server never
+// waits for a request.
 const httpConns = 16
 
-// measureHTTP compares the CPU time of a server for a point read over HTTP with that of an empty handler that
-// answers with the same bytes. Both run in separate processes and count their own time, so that the client's
-// time is not included.
+// measureHTTP compares the CPU time of a server for a point read over HTTP with that of a handler that only
+// sends the same bytes. Both run in separate processes and count their own time, so that the client's time
+// is not included.
 func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	n := min(hotDocs, b.docs())
 	dir, answer := b.path("http"), b.path("answer.json")
@@ -78,7 +79,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	return nil
 }
 
-// makeHTTPData makes a store of n documents and returns a request for each of them.
+// makeHTTPData creates a store of n documents and returns a request for each of them.
 func (b *Bench) makeHTTPData(ctx context.Context, n int, dir string) (requests [][]byte, err error) {
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
@@ -116,13 +117,13 @@ func (b *Bench) signedRead(d document) ([]byte, error) {
 	return r.Bytes(), nil
 }
 
-// answerOf is the answer of the empty server.
+// answerOf is the response that the empty server sends, as it is stored in a file.
 type answerOf struct {
 	Header http.Header `json:"header"`
 	Body   []byte      `json:"body"`
 }
 
-// saveAnswer writes the server's answer to a request to a file.
+// saveAnswer sends a request to the server and writes the response to a file.
 func (s *benchServer) saveAnswer(request []byte, file string) error {
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *benchServer) connect(requests [][]byte) error {
 }
 
 // loaded returns a sliceFunc of requests over all connections. It measures the server's own CPU time if the
-// system reports it, otherwise elapsed time; it appends the requests per second to rates.
+// system reports it, otherwise elapsed time; it appends the number of requests per second to rates.
 func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		before, err := s.cpu()
@@ -199,7 +200,7 @@ type rawConn struct {
 	in       *bufio.Reader
 	requests [][]byte
 	next     int
-	read     func() error // reads an answer
+	read     func() error // reads a response
 }
 
 func newRawConn(conn net.Conn, requests [][]byte, next int) *rawConn {
@@ -208,7 +209,7 @@ func newRawConn(conn net.Conn, requests [][]byte, next int) *rawConn {
 	return w
 }
 
-// ask sends the next request and reads the answer.
+// ask sends the next request and reads the response.
 func (w *rawConn) ask() error {
 	w.next = (w.next + 1) % len(w.requests)
 	if _, err := w.conn.Write(w.requests[w.next]); err != nil {
@@ -232,7 +233,7 @@ func (w *rawConn) run(b *Bench, began time.Time) (n int, err error) {
 	}
 }
 
-// answer reads one answer: a status line, headers, and a body of the length in the headers.
+// answer reads one response: a status line, headers, and a body of the length in the headers.
 func (w *rawConn) answer() error {
 	length := -1
 	for first := true; ; first = false {

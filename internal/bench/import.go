@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// importBatch is how many documents an import stores in one transaction.
+// importBatch is the number of documents that an import stores in one transaction.
 const importBatch = store.MaxBatchOperations
 
 // measureImports compares `mayfly import` into a running server, both in separate processes, with durable
@@ -105,7 +105,7 @@ func (p *importRuns) runMayfly(ctx context.Context) (int, time.Duration, error) 
 	return p.size, took, nil
 }
 
-// write makes a file of the documents [from, to).
+// write creates a file with the documents [from, to).
 func (p *importRuns) write(from, to int) error {
 	f, err := os.Create(p.file)
 	if err != nil {
@@ -118,8 +118,8 @@ func (p *importRuns) write(from, to int) error {
 	return errors.Join(err, w.Flush(), f.Close())
 }
 
-// runBaseline writes to bare Pebble what a store writes for the documents that runMayfly has imported. A
-// second store, in memory, records that, some documents at a time.
+// runBaseline writes to bare Pebble the keys and values that a store writes for the documents that
+// runMayfly has imported. It gets them from a second store, in memory, some documents at a time.
 func (p *importRuns) runBaseline(ctx context.Context) (n int, took time.Duration, err error) {
 	var rec *recorder
 	twin, c, err := p.b.open(ctx, opening{

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// purgeTTL is longer than all epochs together, so that each epoch expires that long after it was written, one
-// after the other.
+// purgeTTL is longer than the time between the first and the last epoch. So each epoch expires this long
+// after it was written, one epoch after the other.
 const purgeTTL = 10_000 * time.Second
 
 // measurePurge compares purging with deletes of the same keys in bare Pebble, epoch by epoch on copies of the
@@ -45,8 +45,8 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 	return b.measureWave(ctx, d)
 }
 
-// openExpiring opens a copy of the data set with a clock that stands at the given time, and sets the default
-// TTL by which one epoch after the other expires.
+// openExpiring opens a copy of the data set with a clock that is stopped at the given time, and sets the
+// default TTL by which one epoch after the other expires.
 func (b *Bench) openExpiring(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container,
 	*ttl.Virtual, error) {
 	clock := ttl.NewManual(at)

@@ -16,15 +16,15 @@ import (
 const (
 	// queryDocBytes is the size of each document of a query set.
 	queryDocBytes = 480
-	// fewDocs is how many documents of any set have the same name, mail, city or tag.
+	// fewDocs is the number of documents with the same name, mail, city or tag, in a set of any size.
 	fewDocs = 100
-	// rareDocs is how many documents of any set have the property rare.
+	// rareDocs is the number of documents with the property rare, in a set of any size.
 	rareDocs = 200
 	// quietDocs is the number of documents in the partition that was written first, before all others.
 	quietDocs = 200
 	// maxGroups is the number of values of the property grp in a set that is large enough.
 	maxGroups = 100_000
-	// weights is the number of values of the property that is not indexed.
+	// weights is the number of different values of the property that is not indexed.
 	weights = 1000
 	// queryCache is large enough for all data that scans read in both engines.
 	queryCache = readCache
@@ -46,7 +46,7 @@ const (
 	strideMail   = 2_147_483_629
 )
 
-// shuffled returns the position of the i-th document in the permutation of a stride.
+// shuffled returns the position of the i-th document in the permutation by a stride, one of the primes.
 func (l layout) shuffled(i, stride int) int { return i * stride % l.docs }
 
 // share divides the documents evenly into parts, in the permutation of a stride, and returns the part of the
@@ -156,10 +156,10 @@ func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.C
 	return db, c, nil
 }
 
-// queryLoaders is how many batches run concurrently while a set is made.
+// queryLoaders is the number of concurrent batches that fill a set.
 const queryLoaders = 4
 
-// makeQuerySet makes a compacted store of a set of documents.
+// makeQuerySet creates a compacted store of a set of documents.
 func (b *Bench) makeQuerySet(ctx context.Context, s querySet) error {
 	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: s.dir}}, s.spec)
 	if err != nil {

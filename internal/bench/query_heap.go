@@ -17,7 +17,7 @@ import (
 // heapCache is the size of the block cache in this measurement. It is part of the heap, unless cgo is used.
 const heapCache = 64 << 20
 
-// heapPages is how many pages of a sort without an index are read: each page reads all documents.
+// heapPages is the number of pages that are read of a sort without an index. Each page reads all documents.
 const heapPages = 3
 
 // measureHeap measures how much memory is in use during paged queries that read all documents: one that sorts
@@ -69,10 +69,10 @@ func readPages(ctx context.Context, c *store.Container, text string, pages int) 
 	return nil
 }
 
-// heapWithin runs work and returns how many bytes were in use meanwhile, as found by the last garbage
-// collection: the value that is not exceeded for nine tenths of the time, and the value before. A collection
-// counts memory allocated while it runs as in use, which on a busy machine is sometimes a lot; so the maximum
-// would be too high.
+// heapWithin runs work and returns how many bytes of the heap were in use, as found by garbage collections.
+// held is the value that was not exceeded for nine tenths of the time of work; before is the value before
+// work. A collection counts memory allocated while it runs as in use, which on a busy machine is sometimes
+// a lot; so the maximum would be too high.
 func (b *Bench) heapWithin(ctx context.Context, work func() error) (held, before uint64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()

@@ -28,7 +28,7 @@ func scans() []scan {
 	}
 }
 
-// sliceFunc repeats the scan; an operation is one document.
+// stretch returns a sliceFunc that repeats the scan. It counts each document as an operation.
 func (q scan) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
@@ -91,7 +91,7 @@ type rawScan struct {
 	bare   *raw.DB
 	docs   int
 	bounds raw.IterOptions
-	quotes int // of all documents that were read
+	quotes int // number of quotes in all documents that were read
 }
 
 // newRawScan finds the range of the documents by reading all values.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// searchDocs is the most documents of the set for spatial, full text and vector queries.
+	// searchDocs is the maximum number of documents of the set for spatial, full text and vector queries.
 	searchDocs  = 20_000
 	dimensions  = 128
 	nearMetres  = 2000
@@ -23,8 +23,8 @@ const (
 	clusterSize = 0.3 // distance of a vector from the center of its cluster, in each dimension
 )
 
-// near returns the place of a group of few documents: they are less than nearMetres apart, and far from all
-// others.
+// near returns the location of a group of few documents, which are less than nearMetres apart and far from
+// all others.
 func (l layout) near(group int) (longitude, latitude float64) {
 	side := 1
 	for side*side < l.fewGroups() {
@@ -42,8 +42,8 @@ func word(r *rand.Rand) string {
 	return fmt.Sprintf("word%04d", int(vocabulary*u*u*u))
 }
 
-// searchedJSON returns the text of the i-th document, with a place, a text of words, and one vector four
-// times.
+// searchedJSON returns the text of the i-th document, with a location, a text of words, and the same vector
+// at four paths.
 func (l layout) searchedJSON(i int) []byte {
 	const jitter = 0.005 // degrees: less than 800 m
 	r := rand.New(rand.NewPCG(uint64(i), 3))
@@ -86,7 +86,7 @@ func vectorText(r *rand.Rand, cluster int) []byte {
 	return append(b, ']')
 }
 
-// searchSpec indexes places, words, vectors and the numbers that filters use.
+// searchSpec returns a container that indexes locations, words, vectors and the numbers that filters use.
 func searchSpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "search"
@@ -115,14 +115,14 @@ func target(_ layout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
-// hereParam returns @here, the place of the k-th group.
+// hereParam returns @here, the location of the k-th group.
 func hereParam(l layout, k int) []store.Parameter {
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@here",
 		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
-// aroundParam returns @around, a square around the place of the k-th group.
+// aroundParam returns @around, a square around the location of the k-th group.
 func aroundParam(l layout, k int) []store.Parameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))
@@ -131,7 +131,7 @@ func aroundParam(l layout, k int) []store.Parameter {
 		x-d, y-d, x+d, y-d, x+d, y+d, x-d, y+d, x-d, y-d)))}
 }
 
-// searchShapes run on a set of at most searchDocs documents.
+// searchShapes returns the queries for a set of at most searchDocs documents.
 func searchShapes() []shape {
 	list := []shape{
 		{name: "ST_DISTANCE < r (100)", with: hereParam,

@@ -16,24 +16,25 @@ type shape struct {
 	with values // nil: the query has no parameters
 	// partition returns the partition key of the header; nil: the query covers the whole container.
 	partition func(l layout, k int) string
-	page      int     // maximal rows of the only page that is read; 0: all pages are read
+	page      int     // maximum number of rows of the only page that is read; 0: all pages are read
 	growth    *budget // limit for the largest set compared with the smallest one
 }
 
 // values returns the parameters of a query for its k-th turn.
 type values func(l layout, k int) []store.Parameter
 
-// served is the budget of queries that an index answers: the answer has the same size in any set.
+// served is the budget of queries that use an index and whose result has the same size in any set: at most
+// 1.5 times the CPU time of the smallest set.
 func served() *budget { return ratioAtMost(1.5) }
 
-// last returns @from, the lower end of a range with the given count of numbers below the size of the set.
+// last returns @from, the lowest of the count highest numbers below the size of the set.
 func last(count int) values {
 	return func(l layout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@from", number(l.docs-count))}
 	}
 }
 
-// one returns @v, a text made from the k-th of the numbers below fewGroups.
+// one returns @v, a text formatted from the k-th of the numbers below fewGroups.
 func one(format string) values {
 	return func(l layout, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
@@ -131,7 +132,8 @@ func pointShapes() []shape {
 	}
 }
 
-// The partition is given by the header, as in the SDKs, and not by a condition.
+// partitionShapes returns queries of one partition. The request names the partition key in a header, as
+// SDKs do, and not in a condition.
 func partitionShapes() []shape {
 	latest, first := `SELECT * FROM c ORDER BY c.ts DESC`, `SELECT * FROM c ORDER BY c.ts`
 	return []shape{
@@ -197,7 +199,7 @@ func orderShapes() []shape {
 	}
 }
 
-// skip returns @skip, a percentage of the set.
+// skip returns @skip, the number of documents that is percent of the set.
 func skip(percent int) values {
 	return func(l layout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}

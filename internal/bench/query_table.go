@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// beginShapes begins a table of shapes. With several sets it has a column for growth.
+// beginShapes begins a table with a row for each shape. With several sets it has a column for growth.
 func (r *report) beginShapes(conditions string, several bool) {
 	r.section = "query"
 	r.printf("\nquery: %s\n", conditions)
@@ -25,7 +25,7 @@ func (r *report) shapeRow(name string, columns ...string) {
 	r.printf("%s\n", strings.TrimRight(line, " "))
 }
 
-// addShape prints and keeps the times of a query on one set after the other.
+// addShape prints and keeps the times of a query on each set.
 func (r *report) addShape(found []Shape) {
 	for i, s := range found {
 		r.shapes = append(r.shapes, s)

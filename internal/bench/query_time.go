@@ -25,7 +25,7 @@ type Shape struct {
 	Runs      int     `json:"runs"`
 	// Cut reports whether reading stopped before the last page, because the pages took too long.
 	Cut bool `json:"cut,omitempty"`
-	// Failure is the reason if there is no answer.
+	// Failure is the reason if the query has failed.
 	Failure string `json:"failure,omitempty"`
 	// Growth is the CPU time divided by that of the smallest set, if there are several sets.
 	Growth *float64 `json:"growth,omitempty"`
@@ -34,12 +34,13 @@ type Shape struct {
 }
 
 const (
-	// maxShapeRuns is the most runs of one query, and minShapeRuns the fewest unless it was cut.
+	// maxShapeRuns is the maximum number of runs of one query. minShapeRuns is the minimum, unless reading
+	// stopped before the last page.
 	maxShapeRuns = 200
 	minShapeRuns = 2
 	// shapeShare is the fraction of --seconds for one query on one set.
 	shapeShare = 0.2
-	// shapeCut is the most time for the pages of one answer, as a multiple of --seconds.
+	// shapeCut is the maximum time for the pages of one result, as a multiple of --seconds.
 	shapeCut = 2
 )
 
@@ -84,7 +85,8 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, se
 	return nil
 }
 
-// runInterleaved runs the queries until each side has had its time, and returns the times.
+// runInterleaved runs the queries of the sides in turn until each side has run long enough, and returns the
+// times.
 func runInterleaved(ctx context.Context, sides []*shapeRun) (found []Shape, err error) {
 	runtime.GC() // earlier garbage must not be collected during the measurement
 	for turn, going := 0, true; going; turn++ {
@@ -154,7 +156,7 @@ func (a *shapeRun) run(ctx context.Context, turn int) error {
 	return nil
 }
 
-// ask reads all pages, or the one page of the shape. A refusal of the query is part of the result.
+// ask reads all pages, or the one page of the shape. If the query fails, the result has the reason.
 func (a *shapeRun) ask(ctx context.Context, turn int) (seen Shape) {
 	began := a.b.clock.Now()
 	r := a.request(turn)

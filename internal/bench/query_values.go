@@ -1,6 +1,7 @@
 package bench
 
-// textShapes compare the beginning, the end and the inside of texts. 100 documents match.
+// textShapes returns queries that compare the beginning, the end and the inside of texts. 100 documents
+// match.
 func textShapes() []shape {
 	return []shape{
 		{name: "STARTSWITH", text: `SELECT c.id FROM c WHERE STARTSWITH(c.name, @v)`, with: one("%06d-"),
@@ -59,8 +60,8 @@ func countShapes() []shape {
 	}
 }
 
-// The numbers in the names are the numbers of values of the path; a set of less than 200,000 documents has
-// fewer than 100,000 values.
+// groupShapes returns queries with GROUP BY and DISTINCT. The number in a name is the number of different
+// values of the path. A set of less than 200,000 documents has fewer than 100,000 values.
 func groupShapes() []shape {
 	return []shape{
 		{name: "GROUP BY 4, COUNT", text: `SELECT c.status, COUNT(1) AS n FROM c GROUP BY c.status`},
@@ -80,8 +81,8 @@ func groupShapes() []shape {
 	}
 }
 
-// extremeShapes compute the minimum and the maximum, directly and in the form that the SDKs send to a
-// partition range.
+// extremeShapes returns queries for the minimum and the maximum, written directly and in the form that the
+// SDKs send to a partition range.
 func extremeShapes() []shape {
 	return []shape{
 		{name: "MAX", text: `SELECT VALUE MAX(c.n) FROM c`, growth: served()},

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// measureIndexing compares durable creates under the default indexing policy with those under none.
+// measureIndexing compares durable creates with the default indexing policy with creates without an index.
 func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 	const writers = benchLoaders
 	indexed, bare := benchSpec(), benchSpec()
@@ -80,8 +80,8 @@ type writing struct {
 	size    int // number of documents in the next slice
 }
 
-// slice creates documents that were made before. It sets the size of the next slice by the time that this
-// took.
+// slice creates documents whose text has been prepared. It computes the size of the next slice from the
+// time that this took.
 func (w *writing) slice(ctx context.Context) (int, time.Duration, error) {
 	n := w.size
 	docs, bodies := make([]document, n), make([][]byte, n)

@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// benchQueue is the queue of the section.
+// benchQueue is the name of the queue that the section uses.
 const benchQueue = "q"
 
 // queueSide is one store with a queue.
@@ -132,7 +132,7 @@ type pingPongs struct {
 	ours    *queueSide
 	bare    *raw.DB
 	text    []byte
-	txns    [][]byte // of recorded messages, each of them as many
+	txns    [][]byte // transactions of recorded messages; each message has the same number of them
 	each    int
 	took    latencies
 }
@@ -152,8 +152,8 @@ func (p *pingPongs) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	return p.size, took, err
 }
 
-// runBaseline writes as many messages to bare Pebble. It sets the size of the next slice by the time that
-// this took.
+// runBaseline writes the transactions of as many messages to bare Pebble. It computes the size of the next
+// slice from the time that this took.
 func (p *pingPongs) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.clients, 0, p.size, func(i int) error {

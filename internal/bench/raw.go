@@ -20,8 +20,8 @@ import (
 // Stores are compared with bare Pebble: the library under the engine, used directly and with the same
 // options, on a folder with the same bytes or with the same transactions.
 
-// openRaw opens a data folder with bare Pebble. The options are those that the engine used last, which Pebble
-// stores in the folder, except the size of the cache; 0 keeps that too.
+// openRaw opens a data folder with bare Pebble. The options are those that the engine used last, which
+// Pebble stores in the folder, except that cache is the size of the cache in bytes; 0 keeps the size too.
 func openRaw(dir string, cache int64) (*raw.DB, error) {
 	o, err := rawOptions(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func rawOptions(dir string) (*raw.Options, error) {
 	if err != nil || len(files) == 0 {
 		return nil, errors.Join(err, fmt.Errorf("%s holds no options", dir))
 	}
-	text, err := os.ReadFile(slices.Max(files)) // numbered, with leading zeros
+	text, err := os.ReadFile(slices.Max(files)) // the names have numbers with leading zeros
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func rawOptions(dir string) (*raw.Options, error) {
 	return o, err
 }
 
-// newRaw makes an empty folder in the same way as the engine and opens it with bare Pebble.
+// newRaw creates a folder with the engine's options and opens it with bare Pebble.
 func newRaw(ctx context.Context, dir string) (*raw.DB, error) {
 	e, err := pebble.Open(ctx, pebble.Options{Dir: dir})
 	if err != nil {
@@ -93,7 +93,7 @@ type recorder struct {
 	txns [][]byte // as Pebble batches, without empty ones
 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes: see engine.Engine.
 func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	var ops *raw.Batch
@@ -128,7 +128,7 @@ func keysOf(txns [][]byte) (n int) {
 	return n
 }
 
-// keyWriter is the part of a transaction that is recorded.
+// keyWriter has the methods of a transaction that are recorded.
 type keyWriter interface {
 	Set(key, value []byte)
 	Delete(key []byte)
@@ -142,13 +142,13 @@ type recorded struct {
 	ops *raw.Batch
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *recorded) Set(key, value []byte) {
 	_ = t.ops.Set(key, value, nil)
 	t.to.Set(key, value)
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *recorded) Delete(key []byte) {
 	_ = t.ops.Delete(key, nil)
 	t.to.Delete(key)

@@ -81,7 +81,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 	return nil
 }
 
-// makeReadData makes a compacted store of n documents, and a copy of it.
+// makeReadData creates a compacted store of n documents, and a copy of it.
 func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
 	if err != nil {
@@ -109,10 +109,10 @@ func newOrder(n int) order {
 	return o
 }
 
-// reader reads documents in rounds. The keys of a round are made before it, so that this is not measured.
+// reader reads documents in rounds. The keys of a round are built before it, so that this is not measured.
 // Keys for all documents at once would give the garbage collector more work than the reads themselves.
 type reader struct {
-	prepare func(k, i int)    // makes the k-th read of the next round read the i-th document
+	prepare func(k, i int)    // prepares the k-th read of the next round, of the i-th document
 	read    func(k int) error // runs the k-th read of the round
 }
 
@@ -169,8 +169,8 @@ func rawReader(bare *raw.DB, stored *rawKeys) reader {
 	}
 }
 
-// rawKeys are the keys of the stored documents. They are in one piece of memory, like order, to spare the
-// garbage collector.
+// rawKeys are the keys of the stored documents. They are in one slice, like order, so that the garbage
+// collector has little work.
 type rawKeys struct {
 	text []byte
 	at   [][2]uint32 // begin and end of the i-th document's key

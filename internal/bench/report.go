@@ -28,8 +28,8 @@ type Figure struct {
 	Cost    *Cost     `json:"cost,omitempty"`
 }
 
-// Cost is what an operation of Mayfly's took, with everything that its process did meanwhile. A member that
-// was not measured is 0.
+// Cost is the cost of one operation of Mayfly, including everything else that its process did at the same
+// time. A member that was not measured is 0.
 type Cost struct {
 	P50        float64 `json:"p50Seconds,omitempty"`
 	P99        float64 `json:"p99Seconds,omitempty"`
@@ -41,7 +41,7 @@ type Cost struct {
 	Written float64 `json:"writtenBytes,omitempty"`
 }
 
-// with sets the quantiles by the times of single operations.
+// with sets the quantiles from the times of single operations.
 func (c *Cost) with(l latencies) *Cost {
 	l = l.sorted()
 	c.P50, c.P99, c.P999 = l.quantile(0.5).Seconds(), l.quantile(0.99).Seconds(), l.quantile(0.999).Seconds()
@@ -66,7 +66,7 @@ func (c *Cost) text() string {
 	return strings.Join(parts, "; ")
 }
 
-// budget limits the ratio of a figure, or its value.
+// budget is a limit for the ratio of a figure, or for its value.
 type budget struct {
 	On    string  `json:"on"`    // ratio or value
 	Bound string  `json:"bound"` // least or most
@@ -189,7 +189,8 @@ func (r *report) head(dir string) error {
 	return r.err
 }
 
-// begin begins a section: its name, its conditions, and what the columns mayfly and against contain.
+// begin prints the head of a section: its name, its conditions, and the names of the columns. against names
+// the baseline.
 func (r *report) begin(section, conditions, against string) {
 	r.section = section
 	r.printf("\n%s: %s\n", section, conditions)

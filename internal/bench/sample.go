@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// benchSlices is how many slices each side of a comparison gets.
+// benchSlices is the number of slices of each side of a comparison.
 const benchSlices = 10
 
 // sliceFunc does the work of one side for one slice. It returns the number of operations and their total
 // time.
 type sliceFunc func() (ops int, took time.Duration, err error)
 
-// comparison holds the seconds per operation of both sides, slice by slice, and what Mayfly's side cost this
-// process.
+// comparison holds the seconds per operation of both sides, slice by slice, and the resources that Mayfly's
+// side has used in this process.
 type comparison struct {
 	mayfly, baseline []float64
 	ops              int
 	spent            usage
 }
 
-// usage is what a process has used, with all its goroutines.
+// usage is the amount of resources that a process has used, with all its goroutines.
 type usage struct {
 	cpu           time.Duration
 	allocs, bytes uint64
@@ -42,7 +42,7 @@ func used() (u usage) {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(samples)
 	u.allocs, u.bytes = samples[0].Value.Uint64(), samples[1].Value.Uint64()
-	text, _ := os.ReadFile("/proc/self/io") // Linux alone has it
+	text, _ := os.ReadFile("/proc/self/io") // exists on Linux only
 	if _, rest, found := strings.Cut(string(text), "\nwrite_bytes: "); found {
 		number, _, _ := strings.Cut(rest, "\n")
 		u.written, _ = strconv.ParseUint(number, 10, 64)
@@ -58,7 +58,7 @@ func (u *usage) add(from, to usage) {
 	u.written += to.written - from.written
 }
 
-// costs returns what an operation of Mayfly's side cost.
+// costs returns the average cost of an operation of Mayfly's side.
 func (d comparison) costs() *Cost {
 	n := float64(max(d.ops, 1))
 	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
@@ -105,7 +105,7 @@ func (b *Bench) sliceTime() time.Duration {
 // round is the number of operations between two readings of the clock in repeat.
 const round = 64
 
-// repeat makes a sliceFunc of a repeated operation. prepare runs before each round and is not timed.
+// repeat returns a sliceFunc that repeats an operation. prepare runs before each round and is not timed.
 func (b *Bench) repeat(prepare func(), op func(k int) error) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
@@ -123,8 +123,8 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) sliceFunc {
 	}
 }
 
-// speed returns the Figure of a comparison as time per operation. The ratio is the fraction of bare Pebble's
-// speed that is reached.
+// speed returns the Figure of a comparison as time per operation. The ratio is Mayfly's speed divided by
+// bare Pebble's.
 func (d comparison) speed(name string, limit *budget) Figure {
 	of := func(ours, theirs float64) float64 { return theirs / ours }
 	against, ratio := median(d.baseline), d.ratio(of)
@@ -138,7 +138,7 @@ func (f Figure) with(c *Cost) Figure {
 	return f
 }
 
-// rate is speed as operations per second.
+// rate returns the same Figure as speed, but as operations per second.
 func (d comparison) rate(name string, limit *budget) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against

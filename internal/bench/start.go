@@ -17,13 +17,13 @@ import (
 
 const (
 	startRounds = 5
-	// idleTime is how long a server is idle before its memory is measured: in seconds, or as a multiple of
-	// the time of a section, if that is shorter.
+	// idleTime is the time for which a server is idle before its memory is measured. It is in seconds, or a
+	// multiple of --seconds if that is shorter.
 	idleTime = 2
 )
 
-// measureStart measures the time until the first answer, in this process and of a server, the memory of an
-// idle server, and the size of the data set on disk.
+// measureStart measures the time until the first response, in this process and of a server, the memory of
+// an idle server, and the size of the data set on disk.
 func (b *Bench) measureStart(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *Bench) measureStart(ctx context.Context) error {
 		within = append(within, took.Seconds())
 		b.progress.Step(1)
 	}
-	if _, _, err := b.timeServe(ctx, d.dir, first, 0); err != nil { // the first start makes the certificate
+	if _, _, err := b.timeServe(ctx, d.dir, first, 0); err != nil { // the first start creates the certificate
 		return err
 	}
 	for range startRounds {
@@ -77,7 +77,7 @@ func (b *Bench) measureStart(ctx context.Context) error {
 	return nil
 }
 
-// timeOpen opens the store in the way of a program that embeds it, and reads a document.
+// timeOpen opens the store like a program that embeds it, and reads a document.
 func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
 	began := b.clock.Now()
 	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
@@ -89,8 +89,8 @@ func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time
 	return b.clock.Now().Sub(began), err
 }
 
-// timeServe starts the server in the way of a user and reads a document. Then it leaves the server idle and
-// measures its memory, 0 if the system does not report it.
+// timeServe starts the server as a user does, and reads a document. Then it leaves the server idle and
+// measures its memory; the result is 0 if the system does not report the memory.
 func (b *Bench) timeServe(ctx context.Context, dir string, d document,
 	idle time.Duration) (took time.Duration, resident int64, err error) {
 	request, err := b.signedRead(d)
@@ -121,7 +121,7 @@ func (b *Bench) timeServe(ctx context.Context, dir string, d document,
 	return took, memoryOf(c.cmd.Process.Pid, "VmRSS:"), nil
 }
 
-// greeted reads the server's greeting up to the address at which it answers HTTP.
+// greeted reads the lines that the server prints at its start, up to its HTTP address, which it returns.
 func (c *child) greeted() (address string, err error) {
 	for {
 		text, err := c.line()
@@ -134,7 +134,7 @@ func (c *child) greeted() (address string, err error) {
 	}
 }
 
-// askOnce sends one request and waits for the answer.
+// askOnce sends one request and waits for the response.
 func askOnce(ctx context.Context, address string, request []byte) (err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -145,7 +145,7 @@ func askOnce(ctx context.Context, address string, request []byte) (err error) {
 	return w.ask()
 }
 
-// interrupt stops a server in the way of Ctrl+C.
+// interrupt stops a server with the signal of Ctrl+C.
 func (c *child) interrupt() error {
 	if err := c.cmd.Process.Signal(os.Interrupt); err == nil {
 		return c.end()
@@ -156,8 +156,8 @@ func (c *child) interrupt() error {
 	return err
 }
 
-// memoryOf returns the memory of a process on Linux, in bytes, and 0 elsewhere. what is VmRSS for the present
-// value or VmHWM for the maximum.
+// memoryOf returns the memory of a process on Linux, in bytes, and 0 elsewhere. what is VmRSS for the
+// current value or VmHWM for the maximum.
 func memoryOf(pid int, what string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	svgRow   = 46
 )
 
-// drawFigures writes a picture of each section that has ratios: for each figure two bars, Mayfly's and its
-// limit's, in proportion to each other.
+// drawFigures writes a picture of each section that has ratios: for each figure two bars, in proportion to
+// each other: one for Mayfly and one for its baseline.
 func drawFigures(dir string, figures []Figure) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make the folder: %w", err)

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// benchLoad is how many writers, and how many readers, make the load under which changes are measured.
+// benchLoad is the number of writers, and also the number of readers, that run while changes are measured
+// under load.
 const benchLoad = 4
 
 // measureChanges measures changes of the data set container's default TTL, idle and under load.
@@ -65,8 +66,8 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	return nil
 }
 
-// leastChanges is the minimal number of changes, however long they take, since the 99th percentile needs
-// many. It does not apply to runs of less than a second.
+// leastChanges is the minimum number of changes, even if they take long, since the 99th percentile needs
+// many samples. It does not apply to runs of less than a second.
 const leastChanges = 200
 
 // changeDefaults alternates changes of the default TTL with Sets of a few hundred bytes in bare Pebble. No

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The wave: all documents of the data set expire within one minute of virtual time, while the reaper runs and
-// one reader and one durable writer continue to work.
+// In "the wave" all documents of the data set expire within one minute of virtual time, while the reaper
+// runs and one reader and one durable writer continue to work.
 
 // measureWave measures the latencies of the reader and the writer before, in and after the minute, the memory
 // in use, and the disk space that is free after the purge.
@@ -81,8 +81,8 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *dataset, dir string) (er
 	return err
 }
 
-// passMinute runs the foreground while the clock passes the minute, and then until the reaper has purged
-// everything.
+// passMinute runs the reader and the writer while the clock moves through the minute, and then until the
+// reaper has purged everything.
 func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground,
 	first time.Time) (all waveFigures, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
@@ -190,7 +190,7 @@ func deleteMissing(dir, from string) (err error) {
 	return errors.Join(here.Error(), there.Error(), batch.Commit(raw.NoSync))
 }
 
-// foreground is one reader of documents that do not expire in the wave, and one writer of new ones.
+// foreground is one reader of documents that do not expire in the wave, and one writer of new documents.
 type foreground struct {
 	b        *Bench
 	c        *store.Container
@@ -199,7 +199,8 @@ type foreground struct {
 	at       int // the reader's position
 }
 
-// waveFigures holds the latencies in a number of windows, and the most memory in use at the end of a window.
+// waveFigures holds the latencies in a number of windows, and the maximum memory in use at the end of a
+// window.
 type waveFigures struct {
 	reads, writes  latencies
 	heap, resident int64 // bytes; resident is 0 if the system does not report it

@@ -55,8 +55,8 @@ var ycsbWorkloads = []ycsbWorkload{
 	{"F: 50 % reads, 50 % read and update", map[ycsbKind]int{ycsbRead: 50, ycsbModify: 50}, false},
 }
 
-// ycsb is the state of the section. The twin, a store in memory, records what each write writes, so that bare
-// Pebble writes the same.
+// ycsb is the state of the section. The twin is a second store, in memory. It records the keys and values
+// of each write, so that bare Pebble writes the same.
 type ycsb struct {
 	b           *Bench
 	rng         *rand.Rand
@@ -65,7 +65,7 @@ type ycsb struct {
 	rec         *recorder
 	keys        [][]byte // of the documents, in bare Pebble
 	version     int
-	ops         []ycsbOp // of the present slice
+	ops         []ycsbOp // of the current slice
 	size        int      // of the next slice
 	took        latencies
 	spent       usage
@@ -145,7 +145,7 @@ func (y *ycsb) body(d document) []byte {
 	return fmt.Appendf(text[:len(text)-1], `,"field0":"%d","ttl":%d}`, y.version, 86_400+y.version%100)
 }
 
-// write makes a write of the i-th document and records it with the twin.
+// write prepares a write of the i-th document and runs it on the twin, to record it.
 func (y *ycsb) write(ctx context.Context, kind ycsbKind, i int) (op ycsbOp, err error) {
 	op = ycsbOp{kind: kind, document: newDocument(i)}
 	op.body = y.body(op.document)
@@ -180,7 +180,7 @@ func documentKey(txn []byte) ([]byte, error) {
 	}
 }
 
-// prepare makes the operations of a slice. They read only documents that exist before it.
+// prepare prepares the operations of a slice. They read only documents that exist before the slice.
 func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
 	n := len(y.keys)
 	skewed := rand.NewZipf(y.rng, ycsbSkew, 1, uint64(n-1))
@@ -231,7 +231,7 @@ func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
 	if err != nil {
 		return err
 	}
-	d.spent = y.spent // without the twin's
+	d.spent = y.spent // without the costs of the twin
 	y.b.report.add(d.rate(w.name, nil).with(d.costs().with(y.took)))
 	return nil
 }

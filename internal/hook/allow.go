@@ -19,7 +19,7 @@ import (
 // public addresses.
 type Allow struct {
 	prefixes []netip.Prefix
-	names    []string // in lower case, allowed with any address
+	names    []string // host names in lower case, whose addresses are all allowed
 }
 
 // loopbacks are the networks that "localhost" allows.
@@ -64,8 +64,8 @@ func (e *AddressError) Error() string {
 // resolveTime is the time limit of Check's name lookup.
 const resolveTime = 2 * time.Second
 
-// Check fails with *AddressError if a webhook's URL resolves to an address that is not allowed. A name
-// without an address is accepted, because the address is checked again at each delivery.
+// Check fails with *AddressError if a webhook's URL resolves to an address that is not allowed. It accepts
+// a name that has no address, because the address is checked again at each delivery.
 func (a Allow) Check(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -186,7 +186,7 @@ func newTransport(allow Allow) *transport {
 	return t
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip sends a request, or fails with *AddressError if the address is not allowed.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	proxy, err := http.ProxyFromEnvironment(r)
 	if err != nil || proxy == nil {

@@ -33,7 +33,7 @@ func (w *worker) runChanges(ctx context.Context) {
 			return
 		}
 		if len(page.Changes) == 0 {
-			position = page.Position // not stored: it only skips changes that are not sent
+			position = page.Position // need not be stored: the skipped changes are not sent
 			if page.More {
 				continue
 			}
@@ -51,8 +51,9 @@ func (w *worker) runChanges(ctx context.Context) {
 	}
 }
 
-// messages returns the messages for a page of changes. A change that is sent again has the same message id:
-// the document's _rid, which is unique among all containers, and the LSN.
+// messages returns the messages for a page of changes. The message id consists of the document's _rid,
+// which is unique among all containers, and the LSN. So a change that is sent again has the same message
+// id.
 func (w *worker) messages(page *store.ChangesPage) []*message.Message {
 	info := w.sub.Container.Info()
 	list := make([]*message.Message, len(page.Changes))

@@ -25,16 +25,16 @@ type Options struct {
 	Timeout time.Duration
 	// Allow is the set of non-public addresses that webhooks may use. Default: none.
 	Allow Allow
-	// Batch is the maximal number of events of one request or queue transaction. Default: 100.
+	// Batch is the maximum number of events in one request or queue transaction. Default: 100.
 	Batch int
 	// Queues receives the changes of containers whose settings name a queue or a topic. Default: changes
-	// wait.
+	// are not sent and stay in the feed.
 	Queues Queues
 }
 
 // Queues sends messages to queues and topics: *queue.Queues.
 type Queues interface {
-	// Put sends messages of any size, all or none.
+	// Put sends messages, each of any size. It sends all of them or none.
 	Put(ctx context.Context, path string, list []*message.Message) error
 }
 

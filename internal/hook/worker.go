@@ -22,7 +22,8 @@ import (
 // in hexadecimal.
 const SignatureHeader = "X-Mayfly-Signature"
 
-// maxAnswer is how many bytes of a response are read, so that the connection can be reused.
+// maxAnswer is the maximum number of bytes of a response that are read. A connection whose response is
+// longer is not reused.
 const maxAnswer = 64 << 10
 
 // A StatusError is the error for a response that does not confirm a batch.
@@ -91,7 +92,7 @@ func (w *worker) confirmed(ctx context.Context) (position string) {
 	return position
 }
 
-// confirm stores the position after n more delivered events. It returns false if ctx has ended.
+// confirm durably stores the position after n more delivered events. It returns false if ctx has ended.
 func (w *worker) confirm(ctx context.Context, position string, n int) bool {
 	w.untilDone(ctx, func() error { return w.sub.Container.Confirm(ctx, w.sub.Name(), position) })
 	if ctx.Err() != nil {

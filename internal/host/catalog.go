@@ -28,8 +28,8 @@ import (
 // engine, which stores the ceiling of the scope's LSNs and the scope's mark there.
 //
 // The mark of the catalog's scope counts its changes. Several hosts may be open over one engine, each with
-// the records in memory. A host that finds another mark than that of its cached records reads the records
-// again (Follow).
+// the records in memory. If the mark differs from the one that a host has read with its cached records, the
+// host reads the records again (Follow).
 
 const (
 	kindHost    = 'm'
@@ -61,18 +61,19 @@ func headKey() []byte { return ownKey(0, "store") }
 // head is the catalog's first record.
 type head struct {
 	Format      int    `json:"format"`
-	Incarnation uint32 `json:"incarnation"` // random; a new one for each fresh data, restore and memory start
-	Next        uint32 `json:"next"`        // the next number for anything that a tenant defines
+	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory
+	Next        uint32 `json:"next"`        // the next number to issue for a definition of a tenant
 	// Highest is the highest LSN that a dropped scope, or any scope before the last restore, has issued.
 	Highest uint64 `json:"highest,omitempty"`
 	// First is the number that fresh data began with, if Options.FirstNumber is set.
 	First uint32 `json:"first,omitempty"`
-	// Floor is above every number that may have been used in data which this data has replaced; 0: there were
-	// none.
+	// Floor is higher than every number that may have been used in the data that these data have replaced;
+	// 0: there were none.
 	Floor uint32 `json:"floor,omitempty"`
-	// Incoming is the place from which the data are being migrated, until all of them have arrived.
+	// Incoming is the folder or database from which the data are being migrated, until the migration is
+	// complete; "" otherwise.
 	Incoming string `json:"incoming,omitempty"`
-	// Moved is the place to which the data have been migrated.
+	// Moved is the folder or database to which the data have been migrated; "" if they have not been.
 	Moved string `json:"moved,omitempty"`
 }
 
@@ -105,29 +106,30 @@ func (c *Catalog) TryLock() bool { return c.lock.TryLock() }
 // Unlock ends Lock.
 func (c *Catalog) Unlock() { c.lock.Unlock() }
 
-// Highest returns the highest LSN that a deleted scope can have issued, 0 if there is none. New scopes begin
-// above it, since a client may remember an LSN by the name of the old one. The caller holds the lock.
+// Highest returns the highest LSN that a deleted scope can have issued, 0 if there is none. New scopes
+// begin above it, since a client may have stored an LSN of the old scope, under the same name. The caller
+// holds the lock.
 func (c *Catalog) Highest() uint64 { return c.head.Highest }
 
-// Floor returns a number above every number that a tenant can have used in data which these data have
-// replaced: those of an earlier start in memory, or those that a restore has replaced. 0: there were none.
-// The caller holds the lock.
+// Floor returns a number above every number that a tenant can have used in the data that these data have
+// replaced: data in memory of an earlier start, or data replaced by a restore. It returns 0 if there were
+// none. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
 // BegunAbove reports whether the numbers of the data began above 1 (Options.FirstNumber). The caller holds
 // the lock.
 func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
-// Current reports whether the records in memory are those that are stored. It is false while this host makes
-// a change.
+// Current reports whether the records in memory are those that are stored. It returns false while this host
+// is making a change.
 func (c *Catalog) Current(ctx context.Context) (bool, error) {
 	_, at, err := c.in.get(ctx, CatalogScope(), headKey())
 	return at.Mark == c.version.Load(), err
 }
 
 // CatchUp loads changes that another host has made into memory. It waits for a change that this host is
-// making. It does not report whether there were any, since another caller may have loaded them meanwhile: a
-// caller that has not found something looks again in any case.
+// making. It does not report whether there were any, since another caller may have loaded them at the same
+// time. So a caller that has not found something should look again after any call of CatchUp.
 func (c *Catalog) CatchUp(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
@@ -149,7 +151,7 @@ func (c *Catalog) Follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := c.eng.Settle(ctx, CatalogScope(), 0); err != nil { // the records may be shown to clients
+		if err := c.eng.Settle(ctx, CatalogScope(), 0); err != nil { // clients may get the records
 			return err
 		}
 		for _, resident := range c.in.tenants {
@@ -210,7 +212,8 @@ func (t *Change) RecordHighest(lsn uint64) {
 	}
 }
 
-// RecordNumber makes later numbers exceed n, a number that a tenant has chosen itself.
+// RecordNumber makes all numbers issued from now on higher than n, a number that a tenant has chosen
+// itself.
 func (t *Change) RecordNumber(n uint32) {
 	if n >= t.head.Next {
 		t.head.Next, t.changed = n+1, true
@@ -253,7 +256,7 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	return h.Next, err
 }
 
-// load reads the first record, or creates it for fresh data. It fails like readable.
+// load reads the first record, or creates it for fresh data. It fails with the errors of readable.
 func (c *Catalog) load(ctx context.Context) error {
 	for {
 		err := c.eng.View(ctx, func(r engine.Reader) error {
@@ -276,7 +279,8 @@ func (c *Catalog) load(ctx context.Context) error {
 }
 
 // readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, with
-// engine.ErrIncomplete or engine.ErrMoved for data that have been migrated.
+// engine.ErrIncomplete for data whose migration is not complete, and with engine.ErrMoved for data that
+// have been migrated elsewhere.
 func (h *head) readable() error {
 	switch {
 	case h.Incoming != "":

@@ -19,8 +19,8 @@ type authorityRecord struct {
 	PEM string `json:"pem"` // the certificate and its key
 }
 
-// ChangeAuthority calls fn with the stored authority, nil if there is none, and stores what fn returns unless
-// that is nil. fn may run more than once; the last run counts.
+// ChangeAuthority calls fn with the stored authority, or with nil if there is none. It stores the result of
+// fn unless that is nil. fn may run more than once; the last run counts.
 func (in *Instance) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byte, error)) error {
 	run := func(r engine.Reader) (changed []byte, err error) {
 		v, err := r.Get(ownKey(0, authorityName))

@@ -7,9 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// The writes of the records of servers and leases.
+// Transactions that write the records of servers and leases.
 
-// write is renew in its transaction. It returns the leases that the server has.
+// write is the part of renew inside its transaction. It returns the names of the leases that the server
+// has.
 func (m *membership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
 	now := m.now()
 	if m.since == 0 {
@@ -42,7 +43,7 @@ func (m *membership) write(t engine.Txn, wanted, given []string) (held map[strin
 	return held, m.giveBack(t, given)
 }
 
-// giveBack deletes leases of this server.
+// giveBack deletes the given leases of this server, so that other servers can take them.
 func (m *membership) giveBack(t engine.Txn, names []string) error {
 	for _, name := range names {
 		key := leaseKey(leaseWork, name)
@@ -66,7 +67,7 @@ func (m *membership) remove(ctx context.Context, leases []string) error {
 	return err
 }
 
-// forget deletes the records that servers which have ended long ago have left.
+// forget deletes the records of servers that ended long ago without removing them.
 func (m *membership) forget(ctx context.Context) error {
 	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) error {
 		before := m.now() - leaseKept.Microseconds()

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A pause of the reaper ends with the server that has ordered it. A server that has the data for itself keeps
-// it in memory. Servers that share the data keep it as a record of the catalog, so that it holds for all of
-// them.
+// A pause of the reaper ends when the server at which it was requested ends. A server that has the data for
+// itself keeps the pause in memory. Servers that share the data keep it as a record of the catalog, so that
+// it applies to all of them.
 //
 //	00 · m · number · reaper   the pause of all data (0), or of a tenant's object with this number
 
@@ -19,7 +19,7 @@ const pauseName = "reaper"
 
 // pauseRecord is a stored pause.
 type pauseRecord struct {
-	Owner string `json:"owner"` // the server that has ordered it
+	Owner string `json:"owner"` // the server at which it was requested
 }
 
 // Paused reports whether one of the servers that share the data has paused purging for the object with a
@@ -67,7 +67,7 @@ func (in *Instance) openPauses(ctx context.Context) error {
 	})
 }
 
-// followPauses loads the pauses that r shows.
+// followPauses loads the pauses that are stored in the state of r.
 func (in *Instance) followPauses(r engine.Reader) error {
 	if !in.Shared() {
 		return nil
@@ -80,8 +80,8 @@ func (in *Instance) followPauses(r engine.Reader) error {
 	return err
 }
 
-// endPauses deletes the pauses of servers for which ended returns true. The caller holds the catalog's lock,
-// or is the only user of the instance.
+// endPauses deletes the pauses of those servers for which ended returns true. The caller holds the
+// catalog's lock, or is the only user of the instance.
 func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool) error {
 	var found, left []uint32
 	read := func(r engine.Reader) error {

@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Class is the kind of failure that an error of the engine, the reaper or a context means. All tenants use it
-// to answer the same failure alike, each in the words of its protocol.
+// Class is the kind of failure of an error of the engine, the reaper or a context. With it, all tenants
+// report the same failure in the same way, each in the terms of its protocol.
 type Class uint8
 
 // The classes.
 const (
-	Unclassified   Class = iota // not an error listed here: a tenant's own, or a defect
+	Unclassified   Class = iota // none of the other classes: a tenant's own error, or a defect
 	Canceled                    // the caller's context was cancelled
 	Deadline                    // the caller's context ran out of time
 	Closed                      // the host is closed, or a restore has replaced the instance
@@ -22,8 +22,8 @@ const (
 	DiskFull                    // nothing was written; writes resume when there is room
 	ReadFailed                  // the disk could not be read; the next try may succeed
 	WriteFailed                 // the disk could not be written: the process takes no more writes
-	Unreachable                 // the database that keeps the data does not answer; nothing was written
-	UnknownOutcome              // a commit was not answered: all of it was written or nothing
+	Unreachable                 // the database that keeps the data does not respond; nothing was written
+	UnknownOutcome              // the response to a commit was lost: all of it was written or nothing
 	NoSnapshot                  // there is no snapshot of that name
 	SnapshotExists              // there is a snapshot of that name already
 	SnapshotName                // not a name for a snapshot
@@ -74,8 +74,8 @@ func Classify(err error) Class {
 	return Unclassified
 }
 
-// Reserve returns the free bytes of the disk and the bytes that must be free for a write. ok is false unless
-// err is a DiskFull for that reason.
+// Reserve returns the free bytes of the disk and the bytes that must be free for a write. ok is false
+// unless err is a DiskFull because less than that is free.
 func Reserve(err error) (free, reserve int64, ok bool) {
 	var full *engine.ReserveError
 	if !errors.As(err, &full) {

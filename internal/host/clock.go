@@ -11,30 +11,31 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The server has a clock, and a tenant can make more for groups of its data, such as a database. If the
+// The server has a clock, and a tenant can create others for groups of its data, such as a database. If the
 // server's clock is the system's, all clocks are. If it is virtual, each group has a clock that follows the
 // server's clock until the group's clock is moved on its own.
 
-// maxStepBack is how far the system's clock may be behind the stored data. Beyond that Open refuses.
+// maxStepBack is the maximum time by which the system's clock may be behind the stored data. If it is
+// further behind, Open fails.
 const maxStepBack = 5 * time.Minute
 
-// Clock is a data clock. It never returns a time before one that it has returned or stored, unless its owner
-// sets it back: after a small step back of the underlying clock it stands still until that clock has caught
-// up. So an item that was seen to be expired stays expired. It returns seconds, milliseconds or both; neither
-// ever decreases by itself.
+// Clock is a data clock. It never returns a time before one that it has returned or stored, unless its
+// owner sets it back: after a small step back of the underlying clock it stops until that clock has caught
+// up. So an item that has expired for a reader stays expired. It returns seconds, milliseconds or both;
+// neither ever decreases by itself.
 type Clock struct {
 	in     *Instance
 	number uint32 // number of the group; 0: the server's clock
 	of     string // name of the owner, for errors; empty for the server's clock
 	base   ttl.Clock
-	own    atomic.Bool // it does not follow the server's clock
+	own    atomic.Bool // independent of the server's clock
 	// The last second and the last millisecond that the clock has returned; nil: none. Each change stores a
 	// new pointer: see Seconds.
 	floor  atomic.Pointer[int64]
 	millis atomic.Pointer[int64]
 }
 
-// Seconds returns the present second since 1970. It loads the floor before it reads the underlying clock, and
+// Seconds returns the current second since 1970. It loads the floor before it reads the underlying clock, and
 // replaces the floor only if it is still the same pointer. So a call that runs while the clock is set back
 // cannot raise the new floor to the old time.
 func (c *Clock) Seconds() int64 {
@@ -51,8 +52,9 @@ func (c *Clock) Seconds() int64 {
 	}
 }
 
-// Millis returns the present millisecond since 1970, never before the second that Seconds returns. setBack
-// replaces the floor of seconds first, so that Millis does not store a floor computed from the old one.
+// Millis returns the current time in milliseconds since 1970. It is never before the second that Seconds
+// returns. setBack replaces the floor of seconds first, so that Millis does not store a floor computed from
+// the old one.
 func (c *Clock) Millis() int64 {
 	for {
 		floor := c.millis.Load()
@@ -67,7 +69,7 @@ func (c *Clock) Millis() int64 {
 	}
 }
 
-// Time returns the clock's present time, with fractions of a second unless the underlying clock is behind.
+// Time returns the clock's current time, with fractions of a second unless the underlying clock is behind.
 func (c *Clock) Time() time.Time {
 	t, now := c.base.Now(), c.Seconds()
 	if t.Unix() >= now {
@@ -76,9 +78,9 @@ func (c *Clock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
-// At returns the clock's time at the moment at which the database's clock told now (engine.Position.Now), or
-// the zero time if now is 0. A read decides by it what has expired, since another server may have answered by
-// a later time than this one knew when the read began.
+// At returns the clock's time at the moment at which the database's clock showed now (engine.Position.Now),
+// or the zero time if now is 0. A read decides by it what has expired, since another server may have served
+// a read by a later time than this server's when this read began.
 func (c *Clock) At(now int64) time.Time {
 	if now == 0 {
 		return time.Time{}
@@ -108,7 +110,7 @@ func raise(at *atomic.Pointer[int64], t int64) {
 	}
 }
 
-// setBack sets the clock back to t. The underlying clock shows t already.
+// setBack sets the clock back to t. The underlying clock has been set to t already.
 func (c *Clock) setBack(t time.Time) {
 	second, milli := t.Unix(), t.UnixMilli()
 	c.floor.Store(&second)
@@ -124,8 +126,9 @@ func (c *Clock) isAhead(t time.Time) bool {
 // Base returns the underlying clock. Timers for a moment of this clock are set on it.
 func (c *Clock) Base() ttl.Clock { return c.base }
 
-// State returns the clock's state. own is true if the state is the group's own and false if it is the
-// server's. For the system's clock the state is the present time at rate 1.
+// State returns the clock's state. own is true if the clock is independent of the server's clock, and false
+// if the state is that of the server's clock. For the system's clock the state is the current time at rate
+// 1.
 func (c *Clock) State() (s ttl.State, own bool) {
 	if c.number != 0 && !c.own.Load() {
 		s, _ = c.in.clock.State()
@@ -146,8 +149,8 @@ func (c *Clock) virtual() *ttl.Virtual {
 	return v
 }
 
-// BehindError rejects data whose times are well ahead of the clock. The clock would have to stand still for
-// that long, and nothing would expire.
+// BehindError is the error for a clock that is more than maxStepBack behind the data. The clock would have
+// to stop for that long, and nothing would expire.
 type BehindError struct {
 	Of          string // the owner of the clock, as given to NewClock; empty: the server
 	Data, Clock int64  // seconds since 1970
@@ -176,8 +179,8 @@ func (in *Instance) Clock() *Clock { return &in.clock }
 // Virtual reports whether the clocks can be moved.
 func (in *Instance) Virtual() bool { return in.clock.virtual() != nil }
 
-// NewClock makes a clock for a group of data, which follows the server's clock. number is the catalog's
-// number of the group; of names the owner in errors ("of the database shop").
+// NewClock creates a clock for a group of data. It follows the server's clock. number is the catalog's
+// number of the group; of describes the owner in errors ("of the database shop").
 func (in *Instance) NewClock(number uint32, of string) *Clock {
 	c := &Clock{in: in, number: number, of: of, base: in.clock.base}
 	if v := in.clock.virtual(); v != nil {
@@ -186,7 +189,7 @@ func (in *Instance) NewClock(number uint32, of string) *Clock {
 	return c
 }
 
-// LoadClock makes the clock of a stored group, in its stored state.
+// LoadClock creates the clock of a stored group, in its stored state.
 func (in *Instance) LoadClock(r engine.Reader, number uint32, of string) (*Clock, error) {
 	c := in.NewClock(number, of)
 	if c.virtual() == nil {
@@ -207,7 +210,7 @@ func (c *Clock) Copy(other *Clock) error {
 	return nil
 }
 
-// take gives the clock its own state.
+// take makes the clock independent of the server's clock, in state s.
 func (c *Clock) take(s ttl.State) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
@@ -279,8 +282,9 @@ func (c *Clock) followStored(r engine.Reader) error {
 	return err
 }
 
-// movedBack lets the clock return earlier times than before if it has been set back since it showed the given
-// time: the server that has done so has found that nothing stored is later.
+// movedBack lets the clock return earlier times than before if another server has set it back. before is
+// the time that the clock showed before its stored state was read again. The other server has checked that
+// nothing is stored with a later time.
 func (c *Clock) movedBack(before time.Time) {
 	// A smaller difference comes from computing the state anew.
 	if now := c.base.Now(); before.Sub(now) >= time.Millisecond {

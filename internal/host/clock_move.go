@@ -11,14 +11,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ErrSeveralServers refuses to move a clock while several servers share the data: one of them could still
-// answer by the old time. Nothing has changed.
+// ErrSeveralServers is the error for moving a clock while several servers share the data: one of them could
+// still use the old time. Nothing has changed.
 var ErrSeveralServers = errors.New("host: several servers are running: their clock cannot be moved")
 
 // ErrSystemClock is returned by an attempt to move the system's clock.
 var ErrSystemClock = errors.New("host: the clock is the system's")
 
-// TooFarBackError refuses to set a clock back before stored data, or before the expiry of an item.
+// TooFarBackError is the error for setting a clock back before a stored moment, or before the expiry of an
+// item.
 type TooFarBackError struct {
 	To     time.Time
 	Moment // the stored moment after To
@@ -46,7 +47,8 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 	}
 	m := clockMove{in: in, clocks: append(in.followers(), &in.clock), back: change.Back()}
 	err = m.run(ctx, next.At, func() error {
-		// The clock moves when the move is stored: what has seen it move cannot be told that it did not.
+		// The clock moves only once the move is stored. So no caller can read the new time of a move that
+		// then fails.
 		err := in.catalog.Change(ctx, func(t *Change) error {
 			if err := in.onlyServer(t); err != nil {
 				return err
@@ -141,7 +143,8 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exis
 	return c.virtual().Rebase(base, *own)
 }
 
-// serverScopes returns the scope that a transaction must lock to see all servers; none if there is only one.
+// serverScopes returns the scope that a transaction must lock to read the records of all servers. It
+// returns none if there can be only one server.
 func (in *Instance) serverScopes() [][]byte {
 	if !in.Shared() {
 		return nil
@@ -172,16 +175,16 @@ func (in *Instance) saveClock(ctx context.Context) error {
 	return in.catalog.Change(ctx, func(t *Change) error { return setClock(t, 0, v.State()) })
 }
 
-// clockMove moves clocks to the same time. The caller holds the catalog's lock.
+// clockMove moves several clocks to the same time. The caller holds the catalog's lock.
 type clockMove struct {
 	in     *Instance
 	clocks []*Clock
 	back   bool // the clocks may go back
 }
 
-// run calls move, which sets the clocks to the given time. A move back runs while no tenant has an operation
-// in progress that the clocks date. So everything written is dated either before the move, and can forbid it,
-// or after it.
+// run calls move, which sets the clocks to the given time. A move back runs while no tenant is running an
+// operation that the clocks date. So every write is dated either before the move, and can prevent it, or
+// after the move.
 func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) error {
 	back := m.back && slices.ContainsFunc(m.clocks, func(c *Clock) bool { return c.isAhead(to) })
 	if back {

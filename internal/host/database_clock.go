@@ -8,25 +8,26 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Servers that share a database take the time from it. What one of them has answered to be expired must not
-// be live for another whose own clock is behind, so no answer depends on a server's own clock.
+// Servers that share a database use its time. An item that has expired for one server must not be live for
+// another one whose own clock is behind, so no result depends on a server's own clock.
 
-// databaseClock is the clock of a shared engine's database, as far as this process knows it: the time that an
-// answer has told, and the real time that has passed since the answer. It is never ahead of the database.
+// databaseClock estimates the clock of a shared engine's database. Its time is the last time that the
+// database has returned, plus the real time that has passed since. It is never ahead of the database.
 type databaseClock struct {
 	teller engine.Teller
 	wall   ttl.Clock
 
 	mu   sync.Mutex
-	told time.Time // the time that was told; zero before the first answer
-	at   time.Time // by wall, at the answer or after it
+	told time.Time // the last time that the database has returned; zero before the first
+	at   time.Time // the time of wall when told was received, or later
 }
 
-// drift is the part of the passed time that the clock leaves out: a machine's clock may be faster than the
-// database's.
+// drift is the reciprocal of the part of the passed time that the clock leaves out (one thousandth),
+// because a machine's clock may be faster than the database's.
 const drift = 1000
 
-// Now implements ttl.Clock. Before the first answer it is the time of this machine.
+// Now returns the time of the clock. Before the first response of the database it is the time of this
+// machine.
 func (c *databaseClock) Now() time.Time {
 	told := c.teller.Told()
 	wall := c.wall.Now()
@@ -44,11 +45,11 @@ func (c *databaseClock) Now() time.Time {
 	return told
 }
 
-// After implements ttl.Clock.
+// After returns a channel on which the time is sent once, after d: see ttl.Clock.
 func (c *databaseClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
 
-// dataClock returns the clock that dates the data of an engine: the given one, over the database's time if
-// the engine tells it.
+// dataClock returns the clock that dates the data of an engine: the clock of the options. If the engine has
+// the time of a database (engine.Teller), this time replaces the system's clock.
 func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
 	teller, ok := e.(engine.Teller)
 	if !ok {

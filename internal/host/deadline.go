@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A deadline index orders items by a moment: their expiry, or their last write if all of them live equally
-// long.
+// A deadline index orders items by a moment: their expiry, or their last write if all of them have the same
+// time to live.
 //
 //	+--------+--------+----+
 //	| prefix | moment | id |   no value
@@ -31,8 +31,8 @@ func AppendEntry(dst []byte, e Entry) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(e.At)), e.ID)
 }
 
-// ParseEntry reads the key of an entry behind a prefix of the given length. It returns engine.ErrCorrupt if
-// the key is not an entry.
+// ParseEntry decodes the key of an entry; prefix is the length of the prefix of the index. It returns
+// engine.ErrCorrupt if the key is not an entry.
 func ParseEntry(prefix int, key []byte) (Entry, error) {
 	if len(key) != prefix+entryLen {
 		return Entry{}, fmt.Errorf("%w: the key %x of a deadline", engine.ErrCorrupt, key)
@@ -41,7 +41,7 @@ func ParseEntry(prefix int, key []byte) (Entry, error) {
 }
 
 // EachDue calls fn with the entries of an index up to a moment, in order, until fn returns an error or more
-// is false. Use a Pass to continue later where a walk has stopped.
+// is false. To continue later where a call has stopped, use a Pass.
 func EachDue(r engine.Reader, prefix []byte, upto int64, fn func(Entry) (more bool, err error)) (err error) {
 	if upto < 0 {
 		return nil

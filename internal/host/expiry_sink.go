@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// An expired item can be moved to an expiry sink: an archive container, a dead-letter queue, a queue that it
-// is forwarded to. It leaves its source and arrives in the sink in one transaction, so it is in exactly one
-// place after any crash, and arrives once.
+// An expired item can be moved to an expiry sink: an archive container, a dead-letter queue, a queue that
+// it is forwarded to. One transaction removes it from its source and stores it in the sink. So it is stored
+// exactly once, in one of them, even after a crash.
 //
 // The source runs the transaction, which is its purge:
 //
@@ -19,10 +19,10 @@ import (
 //	Update(scopes): Begin; for each item: Take, then delete; Finish
 //	SinkTx.Leave
 //
-// Both sides hold the locks that keep their own data unchanged, shared. A transaction over several tenants
-// takes them in the order given to Open. A move of a clock uses the same order and takes them exclusively. So
-// there is no deadlock. The order depends on the tenants, not on which is source and sink, so items can
-// expire in both directions.
+// The transaction holds, shared, the locks by which both tenants keep their data unchanged. A transaction
+// over several tenants takes these locks in the order of the tenants given to Open. A move of a clock uses
+// the same order and takes them exclusively. So there is no deadlock. The order depends on the tenants, not
+// on which is source and sink, so items can expire in both directions.
 
 // ExpiredItem is an expired item as its sink receives it.
 type ExpiredItem struct {
@@ -35,13 +35,13 @@ type ExpiredItem struct {
 // ExpirySink receives items that have expired in another tenant or container.
 type ExpirySink interface {
 	// Enter takes the sink's locks, shared, until SinkTx.Leave. It returns the error of ctx, or an error if
-	// the sink is deleted or accepts nothing now; then the item is not purged.
+	// the sink is deleted or accepts no items at the moment; then the items are not purged.
 	Enter(ctx context.Context) (SinkTx, error)
 }
 
 // SinkTx is the sink's part in one purge.
 type SinkTx interface {
-	// Scopes returns the scopes to which storing the items writes, according to r, a read before the
+	// Scopes returns the scopes that a transaction needs to store the items. r reads the state before the
 	// transaction.
 	Scopes(r engine.Reader, items []ExpiredItem) ([][]byte, error)
 	// Begin starts the sink's part in a transaction over these scopes, or restarts it if the transaction runs

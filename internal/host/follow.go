@@ -14,24 +14,25 @@ import (
 // and once a second in any case, since a report may be lost and not every engine sends them.
 
 const (
-	// followEvery is the time between two looks at the data of other servers.
+	// followEvery is the time between two checks for changes by other servers.
 	followEvery = time.Second
-	// awaitAgain is after how long an engine.Notifier is asked again for the same scope.
+	// awaitAgain is the time after which the follower calls engine.Notifier.Await again for the same scope.
 	awaitAgain = engine.AwaitTime / 3
 )
 
-// follower is the work of one goroutine. It exists only if the engine is shared.
+// follower is the state of the goroutine that follows other servers. It exists only if the engine is
+// shared.
 type follower struct {
 	in    *Instance
-	nudge chan struct{} // somebody begins to wait, or the catalog may have changed; capacity 1
+	nudge chan struct{} // signal: a caller begins to wait, or the catalog may have changed; capacity 1
 
 	mu sync.Mutex // guards awaited
-	// awaited is the scopes that the notifier was asked for, and when by the wall's clock
+	// awaited maps each scope for which the notifier was asked to the time of the call, by Options.Wall.
 	awaited map[string]time.Time
 }
 
-// Awaiting says that a caller is going to wait for a change in one of the scopes, which its tenant lists
-// (OpenTenant.Awaited). It does not block.
+// Awaiting must be called by a caller that begins to wait for a change in one of the scopes. Its tenant
+// must return the scopes from OpenTenant.Awaited. Awaiting does not block.
 func (in *Instance) Awaiting(scopes [][]byte) {
 	f := in.follower
 	if f == nil {
@@ -67,7 +68,7 @@ func (in *Instance) startFollowing() {
 	}
 }
 
-// report is called with the scope of another server's commit, nil if reports may have been lost.
+// report is called with the scope of another server's commit, or with nil if reports may have been lost.
 func (f *follower) report(scope []byte) {
 	if scope == nil || string(scope) == string(CatalogScope()) {
 		f.wake()
@@ -98,7 +99,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// look reads the catalog again if it has changed, and asks for reports of what is awaited.
+// look reads the catalog again if it has changed, and requests reports of commits in the awaited scopes.
 func (f *follower) look(ctx context.Context) {
 	if err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
 		f.in.opts.Logger.Error("the catalog could not be read again", "error", err)
@@ -113,19 +114,19 @@ func (f *follower) look(ctx context.Context) {
 		return
 	}
 	if err := n.Await(ctx, fresh); err != nil {
-		return // the next look asks again; until then the data are looked at each second
+		return // the next call asks again; until then waiting callers are woken each second
 	}
 	f.mu.Lock()
 	for _, scope := range fresh {
 		f.awaited[string(scope)] = now
 	}
 	f.mu.Unlock()
-	for _, scope := range fresh { // something may have changed meanwhile
+	for _, scope := range fresh { // something may have changed before Await
 		f.in.wakeWaiting(scope)
 	}
 }
 
-// fresh returns the awaited scopes for which the notifier must be asked.
+// fresh returns the awaited scopes for which Notifier.Await must be called.
 func (f *follower) fresh(now time.Time) (list [][]byte) {
 	scopes := [][]byte{CatalogScope()}
 	for _, r := range f.in.tenants {

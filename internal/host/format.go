@@ -21,9 +21,9 @@ import (
 //	3       vector indexes of the kinds quantizedFlat and diskANN hold     documents: store/upgrade.go
 //	        codes of their vectors
 //
-// Open upgrades data of an older format. It makes a snapshot of them, runs the steps of the tenants one
+// Open upgrades data of an older format. It takes a snapshot of them, runs the steps of the tenants one
 // format after the other, and then stores the new format. The older program can read the snapshot as a data
-// folder. Data of a newer format are refused.
+// folder. For data of a newer format, Open fails.
 //
 // A value with its own version (an item, a change, a message) may get a new version only if the old one stays
 // readable; such a change needs no new format. engine/pebble upgrades the format of its files independently.
@@ -60,9 +60,9 @@ type Format struct {
 // Format returns the format of the data.
 func (h *Host) Format() Format { return Format{h.Instance().found, formatVersion} }
 
-// upgrade upgrades the data of an engine and returns the format that they had, or formatVersion if there are
-// none. With keep it makes a snapshot before the first change. It fails with engine.ErrNewerFormat, with
-// engine.ErrOlderFormat, or if the snapshot cannot be made.
+// upgrade upgrades the data of an engine and returns the format that they had, or formatVersion if there
+// are none. If keep is true, it takes a snapshot before the first change. It fails with
+// engine.ErrNewerFormat, with engine.ErrOlderFormat, or if the snapshot cannot be taken.
 func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, keep bool) (int, error) {
 	var h head
 	err := e.View(ctx, func(r engine.Reader) (err error) {
@@ -99,7 +99,7 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 	return h.Format, nil
 }
 
-// upgradable fails like readable for data that cannot be upgraded.
+// upgradable fails, with the errors of readable, for data that cannot be upgraded.
 func (h *head) upgradable() error {
 	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
@@ -129,8 +129,8 @@ func claimed(r engine.Reader, tenants []Tenant) (err error) {
 	return nil
 }
 
-// keepFormat makes a snapshot of the data before an upgrade and returns its name, or "" if the engine has no
-// snapshots. If a crash has interrupted an earlier upgrade, the snapshot exists already.
+// keepFormat takes a snapshot of the data before an upgrade and returns its name, or "" if the engine has
+// no snapshots. If a crash has interrupted an earlier upgrade, the snapshot exists already.
 func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, error) {
 	keeper, ok := e.(engine.Snapshotter)
 	if !ok {

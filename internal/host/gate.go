@@ -7,17 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// Gate is a shared/exclusive lock with context, which can also be read optimistically:
+// Gate is a lock that can be held shared or exclusively, whose methods end with a context, and that also
+// supports optimistic reads:
 //
-//   - Share enters together with others, until Leave.
-//   - Shut waits until all have left, lets nobody else enter meanwhile, and enters alone, until Open. Open
-//     admits all that wait in Share before anybody can shut the gate again.
+//   - Share takes the gate shared, until Leave.
+//   - Shut takes the gate exclusively, until Open. It waits until all sharers have left, and lets no others
+//     enter. Open admits all that wait in Share before anybody can shut the gate again.
 //   - Stamp and Unchanged never hold the gate and wait only for an exclusive holder. A reader calls Stamp, reads
 //     what the gate guards, and then asks Unchanged whether the gate was shut in between.
 type Gate struct {
 	stamp   atomic.Uint64 // odd while the gate is held exclusively; each such turn adds two
-	inside  atomic.Int64  // number of sharers; less gateClosed while the gate is shut or being shut
-	closing Mutex         // held by the one that shuts the gate
+	inside  atomic.Int64  // number of sharers, minus gateClosed while the gate is shut or being shut
+	closing Mutex         // held by the goroutine that shuts the gate
 	drained chan struct{} // one slot: the last sharer has left the closed gate
 
 	mu      sync.Mutex      // guards the fields below, and changes of inside by gateClosed
@@ -30,7 +31,7 @@ const gateClosed = 1 << 40
 // NewGate returns a gate that is open.
 func NewGate() Gate { return Gate{closing: NewMutex(), drained: make(chan struct{}, 1)} }
 
-// Share enters together with others. It returns the error of ctx if ctx ends before the gate is open.
+// Share takes the gate shared. It returns the error of ctx if ctx ends before the gate is open.
 func (g *Gate) Share(ctx context.Context) error {
 	if g.tryShare() {
 		return nil
@@ -54,7 +55,7 @@ func (g *Gate) Share(ctx context.Context) error {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 	}
 	g.mu.Unlock()
-	if i < 0 { // it was admitted at the same moment
+	if i < 0 { // Open has admitted this call at the same moment
 		g.Leave()
 	}
 	return ctx.Err()
@@ -82,7 +83,7 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Shut enters alone. It returns the error of ctx if ctx ends before the sharers have left.
+// Shut takes the gate exclusively. It returns the error of ctx if ctx ends before the sharers have left.
 func (g *Gate) Shut(ctx context.Context) error {
 	if err := g.closing.Lock(ctx); err != nil {
 		return err
@@ -148,6 +149,6 @@ func (g *Gate) Stamp(ctx context.Context) (at uint64, err error) {
 // Unchanged reports whether the gate has not been shut since Stamp.
 func (g *Gate) Unchanged(at uint64) bool { return g.stamp.Load() == at }
 
-// State returns the number of sharers, less gateClosed while the gate is shut or being shut, and the count of
-// turns that Stamp returns.
+// State returns the number of sharers, minus gateClosed while the gate is shut or being shut, and the
+// number that Stamp returns.
 func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.stamp.Load() }

@@ -14,9 +14,10 @@ import (
 
 // Options configure a Host. The zero value is usable.
 type Options struct {
-	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
-	// clock. A *ttl.Virtual can be moved, and its state is stored with the data. If the engine tells the time
-	// of its database (engine.Teller), that replaces the system's clock, also as the base of a *ttl.Virtual.
+	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the
+	// system's clock. A *ttl.Virtual can be moved, and its state is stored with the data. If the engine has
+	// the time of a database (engine.Teller), this time replaces the system's clock, also as the base of a
+	// *ttl.Virtual.
 	Clock ttl.Clock
 	// Wall is the clock for real time. Nil is the system's clock.
 	Wall ttl.Clock
@@ -25,12 +26,12 @@ type Options struct {
 	// ManualReaper starts no background reaper: expired items are purged only by SweepNow.
 	ManualReaper bool
 	// FirstNumber is the first number that the catalog of fresh data issues; 0 is 1. Data in memory that
-	// replace other data must begin above all numbers used there, so that a number that a client remembers
-	// never names something else.
+	// replace other data must begin above all numbers of those, so that a number that a client has stored
+	// never identifies something else.
 	FirstNumber uint32
-	// Batch is the most items that one step of the reaper purges. Default: 32.
+	// Batch is the maximum number of items that one step of the reaper purges. Default: 32.
 	Batch int
-	// Server describes this server to those who list servers.
+	// Server describes this server in the list of servers.
 	Server ServerInfo
 }
 
@@ -63,14 +64,14 @@ type Host struct {
 	end  context.CancelFunc
 }
 
-// Open opens the tenants on an engine, finishes what a crash interrupted, and starts the reaper. The order of
-// the tenants is the order of their locks. Open owns the engine: Close closes it, and a failed Open has
-// closed it.
+// Open opens the tenants on an engine, finishes what a crash interrupted, and starts the reaper. The order
+// of the tenants is the order of their locks. Open takes ownership of the engine: Close closes it, and so
+// does an Open that fails.
 //
-// Data of an older format are upgraded, after a snapshot of them has been made: see format.go. Open fails
-// with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt for an
-// invalid catalog, a *BehindError if a clock is more than five minutes behind the data, a tenant's error, and
-// an error if the key spaces of two tenants overlap.
+// Data of an older format are upgraded, after a snapshot of them has been taken: see format.go. Open fails
+// with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt for
+// an invalid catalog, a *BehindError if a clock is more than five minutes behind the data, a tenant's
+// error, and an error if the key spaces of two tenants overlap.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
 	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), restoreGate: NewGate()}
 	h.started = h.opts.Wall.Now()
@@ -93,13 +94,13 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	return h, nil
 }
 
-// Instance returns the host's present instance.
+// Instance returns the host's current instance.
 func (h *Host) Instance() *Instance { return h.live.Load() }
 
-// Incarnation returns a number that identifies the present instance; Restore changes it, and hosts differ in
-// it. It waits for a running restore and returns the error of ctx. If a call failed with engine.ErrClosed and
-// the incarnation has changed since before the call, the call met a restore: its effects are gone, and it may
-// be retried.
+// Incarnation returns a number that identifies the current instance; Restore changes it, and each host has
+// another one. It waits for a running restore and returns the error of ctx. If a call failed with
+// engine.ErrClosed and the incarnation has changed since before the call, a restore has interrupted the
+// call: its effects are lost, and it may be retried.
 func (h *Host) Incarnation(ctx context.Context) (uint32, error) {
 	if _, err := h.restoreGate.Stamp(ctx); err != nil {
 		return 0, err

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Instance is an engine with its data, and the state in memory that belongs to the data. A host has one at a
-// time. After a restore there is a new one; the tenants' state in the old one is never reused.
+// Instance is an engine with its data, together with the state in memory that belongs to these data. A host
+// has one Instance at a time. A restore replaces it by a new one, in which the tenants are opened anew.
 type Instance struct {
 	host    *Host // nil for the copy of a snapshot
 	eng     engine.Engine
@@ -25,13 +25,13 @@ type Instance struct {
 	catalog Catalog
 	clock   Clock // the server's clock
 
-	membership  *membership  // this server among those that share the data; nil: there cannot be others
+	membership  *membership  // this server among those that share the data; nil: they are not shared
 	follower    *follower    // nil if there is no membership
 	tenants     []OpenTenant // in the order of the tenants
 	incarnation uint32       // fixed once open
-	found       int          // the format of the data before they were brought up to date
+	found       int          // the format of the data before they were upgraded
 	reaper      *ttl.Reaper
-	purging     *Lease                   // of the reaper's rounds
+	purging     *Lease                   // the lease for the reaper's rounds
 	pauses      atomic.Pointer[[]uint32] // numbers of paused objects: see catalog_pause.go
 	foreground  atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
@@ -127,7 +127,7 @@ func (in *Instance) recover(ctx context.Context) error {
 			continue
 		}
 		err := r.Life.Recover(ctx)
-		for errors.Is(err, ErrCatalogMoved) { // begin again with what another server has changed
+		for errors.Is(err, ErrCatalogMoved) { // start again with the changes of another server
 			if err = in.catalog.CatchUp(ctx); err == nil {
 				err = r.Life.Recover(ctx)
 			}
@@ -165,7 +165,7 @@ func (in *Instance) end() error {
 	in.reaper.Close()
 	in.Closing("the engine: a transaction that does not end, or the disk")
 	ctx, cancel := context.Background(), func() {}
-	if in.Shared() { // what is not stored ends after the time of a lease
+	if in.Shared() { // if leave fails, other servers take over when the leases end
 		ctx, cancel = context.WithTimeout(ctx, leaveTime)
 	}
 	err := errors.Join(in.leave(ctx), in.membership.leave(ctx))
@@ -197,20 +197,21 @@ func (in *Instance) leave(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Host returns the host that the instance belongs, or belonged, to; nil for the copy of a snapshot.
+// Host returns the host to which the instance belongs or, after a restore, has belonged. It is nil for the
+// copy of a snapshot.
 func (in *Instance) Host() *Host { return in.host }
 
 // Engine returns the engine with the data.
 func (in *Instance) Engine() engine.Engine { return in.eng }
 
-// Get returns a function that reads one key outside of any view, in the fastest way that the engine has.
+// Get returns the engine's fastest function that reads one key outside of any view.
 func (in *Instance) Get() GetFunc { return in.get }
 
 // Catalog returns the catalog of all tenants.
 func (in *Instance) Catalog() *Catalog { return &in.catalog }
 
-// Incarnation returns the number that identifies the data of this instance. It differs after a restore and
-// for other data.
+// Incarnation returns the number that identifies the data of this instance. A restore changes it, and other
+// data have another one.
 func (in *Instance) Incarnation() uint32 { return in.incarnation }
 
 // Closing records a description of what Close waits for.

@@ -9,13 +9,14 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Servers that share their data divide the background work by leases. A lease is a record with its owner and
-// the moment until which it is valid, by the database's time. One transaction renews all leases of a server,
-// together with the record that says that the server is running. A server stops the work of a lease before
-// the lease ends, also if the database does not answer.
+// Servers that share their data divide the background work by leases. A lease is a record with its owner
+// and the moment until which it is valid, by the database's time. One transaction renews all leases of a
+// server, together with the record that says that the server is running. A server stops the work of a lease
+// before the lease ends, even if the database does not respond.
 //
-// A lease saves double work. It is no fence: a server may be stopped in the middle of a transaction until its
-// lease has ended. So all work under a lease must be correct if two servers do it.
+// A lease only prevents that several servers do the same work. It does not guarantee this: a server may be
+// suspended in the middle of a transaction until its lease has ended. So all work under a lease must be
+// correct even if two servers do it.
 //
 //	00 · l · 1 · server   a running server
 //	00 · l · 2 · name     a lease
@@ -27,9 +28,9 @@ const (
 	leaseTime = 10 * time.Second
 	// leaseRenew is the time between two renewals.
 	leaseRenew = 3 * time.Second
-	// leaseSafety is how long before the end of its lease a server stops working under it.
+	// leaseSafety is the time before the end of its lease at which a server stops the work.
 	leaseSafety = time.Second
-	// leaveTime is how long a server that ends tries to give its leases back.
+	// leaveTime is the maximum time for which a server that ends tries to give its leases back.
 	leaveTime = 2 * time.Second
 	// leaseKept is how long the record of a server that has ended without removing it is kept.
 	leaseKept = time.Hour
@@ -74,8 +75,8 @@ func readLease(r engine.Reader, key []byte) (rec leaseRecord, found bool, err er
 	return rec, err == nil, err
 }
 
-// Lease is the right to do a kind of background work alone. Its zero value is a lease that is always held: it
-// is that of an engine whose data no other process has open.
+// Lease is the right to do a kind of background work alone. The zero Lease is always held; it is used if no
+// other process can have the data open.
 type Lease struct {
 	of      *membership
 	name    string
@@ -105,8 +106,8 @@ func (l *Lease) Release() {
 	l.of.wake()
 }
 
-// Lease asks for a lease. It does not wait: the server gets the lease soon, or when its owner has gone.
-// Several callers of one server may have the same lease.
+// Lease requests a lease. It does not wait: the server gets the lease soon, or when its current owner has
+// ended. Several callers of one server may have the same lease.
 func (in *Instance) Lease(name string) *Lease {
 	m := in.membership
 	if m == nil {
@@ -170,7 +171,8 @@ func (l *Lease) run(ctx context.Context, fn func(context.Context)) {
 	cancel()
 }
 
-// names returns the wanted leases and those to be given back, sorted. The caller holds mu.
+// names returns the names of the leases that this server wants and of those that it will give back, sorted.
+// The caller holds mu.
 func (m *membership) names() (wanted, given []string) {
 	for name, l := range m.leases {
 		if l.users > 0 {
@@ -184,8 +186,8 @@ func (m *membership) names() (wanted, given []string) {
 	return wanted, given
 }
 
-// renew renews the record of this server and its leases, takes the wanted ones that are free, and gives back
-// those that nobody wants any more.
+// renew renews the record of this server and its leases, takes the wanted ones that are free, and gives
+// back those that it no longer wants.
 func (m *membership) renew(ctx context.Context) error {
 	if err := m.turn.Lock(ctx); err != nil {
 		return err

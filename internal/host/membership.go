@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// membership is this server among those that share its data. It renews its record and its leases until the
-// instance is closed. It exists only if the engine is shared.
+// membership is the registration of this server among the servers that share its data. It renews the
+// server's record and leases until the instance is closed. It exists only if the engine is shared.
 type membership struct {
 	in    *Instance
 	id    string // random
@@ -30,11 +30,11 @@ type membership struct {
 	mu     sync.Mutex
 	leases map[string]*Lease
 	count  int       // running servers, by the last renewal
-	until  time.Time // by wall: until then the leases are held
+	until  time.Time // by Options.Wall: the leases are held until then
 	disarm func()    // stops the timer for until; guarded by turn
 }
 
-// ServerInfo is what a server tells about itself. Nothing depends on it.
+// ServerInfo describes a server for people and clients. Mayfly itself does not use it.
 type ServerInfo struct {
 	Name    string `json:"name,omitempty"`    // of its machine
 	Address string `json:"address,omitempty"` // the endpoint for clients
@@ -49,7 +49,7 @@ type Server struct {
 	// Seen is when the server has last renewed its record.
 	Seen   time.Time
 	Leases []string // the names of the leases that it has, sorted
-	Self   bool     // it is the one that answers
+	Self   bool     // it is this server
 }
 
 // Shared reports whether other servers may have the data open at the same time.
@@ -92,9 +92,9 @@ func (in *Instance) join(ctx context.Context) error {
 	return m.forget(ctx)
 }
 
-// Renew makes sure that this server counts as running for the whole time of a lease from now on, before it
-// begins work that others undo when the server has gone. A server that was stopped does not count as running
-// until its next renewal.
+// Renew makes sure that this server counts as running for leaseTime from now on. It must be called before
+// work that other servers undo if this server has ended. A server that was suspended for longer does not
+// count as running until its next renewal.
 func (in *Instance) Renew(ctx context.Context) error {
 	if in.membership == nil {
 		return nil
@@ -146,7 +146,8 @@ func (m *membership) loop() {
 	}
 }
 
-// renewed notes the leases that the server has until a moment. The caller holds m.turn.
+// renewed records the leases that the server has until a moment, and the number of servers. The caller holds
+// m.turn.
 func (m *membership) renewed(until time.Time, held map[string]bool, count int) {
 	m.setLeases(until, held, count)
 	// Not under m.mu: if the moment has passed on a virtual clock, AfterFunc calls lapsed itself.
@@ -171,7 +172,7 @@ func (m *membership) setLeases(until time.Time, held map[string]bool, count int)
 	}
 }
 
-// lapsed wakes the holders of leases when these may have ended.
+// lapsed ends the work under leases that have not been renewed in time.
 func (m *membership) lapsed() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -215,9 +216,9 @@ func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
 	return list, err
 }
 
-// read returns the running servers that r shows.
+// read returns the servers that are running according to r.
 func (m *membership) read(r engine.Reader) (list []Server, err error) {
-	if _, err := r.Positions([][]byte{leaseScope()}); err != nil { // it tells the time
+	if _, err := r.Positions([][]byte{leaseScope()}); err != nil { // for the time of the database
 		return nil, err
 	}
 	now := m.now()
@@ -259,9 +260,9 @@ func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) 
 	return list, err
 }
 
-// Running reports whether another server with an id, or this one, shares the data now. It may have stopped
-// since its last renewal. If there cannot be others, no id is that of a running server: what a server has
-// left unfinished was left before this one was started.
+// Running reports whether a server with an id, this one or another, is running and shares the data. It may
+// have stopped since its last renewal. If the data are not shared, Running returns false for every id:
+// unfinished work of any server is older than this one.
 func (in *Instance) Running(ctx context.Context, id string) (bool, error) {
 	if in.membership == nil {
 		return false, nil

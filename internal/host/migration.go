@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A migration copies all keys of one engine to another one, but for the first record of the catalog. The
-// target has a first record of its own that names the source, so that no host opens the target before all
-// keys are there. Then the source's first record names the target, so that no host opens the source any more,
+// A migration copies all keys of one engine to another one, except the first record of the catalog. The
+// target gets a first record that names the source, so that no host opens the target before all keys have
+// been copied. Then the source's first record names the target, so that no host opens the source any more,
 // and the target gets the source's first record.
 
 // HeadKey returns the key of the first record of the catalog, which a migration does not copy like the other
@@ -39,10 +39,10 @@ func BeginMigration(ctx context.Context, target engine.Engine, source string) er
 	return err
 }
 
-// OpenSource prepares the data of an engine for a migration to a target. It returns an error if they cannot
-// be migrated: there are none (engine.ErrNotFound), they have another format, have not all arrived, have been
-// moved elsewhere, or a server that shares them is running (engine.ErrLocked). Shared data are not opened by
-// any host from now on: a failed migration must be repeated, or ended by Reopen.
+// OpenSource prepares the data of an engine for a migration to a target. It fails if there are no data
+// (engine.ErrNotFound), if they have another format, if a migration to this engine is not complete, if they
+// have been migrated elsewhere, or if a server that shares them is running (engine.ErrLocked). From now on
+// no host opens data that can be shared: if the migration fails, it must be repeated, or ended by Reopen.
 func OpenSource(ctx context.Context, source engine.Engine, target string) error {
 	shared := engine.IsShared(source)
 	if shared {
@@ -68,7 +68,7 @@ func OpenSource(ctx context.Context, source engine.Engine, target string) error 
 	if err != nil || !shared {
 		return err
 	}
-	// A server that started meanwhile may have read the record before.
+	// A server that has started in the meantime may have read the record before the change.
 	if err := noServers(ctx, source); err != nil {
 		if was == "" {
 			err = errors.Join(err, Reopen(ctx, source))
@@ -81,7 +81,7 @@ func OpenSource(ctx context.Context, source engine.Engine, target string) error 
 // noServers fails with engine.ErrLocked if a server that shares the data is running.
 func noServers(ctx context.Context, e engine.Engine) error {
 	return e.View(ctx, func(r engine.Reader) error {
-		at, err := r.Positions([][]byte{leaseScope()}) // they tell the time
+		at, err := r.Positions([][]byte{leaseScope()}) // for the time of the database
 		if err != nil {
 			return err
 		}
@@ -116,8 +116,8 @@ func EndMigration(ctx context.Context, source, target engine.Engine, name string
 	return err
 }
 
-// Reopen lets hosts open data again that have been moved. What has been written at the other place since is
-// not in them.
+// Reopen makes it possible again to open data that have been migrated. They do not contain what has been
+// written to the migrated data since.
 func Reopen(ctx context.Context, source engine.Engine) error {
 	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
 		h, _, err := readHead(t)

@@ -2,7 +2,7 @@ package host
 
 import "context"
 
-// Mutex is a mutual exclusion lock whose Lock can be ended by a context.
+// Mutex is a mutual exclusion lock whose Lock returns early if a context ends.
 type Mutex chan struct{}
 
 // NewMutex returns an unlocked Mutex.

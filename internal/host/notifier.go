@@ -8,13 +8,13 @@ import (
 // Notifier wakes goroutines that wait for a change. Its zero value is ready for use; it must not be copied.
 // All methods are safe for concurrent use.
 //
-// A waiter takes the channel before it reads the state that it waits for, and a writer calls Notify after its
-// change can be read. So no change is lost between the read and the wait. Notify costs one atomic load if
-// nobody waits.
+// A waiter takes the channel before it reads the state that it waits for, and a writer calls Notify after
+// its change can be read. So the waiter does not miss a change between the read and the wait. Notify costs
+// one atomic load if nobody waits.
 type Notifier struct {
 	awaited atomic.Bool
 	mu      sync.Mutex
-	change  chan struct{} // channel of the present waiters; nil: there are none
+	change  chan struct{} // closed by the next Notify; nil: nobody waits
 }
 
 // Changed returns a channel that the next Notify closes.

@@ -7,23 +7,23 @@ import (
 )
 
 // Pass is the position of a reaper's passes over one deadline index. A pass goes from the lowest entry that
-// can matter to a cutoff, in as many steps as it takes, and skips entries that may not be purged yet. The
-// next pass begins at the lowest skipped entry. So many entries that are kept do not prevent the reaper from
-// reaching those behind them.
+// may have to be purged to a cutoff, in several steps. It skips entries that may not be purged yet. The
+// next pass begins at the lowest skipped entry. So the reaper reaches the entries after skipped ones, even
+// if there are many of those.
 //
-// Only the goroutine that runs the reaper may use a Pass; IsPast may be called by any.
+// Only the goroutine that runs the reaper may use a Pass; any goroutine may call IsPast.
 type Pass struct {
 	at            atomic.Int64 // entries below it have been passed; writers compare with it
-	reach         atomic.Int64 // the end of the present or the last step; set before the step's view
+	reach         atomic.Int64 // the end of the running step, or of the last one; set before the step's view
 	id            uint64
 	lowestSkipped int64 // lowest entry that the pass skipped; 0: none
 	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
 }
 
-// IsPast reports whether a pass may have passed this moment of the index already. A writer calls it once its
-// commit is visible. A step whose view was older than the commit has announced its end before (Announce); a
-// step with a later view sees the commit. If IsPast returns true, the writer sets a flag that makes the next
-// step restart the pass.
+// IsPast reports whether a pass may already have gone past this moment of the index. A writer calls it once
+// its commit is visible. A step whose view is older than the commit has announced its end before
+// (Announce); a step with a later view finds the new entry. If IsPast returns true, the writer sets a flag
+// that makes the next step restart the pass.
 func (p *Pass) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
 // Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. The announcement
@@ -57,10 +57,10 @@ func (p *Pass) end(cutoff int64) {
 	p.Restart(cutoff + 1)
 }
 
-// maxHeldBack is the most entries that one step skips.
+// maxHeldBack is the maximum number of entries that one step skips.
 const maxHeldBack = 4096
 
-// SweepAction says what a step does with an entry that is due.
+// SweepAction is what a step does with an entry that is due.
 type SweepAction struct {
 	kind  sweepActionKind
 	until int64
@@ -90,18 +90,19 @@ type Step struct {
 	Prefix []byte // of the index
 	Cutoff int64  // the last moment that is due; negative: no moment is due
 
-	upto   int64 // the end of the walk unless a limit stopped it: the cutoff, or before AllWait
+	upto   int64 // the end of the walk, unless a limit stopped it: the cutoff, or before AllWait
 	walked bool
 	more   bool  // the limit stopped the walk before the cutoff
 	ahead  int64 // moment of the first entry above the cutoff, if the walk reached it; Never: none
 	seen   bool  // ahead has been set
 }
 
-// Announce publishes how far the step can come, for writers that call IsPast. Call it before the view.
+// Announce publishes the end of the step, for writers that call IsPast. It must be called before the view
+// is opened.
 func (s *Step) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
-// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, decides about each
-// entry.
+// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, returns the
+// action for each entry.
 func (s *Step) Walk(r engine.Reader, found []Entry, limit int,
 	judge func(Entry) SweepAction) ([]Entry, error) {
 	from := s.Pass.at.Load()
@@ -157,9 +158,9 @@ func (s *Step) Ahead(r engine.Reader) (int64, error) {
 	return FirstAfter(r, s.Prefix, s.Cutoff)
 }
 
-// Finish moves the pass behind the entries of the walk. Skipped entries must have been recorded by
-// Pass.Survived. more reports that a limit stopped the step. again is the moment at which a skipped entry may
-// be purged, or Never if none was skipped or if the pass continues before.
+// Finish moves the pass past the entries of the walk. Skipped entries must have been recorded by
+// Pass.Survived. more reports that a limit stopped the step. again is the moment at which a skipped entry
+// may be purged, or Never if none was skipped or if the pass continues before.
 func (s *Step) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {

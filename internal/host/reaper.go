@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// One reaper purges expired items of all tenants, a batch from each range in turn. So a tenant with many
-// ranges gets its share of the pace, and no tenant waits for another's backlog. Of several servers that share
-// the data, the one that has the lease purges in the background.
+// One reaper purges expired items of all tenants, a batch from each range in turn. So each tenant gets a
+// share of the reaper's time by the number of its ranges, and no tenant waits for another's backlog. Of
+// several servers that share the data, the one that has the lease purges in the background.
 
 func (in *Instance) openReaper() {
 	o := ttl.ReaperOptions{
@@ -27,7 +27,7 @@ func (in *Instance) openReaper() {
 	in.reaper = ttl.OpenReaper(o, &sweepers{in: in})
 }
 
-// sweepers presents the ranges of all tenants to the reaper. Only the reaper's goroutine uses it.
+// sweepers is the ttl.Sweeper for the ranges of all tenants. Only the reaper's goroutine uses it.
 type sweepers struct {
 	in     *Instance
 	failed map[uint8]error // errors of tenants whose ranges could not be listed
@@ -83,14 +83,15 @@ func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
 	return s.in.tenants[r.Tenant].Sweep.Clock(r)
 }
 
-// SweepNow purges everything that has expired by now, each item by its own clock, unless the reaper is held
-// back for it. It returns the number of purged items. After it, all effects of a clock's move have happened.
-// The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the tenants' errors, joined.
+// SweepNow purges everything that has expired by now, each item by its own clock, except items whose purge
+// is paused or delayed. It returns the number of purged items. When it returns, all effects of an earlier
+// move of a clock are complete. The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the
+// tenants' errors, joined.
 func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(context.WithValue(ctx, sweepsOnDemand{}, true))
 }
 
-// SweepAll is SweepNow that also purges what the reaper is held back from: see Held.
+// SweepAll is SweepNow including items whose purge is paused or delayed: see Held.
 func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
 	return in.SweepNow(context.WithValue(ctx, sweepsAll{}, true))
 }
@@ -107,12 +108,12 @@ func (in *Instance) Sweeps(ctx context.Context) bool {
 // sweepsAll marks the context of the sweeps of SweepAll.
 type sweepsAll struct{}
 
-// Held reports, for the context of a sweep, whether the sweep must respect a pause or a tenant's reason not
-// to purge.
+// Held reports, for the context of a sweep, whether the sweep must observe pauses and delays of purges. It
+// returns false for the sweeps of SweepAll.
 func Held(ctx context.Context) bool { return ctx.Value(sweepsAll{}) == nil }
 
-// HoldReaper runs fn while the reaper does not run, for a tenant that purges by other rules than a sweep's.
-// It returns ttl.ErrReaperClosed if the instance is closed before or during fn.
+// HoldReaper runs fn while the reaper does not run, for a tenant whose purge does not follow the rules of a
+// sweep. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.
 func (in *Instance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {
 	return in.reaper.Do(ctx, fn)
 }
@@ -128,9 +129,9 @@ func (in *Instance) WakeReaper() {
 func (in *Instance) ReaperMetrics() ttl.ReaperMetrics { return in.reaper.Metrics() }
 
 // PauseReaper stops or resumes purging in all tenants. Sweeps continue during a pause, so that a tenant can
-// still report expired items; tenants call ReaperPaused. When PauseReaper(true) returns, no purge is running.
-// A pause outlasts a restore and ends with Close. If servers share the data, it holds for all of them, the
-// others follow within a second, and it ends with the server that has ordered it.
+// still report expired items; tenants call ReaperPaused. When PauseReaper(true) returns, no purge is
+// running. A pause outlasts a restore and ends with Close. If servers share the data, it applies to all of
+// them within a second, and ends when this server ends.
 func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 	if err := in.SharePause(ctx, 0, paused); err != nil {
 		return err

@@ -12,14 +12,14 @@ import (
 // so no operation can read from both. An operation that runs while its instance is replaced fails with
 // engine.ErrClosed on its next engine call, and its caller looks up its objects again.
 //
-// The new instance is a new incarnation. Catalog numbers continue from the higher of the two, and every scope
-// of every tenant continues above the highest LSN that any scope of the old instance has issued. So nothing
-// that a client remembers comes to name something else.
+// The new instance is a new incarnation. Catalog numbers continue from the higher of the two, and every
+// scope of every tenant continues above the highest LSN that any scope of the old instance has issued. So
+// an identifier that a client has stored never identifies something else.
 
 // Restore replaces all data by a snapshot, in one step: after a crash there is either the old or the new
-// data. Writes since the snapshot are lost; virtual clocks go back too. Operations that run meanwhile fail
-// with engine.ErrClosed; see Incarnation. Restore fails with engine.ErrNoSnapshot, engine.ErrDiskFull,
-// ErrNoSnapshots and errors of tenants; then the host continues as before.
+// data. Writes since the snapshot are lost; virtual clocks go back too. Operations that run during the
+// restore fail with engine.ErrClosed; see Incarnation. Restore fails with engine.ErrNoSnapshot,
+// engine.ErrDiskFull, ErrNoSnapshots and errors of tenants; then the host continues as before.
 func (h *Host) Restore(ctx context.Context, name string) error {
 	if err := h.work.Lock(ctx); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (h *Host) Restore(ctx context.Context, name string) error {
 	return nil
 }
 
-// replace makes a new instance of a snapshot while the catalog of the old one is locked.
+// replace opens a snapshot as the new instance while the catalog of the old one is locked.
 func (h *Host) replace(
 	ctx context.Context, old *Instance, k engine.Snapshotter, name string,
 ) (*Instance, error) {
@@ -88,8 +88,8 @@ func (h *Host) replace(
 	return next, nil
 }
 
-// highest returns the highest LSN that a client can have seen of any of the scopes, or of a dropped scope.
-// The caller holds the catalog's lock.
+// highest returns the highest LSN that a client can have received from any of the scopes, or from a dropped
+// scope. The caller holds the catalog's lock.
 func (in *Instance) highest(scopes [][]byte) uint64 {
 	high := in.catalog.head.Highest
 	for _, scope := range scopes {

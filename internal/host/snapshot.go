@@ -17,7 +17,7 @@ import (
 // Snapshot describes one snapshot.
 type Snapshot struct {
 	Name  string
-	Time  time.Time                  // when it was made, by the server's clock
+	Time  time.Time                  // when it was taken, by the server's clock
 	Notes map[string]json.RawMessage // the members of the note
 	// Bytes is the size on disk. Files shared with the data or with other snapshots count in full.
 	Bytes int64
@@ -25,7 +25,7 @@ type Snapshot struct {
 
 const noteTime = "time"
 
-// Snapshot stores the present state of all data under a name: everything that has been acknowledged, and the
+// Snapshot stores the current state of all data under a name: everything that has been acknowledged, and the
 // state of virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
 // engine.ErrDiskFull.
 func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
@@ -49,7 +49,7 @@ func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	return Snapshot{}, err
 }
 
-// makeSnapshot makes a snapshot while the catalog is locked.
+// makeSnapshot takes a snapshot while the catalog is locked.
 func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter, name string) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err
@@ -192,9 +192,9 @@ func Adopt(ctx context.Context, e engine.Engine, tenants ...Tenant) error {
 	return err
 }
 
-// adopt makes the data of a freshly opened engine a new incarnation. Its catalog issues no number below the
-// next number of the old head, and no scope of any tenant issues an LSN up to the old head's highest. It
-// upgrades the data first and returns the format that they had.
+// adopt upgrades the data of a freshly opened engine and makes them a new incarnation. old is the first
+// record of the data that they replace: the catalog issues no number below old.Next, and no scope issues an
+// LSN up to old.Highest. adopt returns the format that the data had.
 func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old head) (int, error) {
 	incarnation, err := newIncarnation()
 	if err != nil {

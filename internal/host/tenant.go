@@ -25,13 +25,15 @@ type Tenant interface {
 	Open(ctx context.Context, in *Instance) (OpenTenant, error)
 }
 
-// KeySpace is the keys that belong to one tenant. Open refuses two tenants whose key spaces overlap.
+// KeySpace describes the keys that belong to one tenant. Open fails if the key spaces of two tenants
+// overlap.
 type KeySpace struct {
 	Name  string // for logs and errors: "documents"
 	Kinds string // the letters of its records in the catalog; not those of the host, which are l, m, s and M
-	// First and Last are the first bytes of its keys outside the catalog, from 01 to FF. The objects that own
-	// the keys, and the parts that may be dropped in one deletion, are numbered by the catalog. So a tenant
-	// whose keys begin with such a number and a bit of its own has that key range for itself.
+	// First and Last are the lowest and the highest first byte of its keys outside the catalog, from 01 to
+	// FF. A key begins with the catalog's number of the object that owns the key, in which a bit of the
+	// tenant's own is set. So the keys of tenants do not overlap, and one deletion of a key range drops an
+	// object.
 	First, Last byte
 }
 
@@ -39,15 +41,15 @@ type KeySpace struct {
 type OpenTenant struct {
 	Life          Life
 	Sweep         ttl.Sweeper   // purges expired items. The host sets Range.Tenant
-	ClockObserver ClockObserver // the items that are dated by a clock
-	// Reload loads the records of the catalog that r shows, after another host over the same engine has
-	// changed some, of this tenant or of another. The caller holds the catalog's lock.
+	ClockObserver ClockObserver // access to the items that a clock dates
+	// Reload loads the catalog's records of this tenant from r. It is called after another host over the
+	// same engine has changed records, of this tenant or of another. The caller holds the catalog's lock.
 	Reload func(ctx context.Context, r engine.Reader) error
-	// Awaited returns the scopes of the data whose changes somebody waits for at the moment. A caller that
-	// begins to wait calls Instance.Awaiting.
+	// Awaited returns the scopes for whose changes callers are waiting. A caller that begins to wait calls
+	// Instance.Awaiting.
 	Awaited func() [][]byte
-	// Changed is called when another server may have changed data of a scope, nil for any scope. It wakes
-	// those who wait for such a change, and must not block.
+	// Changed is called when another server may have changed data of a scope; nil stands for any scope. It
+	// wakes those who wait for such a change, and must not block.
 	Changed func(scope []byte)
 	// SnapshotNote returns the tenant's member of a snapshot's note, a JSON object. It is called while the
 	// catalog is locked.
@@ -74,11 +76,11 @@ type Life interface {
 	Gone()
 }
 
-// ClockObserver describes a tenant's data that are dated by clocks: the server's (Instance.Clock) and those
-// that the tenant has made (Instance.NewClock). It is used when a clock is moved. A list of clocks contains
-// clocks that move together.
+// ClockObserver gives the host access to the data of a tenant that clocks date: the server's clock
+// (Instance.Clock) and those that the tenant has created (Instance.NewClock). The host uses it to move
+// clocks. A parameter clocks is a list of clocks that move together.
 type ClockObserver interface {
-	// Clocks returns the clocks that the tenant has made. The caller holds the catalog's lock.
+	// Clocks returns the clocks that the tenant has created. The caller holds the catalog's lock.
 	Clocks() []*Clock
 	// Hold blocks all operations that store a moment of one of the clocks, until release. It takes its locks
 	// in the tenant's own order. It returns the error of ctx or the tenant's.
@@ -87,7 +89,7 @@ type ClockObserver interface {
 	Latest(clocks []*Clock) Moment
 	// Expired returns a moment after to at which an item expired, by one of the clocks, that was live at to
 	// and has not been purged yet, or the zero Moment if there is none. Clocks are not set back before that
-	// moment, so that expired items stay expired, independent of the reaper's pace. Hold is in force.
+	// moment, so that expired items stay expired, whether they have been purged or not. Hold is in force.
 	Expired(ctx context.Context, clocks []*Clock, to time.Time) (Moment, error)
 	// Moved is called after the clocks have been moved: items may have become due, or not due yet.
 	Moved(clocks []*Clock)
@@ -96,5 +98,5 @@ type ClockObserver interface {
 // Moment is a moment that is stored with an item or an event.
 type Moment struct {
 	At   time.Time // zero: nothing is stored
-	What string    // happened, for an error: "an item was written in shop/carts"
+	What string    // the event, for an error: "an item was written in shop/carts"
 }

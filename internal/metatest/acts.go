@@ -16,24 +16,25 @@ import (
 
 // The verbs that an Act has in addition to those of a Step.
 const (
-	Advance = "advance" // seconds: the clock goes on
+	Advance = "advance" // seconds: the clock advances
 	Back    = "back"    // seconds: the clock is set back, if the store permits it
 )
 
-// Act is something that happens concurrently, in a gap of a step: a Sweep, a List, an Advance, a Back, a
-// Default, a Reindex or a Split. It runs in the gap with its number, counted from 0. If it would have to wait
-// there, it runs in the first later gap in which it need not wait, or at the latest after the step. An act
-// that changes something waits for the acts before it.
+// Act is an operation that runs concurrently with a step: a Sweep, a List, an Advance, a Back, a Default, a
+// Reindex or a Split. It runs in a gap of the step, that is, at one of the step's calls of the engine. Gaps
+// are numbered from 0. If the act would have to wait for a lock in its gap, it runs in the first later gap
+// in which it need not wait, or at the latest after the step. An act that changes something runs after the
+// acts before it.
 type Act struct {
 	Gap  int
 	Verb string
 	Arg  string
 }
 
-// changes reports whether the act can change an answer, or be refused.
+// changes reports whether the act can change the answer of a step, or can be refused.
 func (a Act) changes() bool { return a.Verb != Sweep && a.Verb != List }
 
-// String writes the act as parseActs reads it.
+// String formats the act in the form that parseActs parses.
 func (a Act) String() string {
 	s := strconv.Itoa(a.Gap) + ":" + a.Verb
 	if a.Arg != "" {
@@ -42,7 +43,7 @@ func (a Act) String() string {
 	return s
 }
 
-// parseActs reads GAP:VERB[:ARG],...
+// parseActs parses a list of acts in the form GAP:VERB[:ARG],... ok is false if text has another form.
 func parseActs(text string) (acts []Act, ok bool) {
 	if text == "" {
 		return nil, true
@@ -84,15 +85,16 @@ func (a Act) seconds() int64 {
 	return n
 }
 
-// mostGaps is about how many gaps a step has; the other constant is the most acts of a step.
+// mostGaps is about the number of gaps of a step. The other constant is the maximum number of acts of a
+// step.
 const (
 	mostGaps = 6
 	mostActs = 4
 )
 
-// drawActs draws acts for a step whose answer can still be checked: a step of several requests, which run at
-// different moments, gets no act that changes its answer. It returns by how many seconds the acts advance the
-// clock.
+// drawActs draws acts for a step whose answer can still be checked: a step of several requests, which run
+// at different moments, gets no act that changes its answer. It returns the number of seconds by which the
+// acts advance the clock.
 func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	var acts []Act
 	gap := r.IntN(mostGaps)
@@ -133,8 +135,8 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	return seconds
 }
 
-// interruptible reports whether acts may run in the gaps of a step. Changes of the container run while its
-// gate is shut.
+// interruptible reports whether acts may run in the gaps of a step. They may not in a change of the
+// container, which holds the gate exclusively.
 func (s Step) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
@@ -147,7 +149,7 @@ func (s Step) severalRequests() bool {
 		(s.Verb == List || s.Verb == Open) && s.U != ""
 }
 
-// spans reports whether the answer of a step may depend on the ranges or on their order.
+// spans reports whether the answer of a step may depend on which ranges there are, or on their order.
 func (s Step) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
@@ -174,7 +176,7 @@ func (s *subject) interrupted(step Step) (string, error) {
 	got, err := s.between.during(in.gap, func() (string, error) {
 		got, err := s.do(step)
 		if in.waiting != nil {
-			in.resume() // nothing is left that it could wait for
+			in.resume() // nothing that the sweep could wait for is running any more
 		}
 		return got, err
 	})
@@ -202,7 +204,7 @@ func (in *interruption) gap() {
 	in.gaps++
 }
 
-// end runs the acts that could not run before.
+// end runs the acts that could not run during the step.
 func (in *interruption) end() {
 	in.over = true
 	for i := range in.acts {
@@ -218,7 +220,7 @@ func (in *interruption) end() {
 	in.index()
 }
 
-// index finishes a change of the indexing policy.
+// index completes a change of the indexing policy by reindexing the documents.
 func (in *interruption) index() {
 	if in.indexing {
 		in.indexing = false
@@ -266,7 +268,7 @@ func (in *interruption) act(i int) {
 	}
 }
 
-// open reports whether the gate of the container is open.
+// open reports whether nobody holds the gate of the container exclusively.
 func (in *interruption) open() bool {
 	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
 		pk := in.s.partitionKey(HomePartition)

@@ -139,7 +139,7 @@ func (s *subject) ask(step Step) (string, error) {
 	}
 }
 
-// paged checks the size of a page. A page may only be longer than requested if it is the whole answer,
+// paged checks the size of a page. A page may be longer than requested only if it is the whole result,
 // computed from all documents at once.
 func paged(page store.QueryPage, r store.QueryRequest, before int) error {
 	switch n := len(page.Rows); {

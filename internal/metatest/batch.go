@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A batch is one step, so that a history stays a list. Its first argument says how its operations are
-// connected. The other arguments are operations as verb:key, or replace:key:id for one that gives the item
-// another id. All documents in it use the step's own ttl, u and v.
+// A batch is one step, so that a history stays a list. Its first argument is Atomic, Bulk or Stop. The
+// other arguments are operations as verb:key, or replace:key:id for one that gives the item another id. All
+// documents in it use the step's own ttl, u and v.
 //
 //	at 7 batch atomic create:a@x patch:b@x delete:c@x ttl=5 v=3
 const (
@@ -123,7 +123,7 @@ func (s Step) patched() []member {
 	return list
 }
 
-// withMember sets a member of an object, in its place or at the end.
+// withMember sets a member of an object. A new member is added at the end.
 func withMember(body, name, token string) string {
 	if old := gjson.Get(body, name); old.Exists() {
 		return body[:old.Index] + token + body[old.Index+len(old.Raw):]
@@ -155,7 +155,8 @@ func (s *subject) patch(step Step) (string, error) {
 	return s.wrote("patched", step, it, receipt, string(it.Body()))
 }
 
-// wrote records a successful write and returns its answer. body is the document that the store must have.
+// wrote checks and records a successful write, and returns its answer. body is the document that the store
+// must have afterwards.
 func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Receipt,
 	body string) (string, error) {
 	if err := s.record(step.Document(), it, receipt, body); err != nil {
@@ -204,7 +205,7 @@ func (s *subject) batch(step Step) (string, error) {
 	answers := make([]string, len(steps))
 	for i, sub := range steps {
 		r := out.Results[i]
-		receipt.Range, receipt.LSN = "", r.Item.LSN() // the present ranges were checked above
+		receipt.Range, receipt.LSN = "", r.Item.LSN() // the current ranges were checked above
 		if answers[i], err = s.result(sub, r, receipt); err != nil {
 			return "", err
 		}

@@ -1,5 +1,6 @@
-// Package metatest generates random histories of a container and compares the answers of a store with those
-// of a simple model, which states the store's rules a second time, as simply as possible.
+// Package metatest generates random histories of a container and compares the results of a store
+// ("answers") with those of a simple model, which implements the store's rules a second time, as simply as
+// possible.
 //
 // A history is text, one step a line, so that the output of a failing test can be read, reduced by hand and
 // kept as a golden timeline:
@@ -26,24 +27,25 @@
 //
 // # The model
 //
-// The Model is the model. It has no floors, no generations and no index. Its clock passes second by second,
-// and in every second it marks the items that have expired by the plain rule; a mark is never removed. The
-// store keeps two numbers instead; the test proves that its answers are the same. For queries the Model uses
-// package naive, over the live items. Of the indexing policy it only models which ORDER BY is refused
-// (Refused).
+// The model is the type Model. It has no floors, no generations and no index. Its clock advances second by
+// second, and in every second it marks the items that have expired by the plain rule; a mark is never
+// removed. The store keeps two numbers instead; the test proves that its answers are the same. For queries
+// the Model uses package naive, over the live items. Of the indexing policy it only models which ORDER BY
+// is refused (Refused).
 //
 // # Concurrent operations
 //
-// Other operations can run in the gaps of a step, which are its calls of the engine:
+// Other operations, called acts, can run in the gaps of a step, which are its calls of the engine:
 //
 //	at 9 create a@x ttl=5 v=4 between=2:advance:7,2:sweep
 //
 // Gap 2 of a write is after its closure and before its commit. In the example the clock advances there by
-// seven seconds, and then the reaper runs. Only one goroutine runs at a time (between), and an act that would
-// have to wait is postponed. So such a history is deterministic, and can be reduced like any other. The step
-// takes effect at one moment: before, between or after the concurrent changes. Its answer must be the answer
-// of one of these moments (outcomes), and the history continues with the models that would have given this
-// answer. Each sweep in such a history reports how many items are left: exactly the live ones.
+// seven seconds, and then the reaper runs. Only one goroutine runs at a time (between), and an act that
+// would have to wait is postponed. So such a history is deterministic, and can be reduced like any other.
+// The step takes effect at one moment: before, between or after the concurrent changes. Its answer must be
+// the one that is correct at one of these moments (outcomes), and the history continues with the models
+// that give this answer. Each sweep in such a history reports how many items are left: exactly the live
+// ones.
 //
 // # Worlds
 //
@@ -58,8 +60,8 @@
 //
 // # Names instead of values
 //
-// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they appeared (e1,
-// e2, r1), and gives times in seconds since the history began. OpenStore, the Subject over package store,
-// records what each name stands for and fails if an etag, a rid or an LSN comes to stand for something else.
-// The rows of a query are shown without them.
+// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they appeared
+// (e1, e2, r1), and gives times in seconds since the history began. OpenStore, the Subject over package
+// store, records what each name stands for and fails if an etag, a rid or an LSN is used again for
+// something else. The rows of a query are shown without them.
 package metatest

@@ -7,9 +7,9 @@ import (
 )
 
 // The words of random documents and random queries. They are few, so that queries find documents. They are
-// JSON tokens without blanks: strings with a common prefix as long as an index term is cut at, strings that
-// other collations sort differently from code points, numbers that a double cannot distinguish, and zeros of
-// both signs.
+// JSON tokens without blanks: strings with a common prefix of the length at which index terms are cut,
+// strings whose order by code points differs from that of other collations, numbers that a double cannot
+// distinguish, and zeros of both signs.
 func numbers() []string {
 	return []string{"0", "1", "2", "3", "1", "2", "1", "2", "2.5", "-1", "-0.0", "1.0", "10", "-7"}
 }

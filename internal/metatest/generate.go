@@ -31,7 +31,7 @@ func Generate(r *rand.Rand, n int) History {
 	for i := range n {
 		s := g.step(i)
 		h.Steps = append(h.Steps, s)
-		if s.Verb == Reindex { // documents may still be being reindexed
+		if s.Verb == Reindex { // reindexing may not be complete
 			h.Steps = append(h.Steps, g.query(), g.query())
 		} else if g.chance(4) {
 			h.Steps = append(h.Steps, g.query())
@@ -108,7 +108,7 @@ func (g *generator) step(i int) Step {
 	return s
 }
 
-// query draws a query at the moment of the last step.
+// query draws a query step with the time of the last step.
 func (g *generator) query() Step {
 	s := Step{At: g.at, Verb: Ask, Query: RandomQuery(g.r)}
 	g.scope(&s)

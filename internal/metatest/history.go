@@ -20,11 +20,12 @@ type Config struct {
 	Ranges  int    // partition ranges
 	Unique  bool   // "/u" is unique in a partition
 	Policy  string // the initial indexing policy; empty is DefaultPolicy
-	Lenient bool   // ORDER BY is answered without an index
+	Lenient bool   // ORDER BY does not need an index
 	Default string // the initial default time to live: a JSON token, or off
-	// Between makes the acts of steps run in the gaps of their operations: see Act.
+	// Between permits acts, which run in the gaps of a step: see Act.
 	Between bool
-	// Doors is the number of stores over one engine that answer the steps in turn; 0 is 1.
+	// Doors is the number of stores over one engine, like several servers, that execute the steps in turn;
+	// 0 is 1.
 	Doors int
 }
 
@@ -92,7 +93,7 @@ func ParseSteps(text string) ([]Step, error) {
 	return steps, nil
 }
 
-// How often a mode adds an operation between the steps of a history.
+// The frequencies with which a mode adds an operation between the steps of a history.
 const (
 	Never     = "never"
 	Sometimes = "sometimes"
@@ -124,10 +125,10 @@ func Modes() (all []Mode) {
 	return all
 }
 
-// Apply adds the conditions of the mode to the history. It removes cursors over several ranges: whether a
-// cursor sees an item inserted into a range that it has left depends on where its pages ended. If ranges are
-// split, it also removes queries with ORDER BY over several ranges: equal rows come in the order of slots,
-// which is the order of ranges only until a split.
+// Apply adds the conditions of the mode to the history. It removes cursors over several ranges: whether
+// such a cursor returns an item that is inserted while it is read depends on the positions at which its
+// pages ended. If ranges are split, it also removes queries with ORDER BY over several ranges: equal rows
+// come in the order of range numbers, which is the order of the ranges only until a split.
 func (m Mode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
 	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors
@@ -138,7 +139,7 @@ func (m Mode) Apply(h History, r *rand.Rand) History {
 		out.Config.Default = "off"
 	}
 	splits := m.Split == Sometimes || m.Split == Always || m.Between
-	later := int64(0) // by how much later steps are delayed, since acts of earlier steps advance the clock
+	later := int64(0) // delay of later steps, because acts of earlier steps advance the clock
 	for _, s := range h.Steps {
 		at := s.At
 		s.At += later

@@ -11,8 +11,9 @@ type identities struct {
 	etags   map[string]*version
 	rids    map[string]int    // in the order in which they appeared, from 1
 	lsns    map[string]uint64 // the position of each range
-	several bool              // several stores answer in turn
-	// exact is true for a range if every write to it since its recorded position had an LSN known to the test
+	several bool              // several stores execute the steps in turn
+	// exact is true for a range if the test has received the LSN of every write to the range since the
+	// recorded position.
 	exact map[string]bool
 }
 
@@ -26,7 +27,7 @@ type version struct {
 	body string
 }
 
-// record records what a write has returned.
+// record records the results of a write: the etag, the rid and the LSN of the item.
 func (w identities) record(k Key, it store.Item, receipt store.Receipt, body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
@@ -89,7 +90,7 @@ func (w identities) checkPosition(receipt store.Receipt, written bool) error {
 	}
 	last := w.lsns[at]
 	if w.several && receipt.LSN < last && !written {
-		return nil // a refusal reports the position of this store; another store has written since
+		return nil // a refusal has the position that this store knows; another store has written since
 	}
 	if receipt.LSN < last+step || w.exact[at] && receipt.LSN > last+step {
 		return fmt.Errorf("range %s was at LSN %d, now it is at %d", at, last, receipt.LSN)

@@ -36,8 +36,8 @@ func newBetween(e engine.Engine, g engine.Getter) *between {
 	return b
 }
 
-// roleKey is the key of a context value that identifies the caller of the engine: a role, or the *visit of an
-// act.
+// roleKey is the key of a context value that identifies the caller of the engine: a role, or the *coroutine
+// of an act.
 type roleKey struct{}
 
 // role identifies a caller of the engine. A context without a role is that of a background loop.
@@ -91,8 +91,8 @@ func (b *between) arrive(ctx context.Context) error {
 	return nil
 }
 
-// exclusive runs fn, which takes a lock that a background loop may hold. A loop that waits for the end of the
-// operation would hold the lock until then, so its engine call fails instead.
+// exclusive runs fn, which takes a lock that a background loop may hold. Such a loop must not wait for the
+// end of the operation while it holds the lock, so its engine call fails instead.
 func (b *between) exclusive(fn func() error) error {
 	b.mu.Lock()
 	if b.alones++; b.alones == 1 {
@@ -115,7 +115,9 @@ func (b *between) pause() {
 	}
 }
 
-// inner returns the context for the engine below. An act must not wait there.
+// inner returns the context that between passes to the engine below it. For the operation and its acts this
+// context never ends: a noWaitContext ends at the first wait, and waiting inside the engine must not end an
+// act.
 func inner(ctx context.Context) context.Context {
 	if ctx.Value(roleKey{}) == nil {
 		return ctx
@@ -123,7 +125,7 @@ func inner(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// Get implements engine.Getter.
+// Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if err := b.arrive(ctx); err != nil {
 		return nil, engine.Position{}, err
@@ -131,7 +133,7 @@ func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Po
 	return b.Getter.Get(inner(ctx), scope, key)
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot: see engine.Engine.
 func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
@@ -139,7 +141,7 @@ func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error 
 	return b.Engine.View(inner(ctx), fn)
 }
 
-// Settle implements engine.Durability.
+// Settle waits until everything that was read of a scope is durable: see engine.Durability.
 func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
@@ -147,7 +149,7 @@ func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	return b.Engine.Settle(inner(ctx), scope, seen)
 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes: see engine.Engine.
 func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	if v, ok := ctx.Value(roleKey{}).(*coroutine); ok {
@@ -182,8 +184,8 @@ func (b *between) holds(scopes [][]byte) bool {
 	})
 }
 
-// coroutine is one running act. It runs only while its caller is in begin or resume; no other goroutine runs
-// then.
+// coroutine is one running act. It runs only while its caller waits in begin or resume, so that no other
+// goroutine runs at the same time.
 type coroutine struct {
 	mayWait bool // it waits for held scopes; otherwise its context ends instead
 	on      chan struct{}
@@ -206,13 +208,13 @@ func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v
 	return v, v.resume()
 }
 
-// resume continues the visit, and reports whether it waits again.
+// resume continues the coroutine, and reports whether it waits again.
 func (v *coroutine) resume() (waits bool) {
 	v.on <- struct{}{}
 	return <-v.off
 }
 
-// wait suspends the visit until resume.
+// wait suspends the coroutine until resume is called.
 func (v *coroutine) wait(ctx context.Context) error {
 	if !v.mayWait {
 		<-ctx.Done()
@@ -223,16 +225,16 @@ func (v *coroutine) wait(ctx context.Context) error {
 	return nil
 }
 
-// noWaitContext is a context that ends as soon as anybody begins to wait with it: only a caller that has to
-// wait calls Done. The store takes its locks and gates that way. So whether an act succeeds depends on their
-// state and not on time.
+// noWaitContext is a context that ends as soon as anybody waits with it, which is when Done is called. The
+// store calls Done only if a lock or a gate is not free. So whether an act succeeds depends on the state of
+// the locks and not on time.
 type noWaitContext struct {
 	context.Context
 	done chan struct{}
 	over bool
 }
 
-// Done implements context.Context.
+// Done returns a closed channel, and ends the context.
 func (u *noWaitContext) Done() <-chan struct{} {
 	if !u.over {
 		u.over = true
@@ -241,7 +243,7 @@ func (u *noWaitContext) Done() <-chan struct{} {
 	return u.done
 }
 
-// Err implements context.Context.
+// Err returns context.Canceled once Done has been called.
 func (u *noWaitContext) Err() error {
 	if u.over {
 		return context.Canceled

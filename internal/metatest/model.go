@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Model is the model that answers the steps of a history as a store must. It implements only the rules: every
-// search is a walk over all items, and time passes a second at a time.
+// Model computes the correct answers to the steps of a history. It is as simple as possible: every search
+// visits all items, and time advances one second at a time.
 type Model struct {
 	config  Config
 	rangeOf func(partition string) int
@@ -39,7 +39,7 @@ type modelItem struct {
 	dead bool // expired; never reset
 }
 
-// cursor is positioned behind the last item that it returned.
+// cursor is a list that is read page by page. Its position is after the last item that it has returned.
 type cursor struct {
 	scope Step
 	after *modelItem
@@ -107,13 +107,13 @@ func (w *Model) mark() {
 	}
 }
 
-// Do answers one step.
+// Do executes one step and returns the answer.
 func (w *Model) Do(s Step) string {
 	w.pass(s.At / 1000)
 	return w.do(s)
 }
 
-// do answers a step at the present time of the model's clock.
+// do executes a step at the current time of the model's clock and returns the answer.
 func (w *Model) do(s Step) string {
 	switch s.Verb {
 	case Create, Upsert, Replace:
@@ -191,7 +191,7 @@ func (w *Model) write(s Step) string {
 	it := w.find(s.Key())
 	switch {
 	case !ok && (s.Verb != Replace || it != nil || s.NoKey): // a replace of an absent item
-		return fault.CodeBadRequest.String() // never looks at the document
+		return fault.CodeBadRequest.String() // fails before the document is read
 	case s.Verb == Replace && it == nil:
 		return fault.CodeNotFound.String()
 	case s.Verb == Create && it != nil:
@@ -359,7 +359,8 @@ func parseDefault(token string) (int64, bool) {
 	return n, err == nil && n >= -1 && n != 0 && n <= 2147483647
 }
 
-// kept returns a document as the store returns it: numbers have their shortest spelling.
+// kept returns a document in the form in which the store returns it: numbers are written in their shortest
+// form.
 func kept(body string) string {
 	text, err := jsondoc.Compact([]byte(body), jsondoc.Limits{})
 	if err != nil {

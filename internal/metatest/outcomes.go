@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// outcome is an answer that a store may give to a step, and the model's state after it.
+// outcome is a correct answer to a step, and the model's state after the step.
 type outcome struct {
 	answer string
 	model  *Model
@@ -50,7 +50,8 @@ type interleaving struct {
 	acts   []string // the answers of the changes so far
 }
 
-// applyAct applies a change to each way. Whether a clock may be set back is decided by the store.
+// applyAct applies a change to the model of each interleaving. It takes from the store whether a clock may
+// be set back.
 func applyAct(ways []interleaving, a Act) []interleaving {
 	var next []interleaving
 	for _, y := range ways {
@@ -104,7 +105,7 @@ func (w *Model) state() string {
 	return b.String()
 }
 
-// agreeing returns the models that would have given this answer, each state once.
+// agreeing returns the models of the outcomes with this answer. It returns only one model for each state.
 func agreeing(possible []outcome, got string) (twins []*Model) {
 	var states []string
 	for _, o := range possible {
@@ -123,7 +124,7 @@ func agreeing(possible []outcome, got string) (twins []*Model) {
 	return twins
 }
 
-// answers returns the answers of the outcomes, each once.
+// answers returns the different answers of the outcomes, as text.
 func answers(possible []outcome) string {
 	var list []string
 	for _, o := range possible {

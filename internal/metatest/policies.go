@@ -21,7 +21,7 @@ func PolicyNames() []string {
 	return []string{DefaultPolicy, NoIndex, SomePaths, MostPaths, CompositePolicy}
 }
 
-// nextPolicy returns the policy that a Reindex changes to.
+// nextPolicy returns the policy after a Reindex.
 func nextPolicy(s Step, policy string) string {
 	switch {
 	case len(s.Args) > 0:
@@ -32,7 +32,7 @@ func nextPolicy(s Step, policy string) string {
 	return SomePaths
 }
 
-// PolicyJSON returns a policy as clients send it.
+// PolicyJSON returns the JSON of the policy with a name, as clients send it.
 func PolicyJSON(name string) string {
 	switch name {
 	case NoIndex:

@@ -19,9 +19,9 @@ type Param struct {
 	Value string // JSON token
 }
 
-// RandomQuery draws a query about documents with RandomFields. The query can be answered, except for an ORDER
-// BY without its index (see Refused). It limits the number of rows only if their order is significant (see
-// Ordered).
+// RandomQuery draws a query about documents with RandomFields. The query is valid, but may have an ORDER BY
+// that needs a missing index (see Refused). It limits the number of rows only if their order is significant
+// (see Ordered).
 func RandomQuery(r *rand.Rand) Query {
 	g := queryGen{r: r}
 	var text string
@@ -46,7 +46,7 @@ func RandomQuery(r *rand.Rand) Query {
 	return g.query(text)
 }
 
-// query makes a Query of a text. It omits parameters that were drawn but are not used.
+// query returns a Query with the given text. It omits parameters that were drawn but are not used.
 func (g *queryGen) query(text string) Query {
 	q := Query{Text: text}
 	for _, p := range g.params {
@@ -115,7 +115,7 @@ func (g *queryGen) constantFor(path string) string {
 	return g.constant(token)
 }
 
-// constant returns a token as text for the query, or makes a parameter of it.
+// constant returns a token as text for the query, or the name of a new parameter with this value.
 func (g *queryGen) constant(token string) string {
 	if !g.chance(4) {
 		return token

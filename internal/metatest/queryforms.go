@@ -26,7 +26,8 @@ func (g *queryGen) key() string {
 		"c.missing", `c["n"]`, "c.o.z.w") + g.pick("", "", " ASC", " DESC", " DESC")
 }
 
-// cut draws a clause that limits the number of rows, for its place behind SELECT or at the end.
+// cut draws a clause that limits the number of rows. It returns top, which follows SELECT, or limit, which
+// ends the query; the other is empty.
 func (g *queryGen) cut() (top, limit string) {
 	switch g.r.IntN(4) {
 	case 0:
@@ -38,7 +39,7 @@ func (g *queryGen) cut() (top, limit string) {
 	return "", ""
 }
 
-// plain is SELECT, WHERE, perhaps ORDER BY one key.
+// plain draws a query with SELECT, WHERE, and perhaps ORDER BY one key.
 func (g *queryGen) plain() string {
 	order := ""
 	if g.chance(2) {
@@ -48,8 +49,8 @@ func (g *queryGen) plain() string {
 	return "SELECT " + top + g.list() + " FROM c" + g.where() + order + limit
 }
 
-// sorted is ORDER BY several keys, mostly those of a composite index, and perhaps with equality conditions on
-// its first paths.
+// sorted draws a query with ORDER BY several keys, mostly those of a composite index, and perhaps with
+// equality conditions on the index's first paths.
 func (g *queryGen) sorted() string {
 	keys := pick(g.r, composites()...)
 	if g.chance(8) {
@@ -69,7 +70,7 @@ func (g *queryGen) sorted() string {
 	return "SELECT " + top + g.list() + " FROM c" + where + g.orderBy(keys) + limit
 }
 
-// orderBy writes keys in their directions, or all in the opposite directions.
+// orderBy formats keys with their directions, or with all directions reversed.
 func (g *queryGen) orderBy(keys []OrderKey) string {
 	opposite := g.chance(2)
 	var order []string
@@ -83,7 +84,7 @@ func (g *queryGen) orderBy(keys []OrderKey) string {
 	return " ORDER BY " + strings.Join(order, ", ")
 }
 
-// joined is a join with elements of the document.
+// joined draws a query with a join over elements of the document.
 func (g *queryGen) joined() string {
 	from, elem := " FROM c JOIN t IN c.tags", "t"
 	switch g.r.IntN(10) {
@@ -137,7 +138,7 @@ func (g *queryGen) aggregates() string {
 	return text
 }
 
-// aggregated is a query with one row computed from all documents.
+// aggregated draws a query with one row, which is computed from all documents.
 func (g *queryGen) aggregated() string {
 	list := "VALUE " + g.aggregate()
 	if g.chance(2) {
@@ -180,7 +181,7 @@ func (g *queryGen) distinct() string {
 		g.where()
 }
 
-// inside is a query whose rows are parts of documents.
+// inside draws a query whose rows are parts of documents.
 func (g *queryGen) inside() string {
 	top, limit := g.cut()
 	switch g.r.IntN(5) {
@@ -201,7 +202,7 @@ func (g *queryGen) inside() string {
 		g.element("o.x") + order + limit
 }
 
-// derived is a query over the rows of another.
+// derived draws a query over the rows of another one.
 func (g *queryGen) derived() string {
 	p := g.path()
 	switch g.r.IntN(6) {

@@ -12,19 +12,19 @@ var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this 
 
 // Subject is the system under test.
 type Subject interface {
-	// Do answers a step in the format of Model.Do. It returns an error for a contradiction that is wrong
-	// whatever the answer: an etag that stands for two contents, or a body that is not the one written.
+	// Do executes a step and returns the answer in the format of Model.Do. It returns an error for results
+	// that are wrong with any answer: an etag that stands for two contents, or a body that was not written.
 	Do(Step) (string, error)
 	// RangeOf returns the position of the partition range that holds a partition.
 	RangeOf(partition string) int
-	// Close lets the store check itself and closes it.
+	// Close runs the store's own check and closes the store.
 	Close() error
 }
 
-// Opener makes an empty Subject with one container.
+// Opener creates an empty Subject with one container.
 type Opener func(Config) (Subject, error)
 
-// Mismatch is a step that was answered wrongly.
+// Mismatch is a step to which the subject has given a wrong answer.
 type Mismatch struct {
 	Step      Step
 	Got, Want string
@@ -67,8 +67,8 @@ func run(h History, sub Subject) error {
 	return nil
 }
 
-// Check runs random histories. Each runs in a few modes, chosen in turn from a shuffled list, so that modes
-// of all kinds meet all kinds of container. It also runs the kept seeds of these modes. On a failure it
+// Check runs random histories. Each runs in a few modes, chosen in turn from a shuffled list, so that all
+// modes run with all kinds of containers. It also runs the kept seeds of these modes. On a failure it
 // prints the seed and the reduced history.
 func Check(t *testing.T, modes []Mode, open Opener) {
 	t.Helper()
@@ -121,7 +121,7 @@ func Trace(seed uint64, m Mode, open Opener) (trace []string, err error) {
 	return trace, err
 }
 
-// tracing is a subject that records its answers, each after what has happened meanwhile.
+// tracing is a subject that records the acts of each step, and then its answer.
 type tracing struct {
 	Subject
 	trace *[]string

@@ -18,12 +18,13 @@ const (
 	QueriesEach   = 100
 )
 
-// Crashes is the number of seeds with which the store is crashed under load; each makes some hundred crashed
-// states.
+// Crashes is the number of seeds with which the store is crashed under load; each creates some hundred
+// crashed states.
 const Crashes = 25
 
-// QueueHistories is how many random histories run on a queue, with and without sessions each. QueueMessages
-// is how many messages pass through a queue whose memory must not grow with them.
+// QueueHistories is the number of random histories that run on a queue, with sessions and without.
+// QueueMessages is the number of messages that are sent through a queue, whose memory must not grow with
+// them.
 const (
 	QueueHistories = 100
 	QueueMessages  = 100_000

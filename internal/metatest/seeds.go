@@ -26,7 +26,7 @@ type keptSeed struct {
 	mode Mode
 }
 
-// keptSeeds are run by every Check with the mode. Add each seed that has failed here.
+// keptSeeds returns the seeds that every Check runs in their modes. Seeds that have failed are added here.
 func keptSeeds() []keptSeed {
 	return []keptSeed{
 		{23537794335624, Mode{Sweep: Never, Reopen: Never, Ranges: 1, Policy: DefaultPolicy}},

@@ -13,7 +13,7 @@ type Key struct{ ID, Partition string }
 // HomePartition is the partition of a key that is written without one.
 const HomePartition = "p"
 
-// String writes the key as id, or id@partition.
+// String formats the key as id, or id@partition.
 func (k Key) String() string {
 	if k.Partition == HomePartition {
 		return k.ID
@@ -65,7 +65,7 @@ type Step struct {
 	Base      string // a token, or +n: the second n of the history
 	Extra     string // one more property, name:token
 	Fields    string // more properties: a JSON object
-	Sys       bool   // system properties with wrong values are sent along
+	Sys       bool   // the document is sent with system properties that have wrong values
 	NoKey     bool   // the partition key is not sent
 	As        string // the id in the document of a replace, if it differs
 

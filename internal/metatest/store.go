@@ -19,8 +19,9 @@ import (
 // began is the Unix time of second 0 of every history.
 const began = 1_700_000_000
 
-// OpenStore makes the Subject over package store: a database with one container. openEngine is called once,
-// and again by each Reopen after the store has been closed; then it must return an engine with the same data.
+// OpenStore returns a Subject over package store, with a database and one container. It calls openEngine
+// once, and again for each Reopen after the store has been closed; openEngine must then return an engine
+// with the same data.
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
@@ -77,13 +78,13 @@ func (s *subject) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// subject is a store with one container, and what the test has learned from its answers.
+// subject is a store with one container, and the etags, rids and LSNs that it has returned.
 type subject struct {
 	config     Config
 	openEngine func() (engine.Engine, error)
 	ctx        context.Context
 	clock      *ttl.Virtual
-	db         *store.DB // the store that answers; of several, the first of doors
+	db         *store.DB // the store that executes the steps; of several, the first of doors
 	doors      []instance
 	op         context.Context // of the operation of a step; ctx is for the test's own checks
 	between    *between        // nil: no acts run in gaps
@@ -214,7 +215,7 @@ func (s *subject) count(path string) (string, error) {
 	return got, s.between.exclusive(func() error { return s.db.IndexNow(s.ctx) })
 }
 
-// purge makes the reaper do all pending work.
+// purge runs the reaper until it has nothing left to do.
 func (s *subject) purge(ctx context.Context) error {
 	_, err := s.db.SweepNow(ctx)
 	if err == nil {
@@ -246,7 +247,7 @@ func (s *subject) reopen() error {
 // Close runs the store's own check, before and after a sweep, and closes the store.
 func (s *subject) Close() error {
 	if s.db == nil {
-		return nil // a reopen has failed and was reported
+		return nil // a reopen has failed, and the error has been reported
 	}
 	return errors.Join(s.check(), s.swept(), s.check(), s.closeAll())
 }
@@ -286,7 +287,7 @@ func (s *subject) swept() error {
 	return nil
 }
 
-// RangeOf returns the range that the store uses for a partition.
+// RangeOf returns the position of the range that holds a partition.
 func (s *subject) RangeOf(partition string) int {
 	if at, ok := s.ranges[partition]; ok {
 		return at

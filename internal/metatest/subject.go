@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Do answers one step.
+// Do executes one step and returns the answer.
 func (s *subject) Do(step Step) (string, error) {
 	s.clock.Set(time.Unix(began, 0).Add(time.Duration(step.At) * time.Millisecond))
 	if err := s.turn(); err != nil {
@@ -219,7 +219,7 @@ func (s *subject) scope(step Step) store.Scope {
 // inPartition reports whether the scope is one logical partition.
 func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
-// looksAhead reports whether a full page of the scope has a continuation only if an item follows it.
+// looksAhead reports whether a full page of the scope has a continuation only if an item follows the page.
 func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
 
 func (s *subject) list(step Step) (string, error) {
@@ -245,7 +245,7 @@ func (s *subject) listHalves(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// page fetches the next page of a cursor: as many items as the cursor wants, if they exist.
+// page fetches the next page of a cursor: as many items as the cursor asks for, or all that are left.
 func (s *subject) page(p *position, from string) (string, error) {
 	items, next, err := s.drain(p.scope, s.scope(p.scope), p.scope.Page, from)
 	if err != nil {

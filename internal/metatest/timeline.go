@@ -13,8 +13,8 @@ import (
 )
 
 // World is one container whose partitions each have their own timeline, under the same default, ceiling and
-// clock. Histories cover everything that a store does, but are few. A World only covers which items are alive
-// in which second, and is cheap enough for a hundred thousand timelines.
+// clock. Histories cover everything that a store does, but are few. A World only covers which items are
+// alive in which second. So it is cheap enough for a hundred thousand timelines.
 type World struct {
 	Default int64 // the initial default: 0 is off, -1 on without a default
 	Events  []Event
@@ -30,7 +30,7 @@ const (
 	Release = "release" // a lease
 	// Count makes times to live count from the property Path ("" is _ts) and sets the default TTL.
 	Count   = "count"
-	Hurry   = "hurry"   // the background work of a Count is completed; without Hurry it may be pending
+	Hurry   = "hurry"   // completes the background work of a Count, which otherwise may be pending
 	Ceiling = "ceiling" // Seconds is 1 or 0: whether the default limits the items' own ttl
 	Pass    = "pass"    // the clock advances by Seconds
 )
@@ -55,8 +55,9 @@ const (
 	OtherPath = "/o/base"
 )
 
-// Base returns a value of an Event for a store whose World began in a given second since 1970. +n is the n-th
-// second of the World, anything else a JSON token; an empty value means that the property is absent.
+// Base converts a value of an Event to JSON for a store whose World began in a given second since 1970. The
+// value +n stands for the n-th second of the World. Any other value is a JSON token. An empty value means
+// that the property is absent.
 func Base(value string, began int64) string {
 	after, relative := strings.CutPrefix(value, "+")
 	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {
@@ -112,7 +113,7 @@ func (w World) String() string {
 }
 
 // Simulation is the expected state of a container after the events of a World. It applies one rule, for a
-// single second, to every second that passes, and records for each item whether its time was over in one of
+// single second, to every second that passes, and records for each item whether it had expired in one of
 // them. An expired item stays expired.
 type Simulation struct {
 	now     int64 // seconds since the world began
@@ -138,7 +139,7 @@ func NewSimulation(def, began int64) *Simulation {
 	return &Simulation{def: def, began: began, items: map[Key]*SimItem{}}
 }
 
-// Now returns the present second, counted from the beginning.
+// Now returns the current second, counted from the beginning.
 func (s *Simulation) Now() int64 { return s.now }
 
 // Live returns the live item of a key, or nil.
@@ -161,7 +162,7 @@ func (s *Simulation) All() map[Key]SimItem {
 	return all
 }
 
-// expire checks all items in the present second, under the present default. It deletes expired items, so that
+// expire checks all items in the current second, under the current default. It deletes expired items, so that
 // nothing can bring them back.
 func (s *Simulation) expire() {
 	for k, it := range s.items {
@@ -174,7 +175,7 @@ func (s *Simulation) expire() {
 	}
 }
 
-// deadline returns the second in which an item expires by the present rule; mortal is false if it does not
+// deadline returns the second in which an item expires by the current rule; mortal is false if it does not
 // expire.
 func (s *Simulation) deadline(it *SimItem) (at int64, mortal bool) {
 	life := it.TTL

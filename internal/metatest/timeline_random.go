@@ -6,15 +6,16 @@ import (
 )
 
 // RandomWorld draws a World of Partitions timelines and about as many rounds as given. In a round each
-// partition has at most one event, the default or the ceiling changes now and then, and some seconds pass:
-// mostly one, so that times to live of a few seconds end before, in and after the second of a change.
+// partition has at most one event, the default or the ceiling changes sometimes, and some seconds pass.
+// Mostly one second passes, so that times to live of a few seconds end before, in and after the second of a
+// change.
 func RandomWorld(r *rand.Rand, rounds int) World {
 	w := World{Default: anyDefault(r)}
 	v, now := 0, int64(0)
 	for range rounds {
 		changes := -1
 		if r.IntN(3) == 0 {
-			changes = r.IntN(Partitions) // after this partition's event
+			changes = r.IntN(Partitions) // the partition after whose event the default or the ceiling changes
 		}
 		for p := range Partitions {
 			if r.IntN(2) == 0 {
@@ -60,7 +61,7 @@ func randomChange(r *rand.Rand) Event {
 }
 
 // randomBase gives half of the written items a value from which their time to live counts: mostly a second
-// near the present one.
+// near the current one.
 func randomBase(r *rand.Rand, e *Event, now int64) {
 	for i := range e.Batch {
 		randomBase(r, &e.Batch[i], now)

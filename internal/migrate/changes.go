@@ -9,21 +9,21 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// manyNoted is how many changed keys are noted before they are copied again in the middle of a pass.
+// manyNoted is the number of recorded keys at which they are copied again, even in the middle of a pass.
 const manyNoted = 100_000
 
-// changes are the keys that the source has changed below the place that the pass has reached. The keys above
-// it are going to be read anyway.
+// changes records the keys that the source has changed below the position of the pass. The pass has yet to
+// read the keys above its position.
 type changes struct {
 	mu     sync.Mutex
 	reach  []byte // every key below reach has been read
-	open   bool   // a chunk is being read, which may have any keys above reach
+	open   bool   // a chunk is being read, which may end anywhere above reach
 	whole  bool   // a pass has read all keys
 	keys   map[string]struct{}
 	ranges []engine.Range
 }
 
-// add notes a change. It is called by the source's transactions.
+// add records a change. The source's transactions call it.
 func (c *changes) add(r engine.Range, single bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,7 @@ func (c *changes) add(r engine.Range, single bool) {
 		return
 	}
 	if bytes.Equal(r.Start, host.HeadKey()) {
-		return // EndMigration writes it
+		return // the first record of the catalog, which EndMigration writes
 	}
 	if c.keys == nil {
 		c.keys = map[string]struct{}{}
@@ -50,7 +50,7 @@ func (c *changes) reading() {
 	c.open = true
 }
 
-// read is called when a chunk has been read; end is its end, nil if it was the last one.
+// read is called when a chunk has been read. end is the end of the chunk, nil if it was the last one.
 func (c *changes) read(end []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *changes) read(end []byte) {
 	c.open, c.whole = false, c.whole || end == nil
 }
 
-// take removes and returns what is noted, the keys in order.
+// take removes and returns the recorded changes, the keys in order.
 func (c *changes) take() (keys [][]byte, ranges []engine.Range) {
 	c.mu.Lock()
 	taken := c.keys
@@ -73,7 +73,7 @@ func (c *changes) take() (keys [][]byte, ranges []engine.Range) {
 	return keys, ranges
 }
 
-// putBack notes changes again that were taken.
+// putBack records changes again that take has returned.
 func (c *changes) putBack(keys [][]byte, ranges []engine.Range) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

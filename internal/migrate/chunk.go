@@ -12,7 +12,7 @@ import (
 
 type row struct{ key, value []byte }
 
-// chunk is what the source has in [start, end); a nil end means no upper bound.
+// chunk is the rows of the source with keys in [start, end); a nil end means no upper bound.
 type chunk struct {
 	start, end []byte
 	rows       []row
@@ -51,11 +51,11 @@ func (m *Migration) read(ctx context.Context, from []byte) (*chunk, error) {
 	return c, err
 }
 
-// identical is the equality of a pass.
+// identical compares the values of a key by their bytes. It is used by passes.
 func identical(_, source, target []byte) bool { return bytes.Equal(source, target) }
 
-// equivalent is the equality of Compare. The ceiling of a scope's LSNs may be higher in the target: an engine
-// lowers it when it is closed, since it knows then which LSNs it has issued.
+// equivalent compares the values of a key. It is used by Compare. It accepts a higher ceiling of a scope's
+// LSNs in the target, because the source has lowered its ceilings to the next LSNs when it was closed.
 func equivalent(key, source, target []byte) bool {
 	if bytes.Equal(source, target) {
 		return true
@@ -68,7 +68,7 @@ func equivalent(key, source, target []byte) bool {
 	return err == nil && err2 == nil && below <= above
 }
 
-// compare finds out in what the target differs from the chunk.
+// compare determines the differences between the chunk and the target, and stores them in the chunk.
 func (m *Migration) compare(ctx context.Context, c *chunk, same func(key, source, target []byte) bool) error {
 	return m.o.Target.View(ctx, func(r engine.Reader) (err error) {
 		c.sets, c.deletes = nil, nil
@@ -101,8 +101,8 @@ func (m *Migration) compare(ctx context.Context, c *chunk, same func(key, source
 	})
 }
 
-// writeRound compares chunks with the target and writes what differs, in parallel. It returns the number of
-// keys that it has written.
+// writeRound compares chunks with the target and writes the differences, in parallel. It returns the number
+// of keys that it has written.
 func (m *Migration) writeRound(ctx context.Context, round []*chunk) (uint64, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	for i, c := range round {
@@ -123,7 +123,7 @@ func (m *Migration) writeRound(ctx context.Context, round []*chunk) (uint64, err
 	return uint64(written), nil
 }
 
-// deletesOnce is how many keys one transaction deletes at most.
+// deletesOnce is the maximum number of keys that one transaction deletes.
 const deletesOnce = 10_000
 
 // write sets and deletes keys of the target.

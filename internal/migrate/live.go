@@ -15,15 +15,17 @@ import (
 )
 
 const (
-	followEvery = time.Second // between two CatchUps when everything has been copied once
+	followEvery = time.Second // time between two CatchUps after everything has been copied once
 	retryAfter  = 5 * time.Second
 	reportEvery = 10 * time.Second
-	// finishTime limits what Close does for the migration. It is less than a server has for its whole Close.
+	// finishTime is the time limit of Close for finishing the migration. It is less than the time limit of
+	// a server for its whole Close.
 	finishTime  = 9 * time.Second
-	finishTries = 3 // without progress
+	finishTries = 3 // maximum number of tries without progress
 )
 
-// Live is the engine of a folder that is migrated while a server uses it. It owns the target as well.
+// Live is the engine of a folder that is migrated while a server uses it. It closes both the source and the
+// target.
 type Live struct {
 	*pebble.Engine
 	m         *Migration
@@ -36,8 +38,8 @@ type Live struct {
 	following atomic.Bool
 }
 
-// Serve starts the migration of a folder that a server is going to use. The options' Source, Watched and
-// Report are set by Serve. If it fails, source and target are still the caller's.
+// Serve starts the migration of a folder that a server will use. It sets Source, Watched and Report of the
+// options. If it fails, the caller must close source and target.
 func Serve(ctx context.Context, source *pebble.Engine, o Options, clock ttl.Clock, log *slog.Logger) (*Live,
 	error) {
 	l := &Live{Engine: source, target: o.Target, name: o.TargetName, clock: clock, log: log,
@@ -56,7 +58,7 @@ func Serve(ctx context.Context, source *pebble.Engine, o Options, clock ttl.Cloc
 // Following reports whether everything has been copied once. From then on Close can finish the migration.
 func (l *Live) Following() bool { return l.following.Load() }
 
-// report returns a Report that logs a line now and then.
+// report returns a function for Options.Report that logs the progress from time to time.
 func (l *Live) report() func(Progress) {
 	last := l.clock.Now()
 	return func(p Progress) {
@@ -69,7 +71,7 @@ func (l *Live) report() func(Progress) {
 	}
 }
 
-// run copies, and then follows what the source writes, until ctx ends.
+// run copies everything, and then copies what the source writes, until ctx ends.
 func (l *Live) run(ctx context.Context) {
 	defer close(l.ended)
 	for ctx.Err() == nil {
@@ -98,8 +100,8 @@ func (l *Live) step(ctx context.Context) error {
 	return nil
 }
 
-// Close finishes the migration if everything has been copied once, and closes source and target. A failure
-// of the migration leaves the folder as the place of the data. All transactions must have ended.
+// Close finishes the migration if everything has been copied once, and closes source and target. If the
+// migration fails, the data stay in the folder. All transactions must have ended.
 func (l *Live) Close() error {
 	following := l.following.Load()
 	l.cancel()
@@ -125,8 +127,8 @@ func (l *Live) Close() error {
 
 var errUnfinished = errors.New("the server was stopped before everything was copied")
 
-// Restore implements engine.Snapshotter. It is refused, since the migration would copy nothing of what it
-// restores.
+// Restore replaces the data by those of a snapshot in one step: see engine.Snapshotter. It always fails,
+// since the migration would not copy the restored data.
 func (l *Live) Restore(context.Context, string, func(engine.Engine) error) (engine.Engine, error) {
 	return nil, fmt.Errorf("%w: a migration is under way", host.ErrNoSnapshots)
 }

@@ -17,10 +17,10 @@ const (
 	chunkBytes = 1 << 20
 )
 
-// workers is how many chunks are written at a time.
+// workers is the number of chunks that are written at a time.
 const workers = 4
 
-// maxPasses is how many passes Copy makes until one finds no difference.
+// maxPasses is the maximum number of passes after which one must find no difference.
 const maxPasses = 3
 
 // ErrDiffers is returned by Copy if source and target still differ after several passes although nobody
@@ -33,19 +33,19 @@ type Watcher interface {
 	Watch(fn func(r engine.Range, single bool)) (stop func())
 }
 
-// Options describe a migration.
+// Options are the options of a migration.
 type Options struct {
 	// Source and Target are the engines; the migration does not close them.
 	Source, Target engine.Engine
 	// SourceName and TargetName describe the engines in messages, without passwords.
 	SourceName, TargetName string
-	// Watched reports that the source may be in use. It must be a Watcher then.
+	// Watched means that the source may be in use. It must then be a Watcher.
 	Watched bool
-	// Report is called after each round of chunks; nil: it is not. Calls do not overlap.
+	// Report, unless nil, is called after each round of chunks. Calls do not overlap.
 	Report func(Progress)
 }
 
-// Progress says how far a pass has come.
+// Progress is the progress of a pass.
 type Progress struct {
 	Pass    int    // from 1 on
 	Keys    uint64 // keys of the source that this pass has read
@@ -54,8 +54,8 @@ type Progress struct {
 	At      []byte // every key of the source below At has been read
 }
 
-// percent estimates how much of the source a pass that has come to at has read, -1 if the engine cannot
-// estimate it.
+// percent estimates which part of the source a pass has read whose position is at, in percent. It returns
+// -1 if the engine cannot estimate it.
 func percent(source engine.Engine, at []byte) int {
 	sized, ok := source.(interface {
 		DiskUsage(engine.Range) (uint64, error)
@@ -71,19 +71,19 @@ func percent(source engine.Engine, at []byte) int {
 	return int(100 * done / whole)
 }
 
-// Migration is a migration under way. Its methods must not be called at the same time; the source may be
-// written to at the same time.
+// Migration is a running migration. Its methods must not be called concurrently. The source may be written
+// to at any time.
 type Migration struct {
 	o       Options
 	noted   changes
-	at      Progress // of the pass that is under way; its At is nil when the pass has ended
+	at      Progress // of the running pass; At is nil when the pass has ended
 	stop    func()   // of Watch
 	scopes  [][]byte
 	written atomic.Uint64 // by all passes and CatchUps
 }
 
-// Start reserves the target and, with Watched, begins to watch the source. A migration that was interrupted
-// is started again in the same way.
+// Start reserves the target. If Watched is set, it also begins to watch the source. A migration that was
+// interrupted is started again in the same way.
 func Start(ctx context.Context, o Options) (*Migration, error) {
 	if err := host.OpenSource(ctx, o.Source, o.TargetName); err != nil {
 		return nil, err
@@ -111,8 +111,8 @@ func (m *Migration) Stop() { m.stop() }
 // Written returns how many keys of the target have been set or deleted.
 func (m *Migration) Written() uint64 { return m.written.Load() }
 
-// Copy makes passes until one finds no difference. If the source is in use, the changes that it makes
-// meanwhile are no reason for another pass, since they are noted. After an error it may be called again, and
+// Copy runs passes until one finds no difference. Changes that the source makes during a pass are not a
+// reason for another one, since they are recorded for CatchUp. After an error it may be called again, and
 // continues.
 func (m *Migration) Copy(ctx context.Context) error {
 	for {
@@ -128,8 +128,8 @@ func (m *Migration) Copy(ctx context.Context) error {
 	}
 }
 
-// Compare returns how many keys differ, and stops after most of them. It writes nothing. The first record of
-// the catalog is not compared.
+// Compare returns how many keys differ. It stops when most keys differ. It writes nothing. The first record
+// of the catalog is not compared.
 func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ uint64, err error) {
 	m := &Migration{o: o}
 	for from, more := []byte{}, true; more && differ < most; {
@@ -155,7 +155,8 @@ func (p *Progress) count(c *chunk) {
 	p.At = c.end
 }
 
-// pass compares all keys once and writes what differs. If the last pass was interrupted, it continues there.
+// pass compares all keys once and writes the differences. If the last pass was interrupted, it continues
+// there.
 func (m *Migration) pass(ctx context.Context) error {
 	if m.at.At == nil {
 		m.at = Progress{Pass: m.at.Pass + 1, At: []byte{}}
@@ -205,10 +206,10 @@ func (m *Migration) readRound(ctx context.Context, from []byte) (round []*chunk,
 }
 
 // CatchUp copies the keys that the source has changed since they were copied, and returns their number. The
-// changes that are made while it runs are left for the next call.
+// next call copies the changes that are made while this one runs.
 func (m *Migration) CatchUp(ctx context.Context) (copied int, err error) {
 	keys, ranges := m.noted.take()
-	defer func() { m.noted.putBack(keys, ranges) }() // what is left after an error
+	defer func() { m.noted.putBack(keys, ranges) }() // after an error, the keys that have not been copied
 	for len(ranges) > 0 {
 		if err := m.copyRange(ctx, ranges[0]); err != nil {
 			return copied, err
@@ -249,7 +250,8 @@ func (m *Migration) copyRange(ctx context.Context, r engine.Range) error {
 	}
 }
 
-// Finish copies the last changes and changes over to the target. Nobody may write to the source any more.
+// Finish copies the last changes and makes the target the current data. Nobody may write to the source any
+// more.
 func (m *Migration) Finish(ctx context.Context) error {
 	for {
 		n, err := m.CatchUp(ctx)

@@ -7,25 +7,25 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// machine is the clock of one server's machine. It differs from the database's clock by a constant and by its
-// rate. While the server is paused, its timers fire late.
+// machine is the clock of one server's machine. It differs from the database's clock by a constant and by
+// its rate. Timers that end while the server is paused fire when it continues.
 type machine struct {
 	base   ttl.Clock
 	since  time.Time
 	offset time.Duration
-	rate   float64 // seconds of this clock in a second of the base
+	rate   float64 // seconds of this clock per second of the base
 	engine *database.Engine
 	// deaf is the duration up to which timers never fire; 0: all fire.
 	deaf time.Duration
 }
 
-// Now implements ttl.Clock.
+// Now returns the time of the clock.
 func (m *machine) Now() time.Time {
 	passed := m.base.Now().Sub(m.since)
 	return m.since.Add(m.offset + time.Duration(float64(passed)*m.rate))
 }
 
-// After implements ttl.Clock.
+// After returns a channel on which the time is sent once, after d: see ttl.Clock.
 func (m *machine) After(d time.Duration) (<-chan time.Time, func()) {
 	fires := make(chan time.Time, 1)
 	if d <= m.deaf {

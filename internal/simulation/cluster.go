@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// cluster is the servers that run now.
+// cluster is the set of running servers.
 type cluster struct {
 	mu      sync.Mutex
 	list    []*server
 	started int
 	jobs    sync.WaitGroup // servers that are being opened or closed, and ends of disturbances
-	lives   sync.WaitGroup // work that ends with its server
+	lives   sync.WaitGroup // goroutines that end with their server
 }
 
-// next numbers the servers.
+// next returns the number of the next server.
 func (c *cluster) next() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,7 +30,7 @@ func (c *cluster) add(s *server) {
 	c.list = append(c.list, s)
 }
 
-// any returns one of the servers, nil if none runs.
+// any returns a random server, or nil if none is running.
 func (c *cluster) any(rng *rand.Rand) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *cluster) all() []*server {
 	return slices.Clone(c.list)
 }
 
-// remove takes one of at least two servers out of service, the last one if it must; nil if there is none.
+// remove takes a random server out of service and returns it. It returns nil if none is running.
 func (c *cluster) remove(rng *rand.Rand) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *cluster) remove(rng *rand.Rand) *server {
 	return s
 }
 
-// grow opens servers until so many run.
+// grow opens servers until the given number is running.
 func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	for len(w.servers.all()) < servers {
 		s, err := w.newServer(ctx, rng)
@@ -72,14 +72,14 @@ func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	return nil
 }
 
-// employ takes a server into service.
+// employ adds a server to the running ones, and makes it request the simulated lease.
 func (w *World) employ(s *server) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)
 	w.servers.lives.Go(func() { w.holdLease(s) })
 }
 
-// end closes a server, or kills it first.
+// end closes a server. If kill is set, it kills the server before.
 func (w *World) end(s *server, kill bool) {
 	s.gone.Store(true)
 	close(s.ends)

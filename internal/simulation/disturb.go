@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// disturb makes random disturbances until ctx ends.
+// disturb causes random disturbances until ctx ends.
 func (w *World) disturb(ctx context.Context, rng *rand.Rand) {
 	if w.config.Chaos <= 0 {
 		return
@@ -35,7 +35,7 @@ func (w *World) disturb(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// open starts one more server, unless there are many.
+// open starts one more server, unless there are enough.
 func (w *World) open(ctx context.Context, rng *rand.Rand) {
 	if len(w.servers.all()) >= 2*w.config.Servers {
 		return
@@ -51,7 +51,7 @@ func (w *World) open(ctx context.Context, rng *rand.Rand) {
 	})
 }
 
-// remove ends one of several servers.
+// remove ends a random server, unless it is the only one.
 func (w *World) remove(rng *rand.Rand, kill bool) {
 	if len(w.servers.all()) < 2 {
 		return
@@ -84,7 +84,7 @@ func (w *World) setPaused(s *server, paused bool) {
 	}
 }
 
-// outage takes the database away for up to 15 seconds, and brings it back.
+// outage makes the database unavailable for up to 15 seconds.
 func (w *World) outage(rng *rand.Rand) {
 	d := time.Duration(rng.Int64N(int64(15 * time.Second)))
 	w.trace("the database fails for %v", d)
@@ -110,15 +110,15 @@ func (w *World) later(d time.Duration, fn func()) {
 	})
 }
 
-// leaseHolders are the servers that work under the simulated lease.
+// leaseHolders records which server works under the simulated lease, and the LSNs that have been issued.
 type leaseHolders struct {
 	mu      sync.Mutex
 	working *server           // nil: none
 	issued  map[string]uint64 // the next LSN of each scope
 }
 
-// holdLease has a server ask for the simulated lease until it ends. Servers that are not paused must not hold
-// it at the same time.
+// holdLease makes a server request the simulated lease until the server ends. Two servers that are not
+// paused must not hold it at the same time.
 func (w *World) holdLease(s *server) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

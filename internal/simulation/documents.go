@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The containers: in one each document has its own time to live or none, in one a default decides that is
-// changed from time to time, and one has unique keys.
+// The containers. In the first, each document has its own time to live or none. In the second, the expiry
+// depends on the container's default, which is changed from time to time. The third has unique keys.
 const (
 	ownTTL     = "own"
 	defaultTTL = "default"
@@ -27,15 +27,16 @@ var containers = []string{ownTTL, defaultTTL, uniqueKeys}
 // partitions is the number of partition keys in a container. Clients share them.
 const partitions = 12
 
-// documents is what clients know about documents. Each document is written by one client only, one operation
-// at a time; all clients read it.
+// documents has the histories of all documents, as known to their clients. Each document is written by one
+// client only, one operation at a time; all clients read it.
 type documents struct {
 	w  *World
 	mu sync.Mutex // guards the following fields and the documents
 	of map[docKey]*document
-	// groups are the documents by container and partition key, in the order of their beginnings.
+	// groups maps a container and a partition key to its documents, in the order in which they were first
+	// written.
 	groups map[string][]*document
-	// taken is the owners of LSNs, by container, range and LSN.
+	// taken maps a container, a range and an LSN to the document whose write has this LSN.
 	taken map[string]string
 }
 
@@ -48,21 +49,22 @@ type document struct {
 	last    int        // the number of the last version
 	base    version    // the last version that is known to have been stored
 	open    []*version // later versions whose outcome is not known, oldest first
-	waiting bool       // the newest of them is being written
+	waiting bool       // the newest of open is being written
 }
 
-// version is what one write makes of a document.
+// version is the version of a document that one write creates.
 type version struct {
 	n        int       // 0: there is no document yet
 	unique   string    // value of the unique key
 	absent   bool      // the document does not exist
 	deadline int64     // the second at which it expires; 0: unknown or never
 	ttl      int64     // its own; 0: none
-	fixed    bool      // only its own ttl decides about its expiry
-	seen     bool      // a reader has seen it
+	fixed    bool      // only its own ttl determines its expiry
+	seen     bool      // a reader has received it
 	start    time.Time // when the write began
-	settled  time.Time // when it was known that it was stored
-	// gone is when the document was found to be absent: it never shows this version again. Zero: never.
+	settled  time.Time // when it became known that it was stored
+	// gone is the time at which the document was found to be absent; this version must not be read
+	// afterwards. Zero: never.
 	gone time.Time
 }
 
@@ -155,7 +157,7 @@ func (d *documents) begin(doc *document, v version) *version {
 	return &v
 }
 
-// end ends a write: it was stored, was not stored, or nobody knows.
+// end records the outcome of a write: it was stored, it was not stored, or this is unknown.
 func (d *documents) end(doc *document, v *version, err error, lost bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,7 +173,7 @@ func (d *documents) end(doc *document, v *version, err error, lost bool) {
 	}
 }
 
-// settle notes that a version was stored.
+// settle records that a version was stored.
 func (doc *document) settle(v *version, now time.Time) {
 	for i, o := range doc.open {
 		if o == v {
@@ -258,7 +260,7 @@ func (d *documents) put(c *client, doc *document, how string) {
 	}
 }
 
-// judge checks the answer to a write.
+// judge checks the result of a write.
 func (d *documents) judge(doc *document, v *version, how string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -297,7 +299,7 @@ func (d *documents) checkUnique(doc *document, v *version) {
 	}
 }
 
-// own notes the LSN of a stored version: no other write may have it.
+// own records the LSN of a stored version, and checks that no other write has it.
 func (d *documents) own(doc *document, rangeID string, lsn uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

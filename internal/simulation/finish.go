@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The times within which servers without disturbances must have done their work.
+// Time limits for the work of servers without disturbances.
 const (
 	recoverTime = 90 * time.Second // after the last disturbance
 	drainTime   = 3 * lockDuration
@@ -68,7 +68,7 @@ func (w *World) check(ctx context.Context, s *server) {
 	}
 }
 
-// checkAll reads every document by every means.
+// checkAll checks every document by reads, by queries and in the change feeds.
 func (d *documents) checkAll(c *client) {
 	for _, container := range containers {
 		for n := range partitions {
@@ -82,8 +82,8 @@ func (d *documents) checkAll(c *client) {
 	}
 }
 
-// checkFeed reads the whole change feed of a container: it must contain the last version of each document
-// that is there, once.
+// checkFeed reads the whole change feed of a container: it must contain each existing document once, with
+// its last version.
 func (d *documents) checkFeed(container string) {
 	ctx := context.Background()
 	s := d.w.servers.all()[0]
@@ -115,7 +115,7 @@ func (d *documents) checkFeed(container string) {
 	}
 }
 
-// probe checks that a waiting receiver of each server gets what another server sends.
+// probe checks for each server that a waiting receiver gets a message which was sent to another server.
 func (m *messages) probe(ctx context.Context) {
 	list := m.w.servers.all()
 	for i, s := range list[:min(len(list), 4)] {
@@ -177,7 +177,7 @@ func (m *messages) drain(ctx context.Context) {
 	}
 }
 
-// drainFrom receives and completes what is available.
+// drainFrom receives and completes the available messages of a queue.
 func (m *messages) drainFrom(ctx context.Context, s *server, a entity.Address,
 	session *queue.SessionRequest) {
 	for {

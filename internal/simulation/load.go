@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// LoadConfig describes a measurement: clients that create documents as fast as they are answered.
+// LoadConfig describes a measurement. Its clients create documents; each sends the next one as soon as it
+// has the response.
 type LoadConfig struct {
 	Seed     uint64
 	Servers  int
@@ -28,9 +29,9 @@ type LoadConfig struct {
 // LoadReport is the result of a measurement, in simulated time.
 type LoadReport struct {
 	PerSecond float64       // creates
-	Group     float64       // creates in a commit
-	Rows      float64       // written by a create
-	Median    time.Duration // of a create
+	Group     float64       // average number of creates in a commit
+	Rows      float64       // average number of rows that a create writes
+	Median    time.Duration // median time of a create
 	P99       time.Duration
 	// Expected is the throughput by the formula: ranges · group / (round trip + commit + group · processor
 	// time of a create), and at most cores / processor time of a create.
@@ -74,7 +75,7 @@ type measurement struct {
 	failed int
 }
 
-// prepare creates the container and finds it at each server.
+// prepare creates the container and opens it at each server.
 func (m *measurement) prepare(ctx context.Context, servers []*server) error {
 	db, err := servers[0].db.CreateDatabase(ctx, databaseName, definition.Throughput{})
 	if err != nil {

@@ -21,12 +21,12 @@ const (
 // lockDuration is how long locks of messages and sessions are valid.
 const lockDuration = 10 * time.Second
 
-// messages is what clients know about messages.
+// messages has the histories of all messages, as known to the clients.
 type messages struct {
 	w  *World
 	mu sync.Mutex // guards the following fields and the letters
 	of map[string]*letter
-	// sessions are the messages by session, in the order in which they were sent.
+	// sessions maps a session to its messages, in the order in which they were sent.
 	sessions map[string][]*letter
 	holders  map[string][]*sessionHolder // by session
 }
@@ -39,22 +39,23 @@ type letter struct {
 	sent    bool      // the send was acknowledged
 	refused bool      // the send failed for certain
 	number  int64     // its sequence number, as it was delivered; 0: not yet
-	dead    bool      // somebody has begun to dead-letter it
-	// attempted: somebody has begun to complete it or to dead-letter it. done: that was acknowledged.
+	dead    bool      // a client has begun to dead-letter it
+	// attempted means that a client has begun to complete or dead-letter the message. done is the time at
+	// which this was acknowledged.
 	attempted bool
 	done      time.Time // zero: not yet
-	holds     []*hold   // all that clients know of
+	holds     []*hold   // all known locks of the message
 }
 
 // hold is a lock of a message that a client has. Times are in milliseconds since 1970.
 type hold struct {
 	token       message.UUID
 	from, until int64
-	ended       int64 // when the client began to end it; 0: not yet
+	ended       int64 // when the client began to settle the message; 0: not yet
 	by          *sessionHolder
 }
 
-// overlaps reports whether two locks were valid at the same time for certain.
+// overlaps reports whether two locks were certainly valid at the same time.
 func (h *hold) overlaps(other *hold) bool { return h.from < other.end() && other.from < h.end() }
 
 func (h *hold) end() int64 {
@@ -87,7 +88,7 @@ func (m *messages) create(ctx context.Context, s *server) error {
 
 func address(name string) entity.Address { return entity.Address{Entity: name} }
 
-// post sends a message and notes the outcome.
+// post sends a message and records the outcome.
 func (m *messages) post(c *client, name string, l *letter) {
 	m.mu.Lock()
 	m.of[l.id] = l
@@ -176,7 +177,7 @@ func (m *messages) receive(ctx context.Context, c *client) {
 	}
 }
 
-// deliver checks a delivery of a receive that began at start, and notes who holds the message.
+// deliver checks a delivery by a receive that began at start, and records the lock of the message.
 func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder) (*letter, *hold) {
 	body, _ := d.Message.Data()
 	m.mu.Lock()
@@ -213,7 +214,7 @@ func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder
 	return l, h
 }
 
-// handle settles a received message, or renews or forgets it.
+// handle settles a received message, renews its lock, or does nothing with it.
 func (m *messages) handle(ctx context.Context, c *client, name string, l *letter, h *hold) {
 	if !c.think(ctx, time.Second) {
 		return
@@ -233,7 +234,7 @@ func (m *messages) handle(ctx context.Context, c *client, name string, l *letter
 	}
 }
 
-// settle ends a hold.
+// settle settles a message with the given outcome, which ends its lock.
 func (m *messages) settle(c *client, name string, l *letter, h *hold, how queue.Outcome) {
 	m.mu.Lock()
 	again, start := l.attempted, m.w.now().UnixMilli()

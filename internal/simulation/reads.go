@@ -24,7 +24,7 @@ func (d *documents) read(ctx context.Context, c *client) {
 	}
 }
 
-// any returns one of the documents, the same for the same seed.
+// any returns a random document, which depends only on the seed.
 func (d *documents) any(c *client) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,7 +100,7 @@ func (d *documents) query(c *client, container, partition string) {
 	}
 }
 
-// keysOf returns the documents of a partition key.
+// keysOf returns the names of the documents of a partition key.
 func (d *documents) keysOf(container, partition string) (list []docKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,8 +110,9 @@ func (d *documents) keysOf(container, partition string) (list []docKey) {
 	return list
 }
 
-// observe checks what a read that has begun at start has found of a document: the number of its version, or 0
-// for none. Then every later read must find this or something newer.
+// observe checks the result of a read of a document that began at start. n is the number of the version
+// that was read, or 0 for none. observe records it, since every later read must return this version or a
+// newer one.
 func (d *documents) observe(key docKey, n int, start time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,7 +137,8 @@ func (d *documents) observe(key docKey, n int, start time.Time) {
 	}
 }
 
-// observeBase checks that the known version may be shown. The caller holds mu.
+// observeBase checks that a read may return the last version that is known to have been stored. The caller
+// holds mu.
 func (d *documents) observeBase(doc *document, start time.Time) {
 	b := &doc.base
 	switch {
@@ -149,14 +151,15 @@ func (d *documents) observeBase(doc *document, start time.Time) {
 	}
 }
 
-// observeOpen settles a version whose outcome was not known. The caller holds mu.
+// observeOpen records that a version was stored whose outcome was unknown, because a read has returned it.
+// The caller holds mu.
 func (d *documents) observeOpen(doc *document, n int, now time.Time) {
 	for _, v := range doc.open {
 		if v.n != n || v.absent {
 			continue
 		}
 		v.seen = true
-		if !doc.waiting || v.n != doc.last { // otherwise its writer will know more
+		if !doc.waiting || v.n != doc.last { // otherwise its writer will learn the outcome
 			doc.settle(v, now)
 		}
 		return
@@ -164,7 +167,8 @@ func (d *documents) observeOpen(doc *document, n int, now time.Time) {
 	d.w.violate("%v has version %d, which was not stored", doc.docKey, n)
 }
 
-// feedItem notes an item of a change feed. Each document occurs once, with its last version.
+// feedItem records an item of a change feed, and checks that its document occurs once, with its last
+// version.
 func (d *documents) feedItem(container string, item store.Item, found map[docKey]int) {
 	var one stored
 	if err := json.Unmarshal(item.Body(), &one); err != nil {

@@ -20,12 +20,12 @@ type server struct {
 	host   *host.Host
 	db     *store.DB
 	queues *queue.Queues
-	gone   atomic.Bool   // it was killed or is being closed: what it answers is lost
+	gone   atomic.Bool   // the server was killed or is being closed: its responses are ignored
 	ends   chan struct{} // closed with gone
 	paused bool          // guarded by the cluster's mutex
 }
 
-// newServer opens a server. It fails if the database does not answer.
+// newServer opens a server. It fails if the database does not respond.
 func (w *World) newServer(ctx context.Context, rng *rand.Rand) (*server, error) {
 	s := &server{name: fmt.Sprintf("server-%d", w.servers.next()), ends: make(chan struct{})}
 	m := &machine{base: w.clock, since: w.clock.Now(), deaf: w.config.DeafTo,
@@ -46,8 +46,8 @@ func (w *World) newServer(ctx context.Context, rng *rand.Rand) (*server, error) 
 	return s, nil
 }
 
-// container returns a container by its name. It looks at the database once more if the server does not know
-// the container yet.
+// container returns a container by its name. If the server does not have the container, it loads the
+// catalog again (CatchUp) and tries once more.
 func (s *server) container(ctx context.Context, name string) (*store.Container, error) {
 	find := func() (*store.Container, error) {
 		d, err := s.db.Database(databaseName)

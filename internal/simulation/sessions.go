@@ -10,7 +10,7 @@ import (
 )
 
 // sendSessions sends messages of sessions until ctx ends. Each session has one sender, which waits for the
-// answer to each send.
+// response to each send.
 func (m *messages) sendSessions(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
 		c.made++
@@ -67,7 +67,7 @@ func (m *messages) receiveSession(ctx context.Context, c *client, s *server) err
 			if c.rng.IntN(4) > 0 {
 				m.settle(c, sessionQueue, l, own, queue.Complete)
 			} else {
-				return nil // the rest comes again
+				return nil // the other messages will be received again
 			}
 		}
 		if !c.think(ctx, 300*time.Millisecond) {
@@ -77,7 +77,7 @@ func (m *messages) receiveSession(ctx context.Context, c *client, s *server) err
 	return nil
 }
 
-// lockSession notes that a session was locked.
+// lockSession records that a session was locked.
 func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,8 +94,8 @@ func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
 	return h
 }
 
-// checkOrder checks that everything that was sent to the session before a received message was settled, or
-// was received with it.
+// checkOrder checks the order of a session: all messages that were sent before a received message must have
+// been settled, or must be in held.
 func (m *messages) checkOrder(l *letter, held map[*letter]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

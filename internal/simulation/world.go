@@ -20,7 +20,7 @@ const databaseName = "sim"
 // Config describes a simulation. Everything random follows from the seed.
 type Config struct {
 	Seed     uint64
-	Duration time.Duration // simulated, of the work; the checks at the end take longer
+	Duration time.Duration // simulated time of the work, without the checks at the end
 	Servers  int           // at the beginning
 	Ranges   int           // of each container
 	Writers  int           // clients that write documents
@@ -38,7 +38,7 @@ type Config struct {
 // Report is the result of a simulation.
 type Report struct {
 	Violations []string
-	Trace      []string // what clients and operators did
+	Trace      []string // the actions of clients and operators
 	Hash       uint64   // of the trace
 	Operations int
 	Database   database.Stats
@@ -159,14 +159,14 @@ type client struct {
 	w    *World
 	name string
 	rng  *rand.Rand
-	made int // names so far
+	made int // number of names that the client has used so far
 }
 
-// callLimit is how long a client waits for an answer.
+// callLimit is the time for which a client waits for a response.
 const callLimit = 20 * time.Second
 
-// call runs an operation on a server. lost reports that the client gets no answer: the server has ended
-// meanwhile, or none runs.
+// call runs an operation on a server. lost reports that the client gets no response, because the server has
+// ended before that or no server is running.
 func (c *client) call(what string, fn func(ctx context.Context, s *server) error) (err error, lost bool) {
 	s := c.w.servers.any(c.rng)
 	if s == nil {
@@ -199,10 +199,10 @@ func (w *World) count() {
 	w.operations++
 }
 
-// now is the time of the database.
+// now returns the time of the database.
 func (w *World) now() time.Time { return w.clock.Now() }
 
-// trace notes what happens.
+// trace adds a line to the trace of the simulation.
 func (w *World) trace(format string, args ...any) {
 	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
 	w.mu.Lock()
@@ -210,7 +210,7 @@ func (w *World) trace(format string, args ...any) {
 	w.lines = append(w.lines, line)
 }
 
-// violate notes a violation of an invariant.
+// violate records a violation of an invariant.
 func (w *World) violate(format string, args ...any) {
 	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
 	w.mu.Lock()

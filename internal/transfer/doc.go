@@ -5,6 +5,6 @@
 // server and open no data folder.
 //
 // A transfer that stops can be continued. Export writes FILE.part and stores its progress in FILE.state.
-// Import stores in FILE.imported how many documents have been taken. A progress file is replaced by a rename,
-// so a killed process leaves the old file or the new one.
+// Import stores in FILE.imported how many documents the server has accepted. A progress file is replaced by
+// a rename, so a killed process leaves the old file or the new one.
 package transfer

@@ -21,8 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// exportPage is how many items an export requests at once; the server may end a page earlier because of its
-// size.
+// exportPage is the maximum number of items that an export requests at once. A page may have fewer because
+// of its size.
 const exportPage = "1000"
 
 // exporter runs one export command.
@@ -33,7 +33,7 @@ type exporter struct {
 	resume   bool
 	text     []string  // CSV columns whose texts are written unquoted
 	warnings io.Writer // output for warnings about items that an import would change
-	owners   int       // number of such items
+	owners   int       // number of items with such a warning
 	// written is the number of items of the latest container that this command has written.
 	written int
 }
@@ -116,7 +116,7 @@ func ExportCommand() *cobra.Command {
 	return cmd
 }
 
-// chooseFormat sets the format from --format, or else from the name of the file.
+// chooseFormat sets the format by --format. Without this flag, the name of the file determines the format.
 func (e *exporter) chooseFormat() error {
 	switch e.format {
 	case "ndjson", "json", "csv":
@@ -212,7 +212,7 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// items writes the items of the container after the state's position, and advances the state. It calls paged
+// items writes the items of the container after the position in state, and advances state. It calls paged
 // after each page.
 func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
 	var line []byte

@@ -27,7 +27,7 @@ import (
 // (address.city), unless a member name contains a dot or the object is empty: then the object is one cell of
 // JSON.
 
-// maxColumns is the most columns of an export.
+// maxColumns is the maximum number of columns of an export.
 const maxColumns = 4096
 
 // notCSVError reports a document that CSV cannot express.
@@ -81,8 +81,8 @@ func cellOf(column string, v jsondoc.Value) string {
 	return string(v.AppendJSON(nil))
 }
 
-// plainCell returns a text unchanged. ok is false if the value cannot be written so: it is not a text, or is
-// empty, or a CSV reader would change it, or it may contain half of a surrogate pair.
+// plainCell returns a text unchanged. ok is false if this is not possible, because the value is not a text
+// or is empty, because a CSV reader would change it, or because it may contain half of a surrogate pair.
 func plainCell(v jsondoc.Value) (text string, ok bool) {
 	if v.Kind() != jsondoc.String {
 		return "", false
@@ -196,7 +196,7 @@ func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
 	return writeCSV(ctx, spool, out, e.text)
 }
 
-// nameCSV makes the CSV file from the part file with all documents, and removes the part file.
+// nameCSV writes the CSV file from the part file, which has all documents, and removes the part file.
 func nameCSV(ctx context.Context, path string, text []string) error {
 	spool, err := os.Open(partOf(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -227,14 +227,14 @@ func nameCSV(ctx context.Context, path string, text []string) error {
 	return os.Remove(partOf(path))
 }
 
-// compressor compresses what is written to it, in blocks.
+// compressor is an io.Writer that compresses its input in blocks.
 type compressor struct {
 	out    io.Writer
 	packed func([]byte) ([]byte, error)
 	some   bytes.Buffer
 }
 
-// packedBytes is the size of such a block.
+// packedBytes is the size of a block of the compressor, before compression.
 const packedBytes = 1 << 20
 
 func (p *compressor) Write(text []byte) (int, error) {

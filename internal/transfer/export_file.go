@@ -17,10 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// An export to a file writes FILE.part, and after each page stores in FILE.state how long that is. Only a
-// complete file gets its final name; then the state is removed. So a killed export can be continued:
-// everything in FILE.part behind the stored length is cut off, and the page after the stored one is
-// requested.
+// An export to a file writes FILE.part, and after each page stores the length of FILE.part in FILE.state.
+// Only a complete file gets its final name; then the state is removed. So a killed export can be continued:
+// FILE.part is cut to the stored length, and the next page is requested.
 
 // exportState is the stored state of an export to a file.
 type exportState struct {
@@ -29,12 +28,12 @@ type exportState struct {
 	Continuation string `json:"continuation"`
 	Bytes        int64  `json:"bytes"`
 	Items        int    `json:"items"`
-	Done         bool   `json:"done"` // the file is complete, other files of the export are not
+	Done         bool   `json:"done"` // the file is complete, but other files of the export are not
 }
 
 func partOf(path string) string  { return path + ".part" }
 func stateOf(path string) string { return path + ".state" }
-func nextOf(path string) string  { return path + ".new" } // CSV, while it is made from the part
+func nextOf(path string) string  { return path + ".new" } // the CSV file, while it is written from the part
 
 // readState returns the stored state of an export to a file, or the zero state if there is none.
 func readState(path string) (state exportState, err error) {
@@ -116,7 +115,7 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 	return state, e.name(ctx, path)
 }
 
-// name makes the final file from a part whose state is done, unless that has happened already.
+// name creates the final file from a part that is complete (Done), unless that has happened already.
 func (e *exporter) name(ctx context.Context, path string) error {
 	if e.format != "csv" {
 		return name(path)
@@ -172,7 +171,7 @@ func isAt(f *os.File) bool {
 	return err == nil && os.SameFile(own, named)
 }
 
-// pages writes the rest of the container to f, and stores the state after each page is on disk. In a
+// pages writes the rest of the container to f. It stores the state each time a page is on disk. In a
 // compressed file each page is compressed on its own: gzip and zstd read concatenated streams as one.
 func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
 	var page bytes.Buffer
@@ -204,7 +203,7 @@ func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *ex
 	})
 }
 
-// packing returns the compressor for the pages of a file, by the file's name.
+// packing returns the function that compresses the pages of a file. The file's name determines it.
 func packing(path string) (func(page []byte) ([]byte, error), error) {
 	switch filepath.Ext(path) {
 	case ".gz":

@@ -8,14 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/seed"
 )
 
-// maxFileName is the longest name of a container's file in bytes, without the suffixes: file systems permit
-// 255.
+// maxFileName is the maximum length of the name of a container's file in bytes, without the suffixes. File
+// systems permit 255 bytes.
 const maxFileName = 200
 
-// fileNames returns names of files for containers, in order: the ids, escaped as in a URL. Names that are too
-// long are cut off. Of names that differ only in case, which some systems do not distinguish, the later ones
-// get a number that no escaped id can contain. A device name of Windows gets a % before it, and a dot at an
-// end is escaped.
+// fileNames returns names of files for containers, in order: the ids, escaped as in a URL. Names that are
+// too long are cut off. Some systems ignore case, so if names differ only in case, the later ones get a
+// number in a form that no escaped id can have. A device name of Windows gets a % before it. A dot at the
+// beginning or at the end is escaped.
 func fileNames(ids []string) (names []string) {
 	taken := map[string]bool{}
 	for _, id := range ids {

@@ -17,10 +17,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// An export of a whole store is a folder in the form of a seed: a folder for each database, and in it one for
-// each container, with its definition, its scripts and its documents; queues and topics are beside them. The
-// server provides the content of all files except the documents. A server that is started with the folder as
-// --seed, or that imports it, gets the same state.
+// An export of a whole store is a folder in the form of a seed: a folder for each database, and in it one
+// for each container, with its definition, its scripts and its documents; queues and topics are beside
+// them. The server provides the content of all files except the documents. A server that is started with
+// the folder as --seed, or into which it is imported, gets the same state.
 //
 // Until the export is complete, a file in the folder marks it as unfinished, so that it is not used as a
 // seed.
@@ -78,8 +78,8 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	return cli.PrintResult(out, true, "", map[string]any{"files": all, "left": has.Left})
 }
 
-// open makes the folder, or continues an export in an existing one. Other files in it would become part of
-// the seed.
+// open creates the folder, or continues an export in an existing one. It fails if the folder has other
+// files, since they would become part of the seed.
 func (e *exporter) open() error {
 	if err := os.MkdirAll(e.to, 0o700); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (e *exporter) open() error {
 	return os.WriteFile(mark, []byte("An export to this folder has not come to its end.\n"), 0o600)
 }
 
-// definitions writes the server's definitions, without documents. A continued export fails if objects with
-// files have been deleted meanwhile.
+// definitions writes the server's definitions, without documents. A continued export fails if objects whose
+// files exist already have been deleted since.
 func (e *exporter) definitions(has laboratory.SeedFiles) error {
 	for name := range has.Files {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {

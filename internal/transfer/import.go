@@ -21,11 +21,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// maxImportLine is the longest line of an import in bytes: a document may be 2 MB, plus blanks and system
-// properties.
+// maxImportLine is the maximum length of a line of an import in bytes. A document may have 2 MB; blanks and
+// system properties come in addition.
 const maxImportLine = 8 << 20
 
-// maxComplaints is how many refused lines an import reports one by one.
+// maxComplaints is the maximum number of refused lines that an import reports one by one.
 const maxComplaints = 20
 
 // importer runs one import command.
@@ -36,20 +36,20 @@ type importer struct {
 	Format         string
 	text           []string
 
-	Path     string // path of the file; empty: it has no place for a state file
+	Path     string // path of the file; empty for the standard input, which has no state file
 	Name     string // name of the input, for messages
 	Out      io.Writer
 	Errs     io.Writer
 	progress *progress.Bar
 	in       *counted
 	began    time.Time // of this command
-	earlier  int       // documents taken by the import that this one continues
+	earlier  int       // documents that the continued import has stored
 
-	Note       importState // progress over the documents that are settled
+	Note       importState // progress: the documents with a final result
 	complained int
 
-	// exists reports whether a document that cannot be created exists already; nil: such a document is
-	// refused.
+	// exists is called for a document that cannot be created because of a conflict. It reports whether the
+	// server has the document already. If exists is nil, such a document counts as refused.
 	exists   func(ctx context.Context, client *http.Client, document []byte) (presence, error)
 	identity string // identity of the container, if it is checked
 }
@@ -181,7 +181,8 @@ func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error
 // Run imports a stream; size is its length in bytes, -1 if it is not known.
 func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 	if i.Path != "" {
-		// If the container does not exist, the documents are refused too, and that error names their line.
+		// If the container does not exist, the documents are refused as well. That error is better, since
+		// it names their line.
 		var gone *cli.Refusal
 		into, err := retryBusy(ctx, func() (string, error) { return i.Identity(ctx) })
 		if err != nil && !(errors.As(err, &gone) && gone.Code == http.StatusNotFound) {
@@ -222,7 +223,7 @@ func (i *importer) importStream(ctx context.Context, in io.Reader, size int64, d
 	return i.documents(ctx, docs)
 }
 
-// printSummary prints what a finished import has done.
+// printSummary prints the results of a finished import.
 func (i *importer) printSummary() error {
 	imported, refused := i.Note.Imported, i.Note.Refused
 	if refused == 0 || i.JSON {
@@ -238,7 +239,7 @@ func (i *importer) printSummary() error {
 	return nil
 }
 
-// speed describes how long this command took for the documents that it has added to the progress.
+// speed returns the time of this command, and its rate for the given number of documents, as text.
 func (i *importer) speed(documents int) string {
 	return progress.Speed(documents-i.earlier, "documents", ttl.Real{}.Now().Sub(i.began))
 }
@@ -257,7 +258,7 @@ func (i *importer) begin() error {
 			"%s is of an import of %d bytes into %s at %s: begin anew without --continue",
 			importStateOf(i.Path), state.Size, state.Container, state.URL))
 	}
-	if i.Note.Identity != state.Identity { // the earlier container has been deleted
+	if i.Note.Identity != state.Identity { // the container of the earlier import has been deleted
 		return nil
 	}
 	i.Note = state
@@ -296,8 +297,8 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	}
 }
 
-// stopped reports the progress of an import that was interrupted. It also reports an error that the running
-// requests have met, if that is not just the interruption.
+// stopped returns the error for an import that was interrupted, with its progress. If a running request has
+// failed for another reason (met), the error includes this reason.
 func (i *importer) stopped(why, met error) error {
 	if met != nil && !errors.Is(met, why) {
 		why = errors.Join(why, met)
@@ -306,13 +307,15 @@ func (i *importer) stopped(why, met error) error {
 		cli.Plural(i.Note.Imported, "document was", "documents were"), i.howToContinue())
 }
 
-// ended reports the progress of an import that ends at a place, and how to continue it.
+// ended returns the error for an import that ends at a position in its input, with its progress and how to
+// continue it.
 func (i *importer) ended(at tree.Place, why error, onward string) error {
 	return fmt.Errorf("%s: %w (%s imported before%s)", at, why,
 		cli.Plural(i.Note.Imported, "document was", "documents were"), onward)
 }
 
-// howToContinue returns how to continue an import that has taken a part of a file, if that is possible.
+// howToContinue returns a text that says how to continue an import of which a part is done, or "" if that
+// is not possible.
 func (i *importer) howToContinue() string {
 	if i.Path == "" || i.Note.Imported == 0 {
 		return ""
@@ -320,7 +323,7 @@ func (i *importer) howToContinue() string {
 	return "; --continue goes on there"
 }
 
-// reportRefused reports a refused document. After maxComplaints it only counts.
+// reportRefused reports a refused document. After maxComplaints documents it only counts them.
 func (i *importer) reportRefused(at tree.Place, why string) {
 	i.Note.Refused++
 	switch i.complained++; {

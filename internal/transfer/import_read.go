@@ -22,18 +22,18 @@ import (
 
 // documentSource reads the documents of an import, one after the other.
 type documentSource interface {
-	// Next returns the next document and the place where it begins, or an error and its place. The place has
-	// no file name. At the end the error is io.EOF; a *badDocument does not end the source.
+	// Next returns the next document and the position at which it begins, or an error and its position.
+	// Positions have no file name. At the end the error is io.EOF. After a *badDocument, Next continues.
 	Next() (at tree.Place, body []byte, err error)
 }
 
-// badDocument reports a document that cannot be read, while later ones can.
+// badDocument is the error for a document that cannot be read, if later ones can be.
 type badDocument struct{ why string }
 
 func (b *badDocument) Error() string { return b.why }
 
-// syntaxError returns the place and the reason of an error of package tree. column is the column, from 1, at
-// which the parsed text begins in its first line.
+// syntaxError returns the position and the reason of an error of package tree. column is the column, from
+// 1, at which the parsed text begins in its first line.
 func syntaxError(err error, line, column int) (tree.Place, string) {
 	var wrong *tree.Error
 	if !errors.As(err, &wrong) {
@@ -115,14 +115,14 @@ func firstByte(r *bufio.Reader) byte {
 // errTooLong reports a document that is longer than maxImportLine.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
 
-// onePart limits how much is read for one document, row or element. Otherwise a reader might keep a whole
-// file in memory: an unclosed quote has the rest of its file behind it.
+// onePart limits how much is read for one document, row or element. Without it, a CSV reader would keep the
+// rest of a file in memory after a quote that is not closed.
 type onePart struct {
 	in   io.Reader
 	left int
 }
 
-// begins resets the limit for the next part. The reader may read ahead.
+// begins resets the limit for the next part. The limit leaves room for reading ahead.
 func (p *onePart) begins() { p.left = maxImportLine + 1<<16 }
 
 func (p *onePart) Read(to []byte) (int, error) {
@@ -162,8 +162,8 @@ func (l *lineDocuments) Next() (tree.Place, []byte, error) {
 	return tree.Place{Line: l.line + 1}, nil, err
 }
 
-// lineStarts records where lines begin in the text that is read through it. It keeps only those behind the
-// last requested place.
+// lineStarts records where lines begin in the text that is read through it. It keeps only those after the
+// last requested position.
 type lineStarts struct {
 	in     io.Reader
 	read   int64   // bytes
@@ -182,7 +182,8 @@ func (l *lineStarts) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// place returns the place of an offset, which must not be before the last requested one.
+// place returns the position (line and column) of an offset, which must not be before the last requested
+// one.
 func (l *lineStarts) place(offset int64) tree.Place {
 	passed := 0
 	for passed+1 < len(l.starts) && l.starts[passed+1] <= offset {
@@ -222,7 +223,7 @@ func (a *arraySource) Next() (tree.Place, []byte, error) {
 		return a.lines.place(a.decoder.InputOffset() - int64(len(body))), body, nil
 	case errors.As(err, &syntax):
 		return a.wrong()
-	case err == io.EOF: // behind a comma
+	case err == io.EOF: // after a comma
 		err = fmt.Errorf("the array does not end: %w", io.ErrUnexpectedEOF)
 	}
 	return a.place(), nil, err
@@ -239,7 +240,7 @@ func (a *arraySource) end() (tree.Place, []byte, error) {
 	return a.place(), nil, io.EOF
 }
 
-// place returns the present place of the decoder.
+// place returns the current position of the decoder.
 func (a *arraySource) place() tree.Place { return a.lines.place(a.decoder.InputOffset()) }
 
 // wrong returns the error in the next element, at which the decoder has stopped.
@@ -261,8 +262,8 @@ func (a *arraySource) wrong() (tree.Place, []byte, error) {
 const maxColumnLevels = 128
 
 // rowSource reads the rows of a CSV file whose first row names the members: a.b is a member of a member. A
-// cell that is valid JSON is that value, unless its column is the id or in text. Any other cell is a string,
-// and an empty cell is no member.
+// cell that is valid JSON has that value, unless its column is the id or in text. Any other cell is a
+// string; an empty cell is no member.
 type rowSource struct {
 	part    *onePart
 	rows    *csv.Reader
@@ -345,7 +346,7 @@ func (s *rowSource) head() (tree.Place, error) {
 	return at, nil
 }
 
-// csvError returns the place and the reason of a CSV error, or nil for any other error.
+// csvError returns the position and the reason of a CSV error, or nil for any other error.
 func csvError(err error) (tree.Place, error) {
 	var wrong *csv.ParseError
 	switch {
@@ -357,7 +358,7 @@ func csvError(err error) (tree.Place, error) {
 	return tree.Place{Line: wrong.Line, Column: wrong.Column}, wrong.Err
 }
 
-// value returns the value of a cell. An id is always a string, so that an id of digits needs no --text.
+// value returns the value of a cell. An id is always a string, so that ids of digits do not need --text.
 func (s *rowSource) value(column, cell string) any {
 	isText := slices.Contains(s.text, column) || column == "id" && cell[0] != '"'
 	if !isText && json.Valid([]byte(cell)) {

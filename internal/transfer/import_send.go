@@ -17,35 +17,35 @@ import (
 
 // An import reads the next documents while the server stores earlier ones. Unless --parallel permits more,
 // only one request is running at a time, so that the documents are stored, and later exported, in the order
-// of the file. Concurrent requests may be executed in any order, so no two of them contain documents with the
-// same id: the later one waits. Requests are settled in the order of the file, whenever their answers arrive.
-// So one number always describes the progress of the import.
+// of the file. Concurrent requests may be executed in any order, so no two of them contain documents with
+// the same id: the later one waits. The results of requests are counted in the order of the file, even if
+// the responses arrive in another order. So a single number always describes the progress of the import.
 
-// Limits of an import's requests. A document that is larger than importBytes goes alone.
+// Limits of an import's requests. A document that is larger than importBytes is sent alone.
 const (
 	importDocuments = 100
 	importBytes     = 1 << 20
-	importRequests  = 32 // most concurrent requests
+	importRequests  = 32 // maximum number of concurrent requests
 )
 
-// If the server has no room for a document or a request now, it is sent again after a pause: the one that the
-// server names, or importPatience, doubled each time. After importTries in a row without success the import
-// ends.
+// If the server cannot accept a document or a request at the moment, the import sends it again after a
+// pause. The server's response determines the pause; otherwise it is importPatience, doubled each time.
+// After importTries failures in a row the import ends.
 const (
 	importTries    = 12
 	importPatience = 50 * time.Millisecond
 	maxImportWait  = 5 * time.Second
 )
 
-// importLine is a document and its place in the input.
+// importLine is a document and its position in the input.
 type importLine struct {
 	at     tree.Place
 	body   json.RawMessage
-	why    string // why it cannot be sent; empty: it can
+	why    string // the reason why the document cannot be sent; empty: it can be sent
 	resent bool   // an earlier import may have sent it
 }
 
-// importResult is the part of a document's result that is read.
+// importResult has those members of a document's result that the import uses.
 type importResult struct {
 	Status     int    `json:"statusCode"`
 	RetryAfter int64  `json:"retryAfterMilliseconds"`
@@ -98,7 +98,7 @@ func (w *importWindow) close() {
 
 // add adds a document, which is sent with a later request.
 func (w *importWindow) add(l importLine) error {
-	id := jsondoc.Of(l.body).Member("id").Str() // in any spelling
+	id := jsondoc.Of(l.body).Member("id").Str() // decoded, since the same id can be written in several ways
 	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
 		id != "" && r.ids[id]) {
 		if err := w.send(); err != nil {
@@ -148,7 +148,7 @@ func (w *importWindow) send() error {
 	return nil
 }
 
-// shares reports whether two requests have documents of the same id.
+// shares reports whether two requests have documents with the same id.
 func (r *importRequest) shares(other *importRequest) bool {
 	for id := range r.ids {
 		if other.ids[id] {
@@ -158,7 +158,7 @@ func (r *importRequest) shares(other *importRequest) bool {
 	return false
 }
 
-// flush sends the next request and settles all requests.
+// flush sends the next request and waits for the results of all requests.
 func (w *importWindow) flush() error {
 	if err := w.send(); err != nil {
 		return err
@@ -175,14 +175,15 @@ func (w *importWindow) settleAll() error {
 	return nil
 }
 
-// fullDisk ends an import: if the server has no room for a document, it has none for later ones either.
+// fullDisk is the error that ends an import because the server's disk is full: then it cannot store later
+// documents either.
 type fullDisk struct{ reason string }
 
 func (e *fullDisk) Error() string {
 	return fmt.Sprintf("%d %s The import ends here: make room first", cli.InsufficientStorage, e.reason)
 }
 
-// Unwrap returns the error of a full local disk.
+// Unwrap returns syscall.ENOSPC, the error of a full local disk.
 func (e *fullDisk) Unwrap() error { return syscall.ENOSPC }
 
 // settle waits for the first running request and counts the results of its documents.
@@ -255,7 +256,7 @@ func (i *importer) sendUntilDone(ctx context.Context, client *http.Client, r *im
 		if len(left) < len(open) {
 			try, patience = 0, importPatience
 		} else if try >= importTries {
-			break // the last refusal is the result
+			break // the response to the last try is the result
 		}
 		if open = left; len(open) == 0 {
 			break

@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// An import of a file stores in FILE.imported how many of its documents have been taken. With --continue, an
-// import that has stopped or was killed continues behind these. Documents that were taken but not counted yet
-// are stored again unchanged, so nothing is lost or duplicated. With --create, one of these documents counts
-// as taken if its id exists.
+// An import of a file stores in FILE.imported how many of its documents have a final result. With
+// --continue, an import that has stopped or was killed continues after these. Documents that were stored
+// but not counted yet are stored again unchanged, so nothing is lost or duplicated. With --create, one of
+// these documents counts as stored if its id exists.
 
 // importState is the stored progress of an import.
 type importState struct {
@@ -19,8 +19,8 @@ type importState struct {
 	Container string `json:"container"`          // db/container
 	Identity  string `json:"identity,omitempty"` // of the container, if checked: see importer.identity
 	Size      int64  `json:"size"`               // size of the file in bytes
-	Documents int    `json:"documents"`          // read and answered, including refused ones
-	Sent      int    `json:"sent"`               // documents that may have been taken
+	Documents int    `json:"documents"`          // documents with a final result, including refused ones
+	Sent      int    `json:"sent"`               // documents that may have been stored
 	Imported  int    `json:"imported"`
 	There     int    `json:"there"` // documents that existed already, if that is checked
 	Refused   int    `json:"refused"`

@@ -48,7 +48,7 @@ type seedImport struct {
 	total   importState // sum over all containers
 }
 
-// seedPart is the documents of one container in one file.
+// seedPart describes the documents of one container in one file.
 type seedPart struct {
 	database, container string
 	file                string // name of the file
@@ -80,7 +80,7 @@ func (i *importer) isSeed(path string) (bool, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil || path == "-":
-		return false, nil // opening it reports the error
+		return false, nil // opening the file reports the error
 	case info.IsDir() && i.Database+i.Container != "":
 		return false, cli.Misuse(path + " is a folder: a seed, which names its databases and containers " +
 			"itself: leave out --db and --container")
@@ -142,7 +142,7 @@ func forgetParts(parts []seedPart) error {
 	return nil
 }
 
-// differences is the refusal of a seed by a server whose definitions differ. It has been printed.
+// differences is the error for a seed that differs from the server's definitions. It has been printed.
 type differences struct{ refusal *cli.Refusal }
 
 func (d *differences) Error() string {
@@ -152,8 +152,8 @@ func (d *differences) Error() string {
 
 func (d *differences) Unwrap() error { return d.refusal }
 
-// apply sends the definitions of the seed. First the server only compares them. Then apply records that the
-// comparison was made: if the server dies in the middle, later differences are its half-written definitions.
+// apply sends the definitions of the seed. First the server only compares them. Then apply records that it
+// has: later differences may be half-written definitions.
 func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	question := map[string]any{"files": read.Files(), "root": s.path}
 	if isFile(s.path) {
@@ -179,13 +179,13 @@ func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	err = s.ask(ctx, question)
 	var different *differences
 	switch {
-	case err == nil, errors.As(err, &different): // another client has changed a definition meanwhile
+	case err == nil, errors.As(err, &different): // another client has changed a definition since
 		return errors.Join(err, forgetImport(s.definitionsNote()))
 	}
 	return fmt.Errorf("%w; --continue goes on there", err)
 }
 
-// definitionsNote returns the file whose state records that the server is taking the definitions.
+// definitionsNote returns the file whose state records that the server is storing the definitions.
 func (s *seedImport) definitionsNote() string {
 	if isFile(s.path) {
 		return s.path + ".definitions"
@@ -193,7 +193,7 @@ func (s *seedImport) definitionsNote() string {
 	return filepath.Join(s.path, "definitions")
 }
 
-// ask sends the definitions to the server, or asks whether it would take them.
+// ask sends the definitions to the server, to be stored or only to be compared.
 func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 	req, err := s.Call(ctx, http.MethodPost, seedPath, question)
 	if err != nil {
@@ -264,7 +264,7 @@ func (d *seedDocuments) Next() (tree.Place, []byte, error) {
 	return one.Place, one.Text, nil
 }
 
-// presence says whether a server has a document.
+// presence is whether the server has a document: not, the same, or another one with its id.
 type presence int
 
 const (
@@ -273,8 +273,8 @@ const (
 	same
 )
 
-// isThere reports whether the server has a document with the same id. To count as the same, its age must be
-// equal too, if the file has an age.
+// isThere reports whether the server has a document with the same id. If the document in the file has an
+// age, the server's document must also have the same age to count as the same.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
 	document []byte) (presence, error) {
 	body, asked, err := store.ParseImport(document)
@@ -305,15 +305,15 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 	have, age, err := store.ParseImport(appendExported(nil, there))
 	if err != nil || !identical(jsondoc.Of(have), jsondoc.Of(body)) ||
 		asked.Timestamp != 0 && asked.Timestamp != age.Timestamp {
-		return another, nil // a document with members that no import accepts differs
+		return another, nil // a document with members that an import does not accept is another one
 	}
 	return same, nil
 }
 
-// identical is jsondoc.Equal, which compares numbers as doubles, and compares all digits of integers as well.
+// identical is jsondoc.Equal, which compares numbers as doubles, but compares all digits of integers.
 func identical(a, b jsondoc.Value) bool { return jsondoc.Equal(a, b) && sameIntegers(a, b) }
 
-// sameIntegers compares the integers of two values that are equal otherwise.
+// sameIntegers compares the digits of the integers in two values that are otherwise equal.
 func sameIntegers(a, b jsondoc.Value) bool {
 	same := true
 	switch a.Kind() {
@@ -342,13 +342,13 @@ func sameIntegers(a, b jsondoc.Value) bool {
 	return same
 }
 
-// compare handles a document that conflicts with an existing one, which is usually the same document.
+// compare handles a document that conflicts with an existing one, usually the same document.
 func (w *importWindow) compare(l importLine, refusal importResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {
 	case err != nil:
 		return err
-	case there == absent: // the conflict is with another document's unique key
+	case there == absent: // the conflict is about a unique key of another document
 		w.i.reportRefused(l.at, fmt.Sprintf("%d %s", refusal.Status, refusal.Message))
 	case there == another:
 		w.i.reportRefused(l.at, "the document is there already, and another one")
@@ -360,7 +360,7 @@ func (w *importWindow) compare(l importLine, refusal importResult) error {
 	return nil
 }
 
-// retryBusy repeats a question later, if the server has no room for it now.
+// retryBusy repeats a request later if the server cannot accept it at the moment.
 func retryBusy[T any](ctx context.Context, question func() (T, error)) (answer T, err error) {
 	wait := importPatience
 	for try := 1; ; try++ {
@@ -379,7 +379,7 @@ func retryBusy[T any](ctx context.Context, question func() (T, error)) (answer T
 	}
 }
 
-// printSummary prints what the import of a seed has done.
+// printSummary prints the results of the import of a seed.
 func (s *seedImport) printSummary() error {
 	t := s.total
 	if t.Refused == 0 || s.JSON {

@@ -7,11 +7,12 @@
 //     locks its scopes, and its commit, which waits for the disk. A View begins with its first read, and a
 //     failing Update is rolled back without waiting: both are free. The positions of an Update's scopes, and
 //     the keys that it reads ahead, are returned by its beginning and its commit.
-//   - Keys that a View or an Update has read or written are cached: to Get one again is free, because both see
-//     one state.
-//   - A Scan takes one trip for each page of rows (see engine.Paging), the first with the first move, and so
-//     does Skip. A SeekGE takes one trip, unless its row is in the page or its key exists and was read ahead.
-//   - The engine is shared, as those of several servers are. The first use of a scope takes one trip more.
+//   - Keys that a View or an Update has read or written are cached: reading one again is free, because the
+//     state is the same.
+//   - A Scan takes one trip for each page of rows (see engine.Paging); the first page is read by the first
+//     call of Next. A Skip takes one trip. A SeekGE takes one trip, unless its row is in the page, or its
+//     key exists and was read ahead.
+//   - The engine counts as shared by several servers. The first use of a scope takes one more trip.
 //
 // A Wire counts the round trips of the engine for PostgreSQL on its connections, to compare them with these.
 //

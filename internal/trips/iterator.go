@@ -15,20 +15,21 @@ type iterator struct {
 	e      *Engine
 	r      *reader
 	it     engine.Iterator
-	batch  []row // those that have come
-	at     int   // the present one, counted from 1; 0: before the first
+	batch  []row // the rows of the last batch
+	at     int   // position of the current row, from 1; 0: before the first
 	ended  bool  // nothing follows the batch
 	paging engine.Paging
 	closed bool
 }
 
-// Expect implements engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 
-// Prefetch implements engine.Prefetcher.
+// Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
-// Skip implements engine.Skipper. It takes one trip behind the batch.
+// Skip moves past up to most keys and returns their number: see engine.Skipper. It takes one trip if it
+// moves past the batch.
 func (i *iterator) Skip(most int) (n int) {
 	for ; n < most && i.at < len(i.batch); n++ {
 		i.at++
@@ -44,7 +45,8 @@ func (i *iterator) Skip(most int) (n int) {
 	return n
 }
 
-// fetch reads a batch that begins at the engine's iterator, if that is valid.
+// fetch reads a batch that begins at the position of the engine's iterator. stands is whether this position
+// is valid.
 func (i *iterator) fetch(k Kind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
@@ -74,7 +76,7 @@ func (i *iterator) step() bool {
 	return i.at <= len(i.batch)
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key and reports whether there is one.
 func (i *iterator) Next() bool {
 	if i.closed || i.ended && i.at >= len(i.batch) {
 		i.at = len(i.batch) + 1
@@ -86,7 +88,7 @@ func (i *iterator) Next() bool {
 	return i.fetch(Scan, i.it.Next())
 }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key and reports whether there is one.
 func (i *iterator) SeekGE(key []byte) bool {
 	if i.closed {
 		return false
@@ -95,7 +97,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 		return i.step()
 	}
 	found := i.it.SeekGE(key)
-	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // a key that has been brought
+	if found && i.r.known[string(key)] && bytes.Equal(i.it.Key(), key) { // a key that has been prefetched
 		i.batch = i.batch[:0]
 		i.add(key, i.it.Value())
 		i.at, i.ended = 0, false
@@ -106,8 +108,8 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.fetch(Seek, found)
 }
 
-// prefetched reports whether the row to which a seek of key leads is in the batch, and moves to the row
-// before it.
+// prefetched reports whether the first row at or after key is in the batch. If so, it moves to the row
+// before that.
 func (i *iterator) prefetched(key []byte) bool {
 	if len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false
@@ -125,7 +127,7 @@ func (i *iterator) prefetched(key []byte) bool {
 
 func (i *iterator) valid() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }
 
-// Key implements engine.Iterator.
+// Key returns the current key.
 func (i *iterator) Key() []byte {
 	if !i.valid() {
 		return nil
@@ -133,7 +135,7 @@ func (i *iterator) Key() []byte {
 	return i.batch[i.at-1].key
 }
 
-// Value implements engine.Iterator.
+// Value returns the value of the current key.
 func (i *iterator) Value() []byte {
 	if !i.valid() {
 		return nil
@@ -141,7 +143,7 @@ func (i *iterator) Value() []byte {
 	return i.batch[i.at-1].value
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error.
 func (i *iterator) Close() error {
 	i.closed = true
 	return i.it.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Kind is the call that needed a trip.
+// Kind is the kind of call that takes a round trip.
 type Kind int
 
 // The kinds of trips.
@@ -40,7 +40,7 @@ func (c Counts) Total() (n int) {
 	return n
 }
 
-// String lists what is not zero: "2 get, 1 commit".
+// String lists the counts that are not zero: "2 get, 1 commit".
 func (c Counts) String() string {
 	var parts []string
 	for kind, n := range c {
@@ -64,16 +64,17 @@ var (
 	_ engine.Shared = (*Engine)(nil)
 )
 
-// Shared implements engine.Shared.
+// Shared reports whether other processes may have the data open at the same time.
 func (e *Engine) Shared() bool { return true }
 
-// Advice implements engine.Adviser. A trip costs more than the deletion of some items.
+// Advice returns how many expired items a transaction should delete: see engine.Advice. A trip costs more
+// than the deletion of some items.
 func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} }
 
 // Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
 
-// Take returns what has been counted since the last call.
+// Take returns the numbers of trips since its last call.
 func (e *Engine) Take() Counts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,7 +89,8 @@ func (e *Engine) count(k Kind) {
 	e.counts[k]++
 }
 
-// Get implements engine.Getter, also over an engine that does not.
+// Get reads one key outside of a transaction: see engine.Getter. It works over an engine that is not a
+// Getter as well.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
 	e.count(Get)
 	if g, ok := e.Engine.(engine.Getter); ok {
@@ -107,12 +109,12 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at e
 	return value, at, err
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot: see engine.Engine.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(newReader(e, r)) })
 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
@@ -135,7 +137,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// countNew counts the trip that makes and locks scopes that have not been used yet.
+// countNew counts one trip if scopes have not been used before, since a remote engine must first create
+// them.
 func (e *Engine) countNew(t engine.Txn, scopes [][]byte) error {
 	for _, scope := range scopes {
 		ceiling, err := engine.Ceiling(t, scope)
@@ -150,19 +153,19 @@ func (e *Engine) countNew(t engine.Txn, scopes [][]byte) error {
 	return nil
 }
 
-// Horizon implements engine.Engine.
+// Horizon returns the highest durable LSN of a scope: see engine.Durability.
 func (e *Engine) Horizon(scope []byte) uint64 {
 	e.count(Horizon)
 	return e.Engine.Horizon(scope)
 }
 
-// Settle implements engine.Engine.
+// Settle waits until everything that was read of a scope is durable: see engine.Durability.
 func (e *Engine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	e.count(Settle)
 	return e.Engine.Settle(ctx, scope, seen)
 }
 
-// reader is the Reader of a View or Update. It remembers what was read.
+// reader is the Reader of a View or Update. It records which keys have been read.
 type reader struct {
 	e      *Engine
 	r      engine.Reader
@@ -174,7 +177,7 @@ func newReader(e *Engine, r engine.Reader) *reader {
 	return &reader{e: e, r: r, known: map[string]bool{}, placed: map[string]bool{}}
 }
 
-// Get implements engine.Reader.
+// Get returns the value of a key, or engine.ErrNotFound.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	if !r.known[string(key)] {
 		r.e.count(Get)
@@ -186,7 +189,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	return v, err
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
 		r.e.count(Get)
@@ -198,7 +201,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
-// Prefetch implements engine.Prefetcher.
+// Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (r *reader) Prefetch(keys [][]byte) {
 	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
 		r.e.count(Get)
@@ -208,7 +211,7 @@ func (r *reader) Prefetch(keys [][]byte) {
 	}
 }
 
-// Positions implements engine.Reader.
+// Positions returns the position of each scope: see engine.Reader.
 func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
 		r.e.count(Position)
@@ -220,36 +223,36 @@ func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	return at, err
 }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator over the keys in a range: see engine.Reader.
 func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
 
-// keyWriter is the part of engine.Txn that txn overrides.
+// keyWriter has the methods of engine.Txn that txn overrides.
 type keyWriter interface {
 	Set(key, value []byte)
 	Delete(key []byte)
 	DeleteRange(r engine.Range)
 }
 
-// txn remembers its own writes, too.
+// txn is the Txn of an Update. It also records which keys it has written.
 type txn struct {
 	*reader
 	engine.Control
 	to keyWriter
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *txn) Set(key, value []byte) {
 	t.known[string(key)] = true
 	t.to.Set(key, value)
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *txn) Delete(key []byte) {
 	t.known[string(key)] = true
 	t.to.Delete(key)
 }
 
-// DeleteRange implements engine.Txn.
+// DeleteRange deletes the keys in a range when the transaction commits.
 func (t *txn) DeleteRange(r engine.Range) { t.to.DeleteRange(r) }

@@ -10,10 +10,11 @@ import (
 	"sync"
 )
 
-// Exchange is what a client sends until it waits, in PostgreSQL's protocol: one round trip.
+// Exchange is one round trip in PostgreSQL's protocol: the messages that a client sends before it waits for
+// a response.
 type Exchange struct {
-	// Run holds the text of the statements that it runs. It is empty if the exchange only prepares
-	// statements, which happens once for a connection and a statement.
+	// Run holds the text of the statements that the exchange runs. It is empty if the exchange only
+	// prepares statements, which happens once per connection and statement.
 	Run []string
 }
 
@@ -45,7 +46,7 @@ type Wire struct {
 	seen   []Exchange
 	conns  map[net.Conn]bool
 	closed bool
-	held   chan struct{} // closed when rollbacks may go on; nil: they are not held
+	held   chan struct{} // closed when rollbacks may continue; nil: they are not held
 }
 
 // NewWire starts a proxy in front of the server at an address of the form host:port.
@@ -70,8 +71,8 @@ func NewWire(server string) (*Wire, error) {
 // Addr returns the address of the proxy.
 func (w *Wire) Addr() string { return w.listener.Addr().String() }
 
-// Take returns the exchanges since the last call, in the order in which they were sent. Those that only roll
-// back are left out: a client need not wait for them (see HoldRollbacks).
+// Take returns the exchanges since the last call, in the order in which they were sent. It leaves out those
+// that only roll back, because a client need not wait for them (see HoldRollbacks).
 func (w *Wire) Take() []Exchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +100,7 @@ func (w *Wire) Close() error {
 	w.mu.Lock()
 	w.closed = true
 	for c := range w.conns {
-		_ = c.Close() // it ends in any case
+		_ = c.Close() // the connection ends in any case
 	}
 	w.mu.Unlock()
 	err := w.listener.Close()
@@ -119,10 +120,10 @@ func (w *Wire) drop(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.conns, c)
-	_ = c.Close() // it ends in any case
+	_ = c.Close() // the connection ends in any case
 }
 
-// carry passes the messages of a connection to the server, and the server's answers back.
+// carry passes the messages of a connection to the server, and the server's responses back.
 func (w *Wire) carry(client net.Conn) {
 	defer w.drop(client)
 	server, err := net.Dial("tcp", w.server)
@@ -178,12 +179,12 @@ type frontend struct {
 	started  bool              // the startup message, which has no type, has been read
 	prepared map[string]string // text of the prepared statements by name
 	bound    string            // text of the statement that was bound last
-	run      []string          // of the present exchange
+	run      []string          // of the current exchange
 }
 
 var errMessage = errors.New("trips: not a message of PostgreSQL's protocol")
 
-// read returns the exchanges that the bytes of a client complete.
+// read returns the exchanges that are complete with the bytes b of a client.
 func (f *frontend) read(b []byte) (sent []Exchange, err error) {
 	f.rest = append(f.rest, b...)
 	for {

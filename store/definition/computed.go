@@ -9,8 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Evaluators returns functions for the computed properties that an index can hold, which are those whose
-// value depends only on the document's own text. Queries over other computed properties read the documents.
+// Evaluators returns functions that compute those computed properties that an index can hold: the ones
+// whose value depends only on the document's own text. They are keyed by the property's name. Queries over
+// other computed properties read the documents.
 func Evaluators(list []index.Computed) map[string]index.Evaluate {
 	by := make(map[string]index.Evaluate)
 	for _, p := range list {
@@ -27,8 +28,8 @@ func Evaluators(list []index.Computed) map[string]index.Evaluate {
 }
 
 // readsOnlyText reports whether a computed property reads only properties in the document's text, and calls
-// only functions whose result depends on nothing but their arguments. Using the whole document does not
-// qualify: in a query it includes system properties.
+// only functions whose result depends on nothing but their arguments. A query that uses the whole document
+// (SELECT VALUE c) does not qualify, because in a query the document includes system properties.
 func readsOnlyText(text string) bool {
 	q, err := syntax.Parse(text)
 	if err != nil || q.Select == nil || q.Select.Value == nil {

@@ -46,8 +46,8 @@ const (
 // hierarchical. The EPK of the empty key is empty, which is the lowest.
 func EPK(d *PartitionKeyDefinition, k PartitionKey) []byte { return AppendEPK(nil, d, k) }
 
-// AppendEPK appends the EPK to dst. It needs no extra memory: the hash input is built after dst and then
-// overwritten by the result.
+// AppendEPK appends the EPK to dst. It allocates no other buffer: it builds the hash input behind dst and
+// then overwrites it with the result.
 func AppendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
 	switch {
 	case len(k.values) == 0:
@@ -106,7 +106,8 @@ func appendHashV1(dst []byte, values []jsondoc.Value) []byte {
 	return dst
 }
 
-// appendComponent appends the type of a component and its value; a string without its end mark.
+// appendComponent appends the type of a component and its value. It does not append the end mark of a
+// string.
 func appendComponent(dst []byte, v jsondoc.Value) []byte {
 	switch v.Kind() {
 	case jsondoc.Null:

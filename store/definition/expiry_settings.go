@@ -77,15 +77,15 @@ func (e *ExpiryEvents) Validate() error {
 	return nil
 }
 
-// ReaperSettings hold back the purges of a container. They do not change answers to clients, except those
-// about space and purges.
+// ReaperSettings delay the purges of a container. They do not change the results of requests, except of
+// those about space and purges.
 type ReaperSettings struct {
 	Delay   *PurgeDelay `json:"delay,omitempty"`   // nil: an item may be purged as soon as it has expired
 	Starved *Starvation `json:"starved,omitempty"` // nil: the reaper purges at full speed
 }
 
-// PurgeDelay is the time between an item's expiry and its purge. It is Seconds for all items, or for each
-// item a number from Min to Max that depends only on Seed and the item's rid, so that a run can be
+// PurgeDelay is the time between an item's expiry and its purge. It is Seconds for all items. If Seconds is
+// 0, it is a number from Min to Max that depends only on Seed and the item's rid, so that a test run can be
 // repeated.
 type PurgeDelay struct {
 	Seconds int64  `json:"seconds,omitempty"`
@@ -96,8 +96,8 @@ type PurgeDelay struct {
 
 // Starvation limits the rate of the reaper, so that it falls behind.
 type Starvation struct {
-	// PerSecond is how many items may be purged in each second of the data clock. 0 means any number, but
-	// none while a request is being served.
+	// PerSecond is how many items may be purged in each second of the data clock. 0 means no limit, but no
+	// purge while a request is being served.
 	PerSecond int `json:"perSecond"`
 }
 
@@ -118,8 +118,8 @@ func (r *ReaperSettings) Clone() *ReaperSettings {
 	return &next
 }
 
-// Validate fails with CodeBadRequest for invalid settings. A nil *ReaperSettings is valid: nothing is held
-// back.
+// Validate fails with CodeBadRequest for invalid settings. A nil *ReaperSettings is valid: nothing is
+// delayed.
 func (r *ReaperSettings) Validate() error {
 	switch {
 	case r == nil:
@@ -163,8 +163,8 @@ func (d *PurgeDelay) DelayOf(rid uint64) int64 {
 	return least + int64((x^x>>31)%uint64(most-least+1))
 }
 
-// leads reports whether a URL has a host and a port to which a connection can be made: an IP address in its
-// standard form, or a name whose last label is not a number, and a valid port.
+// leads reports whether a URL has a valid host and port: an IP address in its standard form, or a name
+// whose last label is not a number, and a valid port.
 func leads(u *url.URL) bool {
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

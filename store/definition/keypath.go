@@ -33,8 +33,8 @@ func parseKeyPath(text string) (jsondoc.Path, error) {
 			"or wildcard character.", text, utf8.RuneCountInString(text[:at]))}
 }
 
-// unquotedFault returns the position of the first character outside quotes that would need them, -1 if
-// there is none.
+// unquotedFault returns the position of the first character that is not allowed outside quotes, -1 if there
+// is none.
 func unquotedFault(path string) int {
 	var quote byte
 	for i := 0; i < len(path); i++ {
@@ -58,8 +58,8 @@ func unquotedFault(path string) int {
 // missingLevelText is Cosmos DB's text if a document lacks a level of a hierarchical key.
 const missingLevelText = "PartitionKey extracted from document doesn't match the one specified in the header."
 
-// KeyOf returns the key under which a document is stored. If a key was given, it must be equal to the
-// document's own: CodePartitionKeyMismatch.
+// KeyOf returns the key under which a document is stored. It fails with CodePartitionKeyMismatch if given
+// is a key that differs from the document's own.
 func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (PartitionKey, error) {
 	k := d.Extract(body)
 	if given.given && !d.Matches(given, k) {

@@ -6,15 +6,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Lint is a set of broken lint rules. They concern a time to live or a vector that is valid but probably
-// not meant. Only LintNull stands for a refusal; Cosmos DB accepts the others silently.
+// Lint is a set of broken lint rules. They concern times to live and vectors that are valid, but probably
+// mistakes. LintNull means that a document was refused; Cosmos DB accepts the others silently.
 type Lint uint8
 
 // The rules.
 const (
 	// LintOff: an item has a ttl, but its container's TTL is off, so that it will not expire.
 	LintOff Lint = 1 << iota
-	// LintMilliseconds: the time to live is a multiple of 1000 from MillisecondsFrom on.
+	// LintMilliseconds: the time to live is a multiple of 1000, and at least MillisecondsFrom.
 	LintMilliseconds
 	// LintLong: the time to live is over ten years.
 	LintLong
@@ -34,14 +34,14 @@ const (
 // LintRules is the number of rules.
 const LintRules = 8
 
-// MillisecondsBase is the number from which a moment looks as if it were in milliseconds since 1970: the
-// year 5138 in seconds, 1973 in milliseconds.
+// MillisecondsBase is the smallest number that is taken for a moment in milliseconds since 1970. As seconds
+// it would be in the year 5138; as milliseconds it is in 1973.
 const MillisecondsBase = 100_000_000_000
 
 const (
-	// MillisecondsFrom is the number from which a time to live looks as if it were in milliseconds: one day
-	// in milliseconds, 1,000 days in seconds. Milliseconds of shorter lives are not detected. But hardly
-	// anybody writes so many seconds, and most who mean milliseconds mean at least a day.
+	// MillisecondsFrom is the smallest number that is taken for a time to live in milliseconds. As
+	// milliseconds it is one day; as seconds it would be 1,000 days, which is rare. A time to live in
+	// milliseconds that is shorter than a day is not detected.
 	MillisecondsFrom ttl.Seconds = 24 * 60 * 60 * 1000
 	// LongLife is ten years of 365 days, in seconds.
 	LongLife ttl.Seconds = 10 * 365 * 24 * 60 * 60

@@ -93,7 +93,7 @@ func (d *PartitionKeyDefinition) EnsureDefaults() {
 	d.parsed = parsePaths(d.Paths)
 }
 
-// parsePaths parses the valid ones among texts, and leaves out the others.
+// parsePaths parses paths. It leaves out invalid ones.
 func parsePaths(texts []string) (paths []jsondoc.Path) {
 	for _, text := range texts {
 		if p, err := jsondoc.ParsePath(text); err == nil {
@@ -174,7 +174,7 @@ func (d *PartitionKeyDefinition) isID() bool {
 }
 
 // Extract returns the full partition key of a document. A component is undefined if the document has no
-// value at its path, or an array or an object.
+// value, an array or an object at its path.
 func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 	paths := d.ParsedPaths()
 	values := make([]jsondoc.Value, len(paths))
@@ -263,7 +263,7 @@ func (d *PartitionKeyDefinition) Prefix(epk, pk []byte, n int) (prefixEPK, prefi
 
 // PartitionKey is the value of a partition key, one component for each path of the definition. The zero
 // PartitionKey is a missing key, which differs from the empty key. A PartitionKey is immutable. It refers
-// to the text of its values, which must not change while the key is in use.
+// to the bytes from which its values were parsed, which must not change while the key is in use.
 type PartitionKey struct {
 	values []jsondoc.Value
 	given  bool
@@ -356,8 +356,8 @@ func (k PartitionKey) AppendOrdered(dst []byte) []byte {
 	return dst
 }
 
-// checkSize fails if the strings of a key are too long together. The JSON text of a string is never shorter
-// than the string, so most keys need not be decoded.
+// checkSize fails if the total length of the strings of a key is too large. The JSON text of a string is
+// never shorter than the string, so most keys need not be decoded.
 func (k PartitionKey) checkSize() error {
 	text, size := 0, 0
 	for _, v := range k.values {

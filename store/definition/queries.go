@@ -108,8 +108,8 @@ func (s *ContainerSettings) Query(name string) (q SavedQuery, ok bool) {
 	return s.Queries[i], true
 }
 
-// SaveQuery adds a query, or replaces the one with its name. Queries are sorted by name. SaveQuery makes a
-// new list, since copies of the settings may share the old one.
+// SaveQuery adds a query, or replaces the one with its name. Queries are sorted by name. SaveQuery creates
+// a new list, since copies of the settings may share the old one.
 func (s *ContainerSettings) SaveQuery(q SavedQuery) {
 	i, ok := s.findQuery(q.Name)
 	next := slices.Clone(s.Queries)
@@ -122,7 +122,7 @@ func (s *ContainerSettings) SaveQuery(q SavedQuery) {
 }
 
 // RemoveQuery removes the query with the given name, and reports whether there was one. Like SaveQuery, it
-// makes a new list.
+// creates a new list.
 func (s *ContainerSettings) RemoveQuery(name string) bool {
 	i, ok := s.findQuery(name)
 	if ok {

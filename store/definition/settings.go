@@ -4,18 +4,18 @@ import "slices"
 
 // ContainerSettings are Mayfly's own settings of a container, besides the ContainerSpec of Cosmos DB. They
 // are stored in the container's record and deleted with it; replacing the container does not change them.
-// The zero value is that of a new container. A value returned by a Container must not be changed.
+// The zero value is that of a new container. Callers must not change a value that a Container has returned.
 type ContainerSettings struct {
 	OnExpire *OnExpire `json:"onExpire,omitempty"`
 	// TTLCeiling makes the container's default the upper limit of its items' own ttl, too: a write silently
 	// lowers a longer ttl, including -1. It has no effect while the default is off or -1.
 	TTLCeiling bool `json:"ttlCeiling,omitempty"`
-	// AutoDeleteOnIdle is after how many seconds of the data clock without use the container is deleted; 0
-	// means never. Reads, writes, queries, feeds and changes of the container count as use; expiry does
-	// not. The minimum is MinIdle.
+	// AutoDeleteOnIdle is the number of seconds of the data clock after which an unused container is
+	// deleted; 0 means never. Reads, writes, queries, feeds and changes of the container count as use;
+	// expiry does not. The minimum is MinIdle.
 	AutoDeleteOnIdle int           `json:"autoDeleteOnIdle,omitempty"`
 	ExpiryEvents     *ExpiryEvents `json:"expiryEvents,omitempty"`
-	// Reaper holds back purges; nil means no restriction.
+	// Reaper delays purges; nil means no delay.
 	Reaper *ReaperSettings `json:"reaper,omitempty"`
 	// ChangesTo is the path of a queue or a topic that receives the change feed of latest versions: see
 	// package hook.
@@ -24,23 +24,26 @@ type ContainerSettings struct {
 	Queries []SavedQuery `json:"queries,omitempty"`
 }
 
-// OnExpire defines where expired documents go. Only one of its members is set.
+// OnExpire defines where expired documents are moved. Only one of its members is set.
 type OnExpire struct {
-	// MoveTo is the id of another container of the same database, the archive, in which they are created:
-	// see the comment in archive.go.
+	// MoveTo is the id of the archive: another container of the same database, in which the expired
+	// documents are created. See archive.go of package store.
 	MoveTo string `json:"moveTo,omitempty"`
-	// ForwardTo is the path of a queue or a topic, to which each is sent as a message. If the queue is
-	// deleted or full, or refuses senders, expired documents wait for it, invisible to readers.
+	// ForwardTo is the path of a queue or a topic, to which each expired document is sent as a message. If
+	// the queue is deleted or full, or refuses senders, expired documents wait for it, invisible to
+	// readers.
 	ForwardTo string `json:"forwardTo,omitempty"`
 
-	// Sink is a sink of another tenant of the host that no setting can name.
+	// Sink is a destination in another tenant of the host (a kind of data on the same engine), for callers
+	// in Go; the JSON form of the settings cannot name it.
 	Sink ExpirySink `json:"-"`
 }
 
 // MinIdle is the shortest AutoDeleteOnIdle in seconds, as in Azure Service Bus.
 const MinIdle = 300
 
-// MaxMoves is how many times in a row an expired document can be moved: an archive may have an archive.
+// MaxMoves is the maximum number of times that a document can be moved to an archive, since an archive may
+// itself have an archive.
 const MaxMoves = 4
 
 // IsZero reports whether all settings are those of a new container.
@@ -72,8 +75,8 @@ func (s ContainerSettings) Clone() ContainerSettings {
 // ExpirySink names the destination of a container's expired documents. The zero value means none.
 type ExpirySink struct{ Kind, Name string }
 
-// The kinds of sinks that settings can name. SinkQueue is the kind under which queues and topics register.
-// All kinds but SinkArchive belong to other tenants of the host.
+// The kinds of sinks that settings can name. SinkQueue stands for a queue or a topic. All kinds but
+// SinkArchive belong to other tenants of the host.
 const (
 	SinkArchive = "archive"
 	SinkQueue   = "queue"

@@ -24,8 +24,8 @@ type ContainerSpec struct {
 	// for items that have one; ttl.Never turns it on without a default.
 	DefaultTTL ttl.Seconds
 	// TTLPropertyPath names the property, in seconds since 1970, from which times to live count instead of
-	// _ts; "" means none. The life of a document without a number there counts from its _ts. It requires a
-	// DefaultTTL.
+	// _ts; "" means none. The time to live of a document without a number there counts from its _ts. A
+	// TTLPropertyPath requires a DefaultTTL.
 	TTLPropertyPath string
 	// AnalyticalTTL is stored for clients that send it, but has no effect: there is no analytical store.
 	AnalyticalTTL ttl.Seconds
@@ -160,7 +160,8 @@ func (s ContainerSpec) CheckReplace(old ContainerSpec) error {
 	return s.checkVectors(old)
 }
 
-// sameConflicts reports whether s, with defaults filled in, has the conflict resolution policy of old.
+// sameConflicts reports whether s and old have the same conflict resolution policy. s may lack the
+// defaults, which are filled in for the comparison.
 func (s ContainerSpec) sameConflicts(old ContainerSpec) bool {
 	s.EnsureDefaults()
 	return s.ConflictResolution == old.ConflictResolution

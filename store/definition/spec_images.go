@@ -42,7 +42,7 @@ const (
 )
 
 // PreviousImages returns the mode of the feed of all versions and deletes. given is false if the definition
-// has none.
+// has no policy for it.
 func (s *ContainerSpec) PreviousImages() (mode PreviousImageMode, given bool) {
 	p := s.PreviousImagePolicy
 	if p == nil {

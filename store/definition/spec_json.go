@@ -44,8 +44,8 @@ type computedJSON struct {
 	Query *string `json:"query"`
 }
 
-// members are the names that an object may have, each with the members of its own value. If that value is
-// an array, they are the members of its elements. They are nil if the value is not checked.
+// members maps the names that a JSON object may have to the members of their values. For a name whose value
+// is an array, these are the members of its elements. nil means that the value is not checked.
 type members map[string]members
 
 // specMembers returns the properties of a container that have a meaning in Mayfly.
@@ -88,8 +88,7 @@ func specMembers() members {
 }
 
 // unknown appends to names those members of v, at any depth, that m does not have. A name that differs from
-// a known one only in case is an error: it is a mistake, and encoding/json would accept it as the known
-// one.
+// a known one only in case is an error, because encoding/json would accept it as the known one.
 func (m members) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
 	var err error
 	v.Each(func(name string, elem jsondoc.Value) bool {
@@ -115,10 +114,11 @@ func (m members) unknown(names []string, v jsondoc.Value, at string) ([]string, 
 	return names, err
 }
 
-// ParseContainerSpec parses a container's definition from JSON. System properties are ignored. A property
-// without a meaning in Mayfly is refused if strict is set, as in Cosmos DB; otherwise ignored contains its
-// name, with the names of the objects around it. The output of AppendJSON is read back unchanged. Any other
-// definition must still be completed by EnsureDefaults and validated. Errors have CodeBadRequest.
+// ParseContainerSpec parses a container's definition from JSON. System properties are ignored. If strict is
+// set, a property that has no meaning in Mayfly is an error, as in Cosmos DB. Otherwise ignored contains
+// its name, after the names of the objects that contain it. The output of AppendJSON is read back
+// unchanged. Any other definition must still be completed by EnsureDefaults and validated. Errors have
+// CodeBadRequest.
 func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []string, err error) {
 	if err := jsondoc.Valid(raw, jsondoc.Limits{}); err != nil {
 		return ContainerSpec{}, nil, DocumentError(err)
@@ -149,8 +149,8 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 	return spec, ignored, err
 }
 
-// checkSupported fails for properties that would define another kind of container, and for languages that
-// are given but empty; an empty language is not the same as a missing one.
+// checkSupported fails for properties that would define another kind of container, and for a language that
+// is the empty string, which is different from no language.
 func checkSupported(v jsondoc.Value) error {
 	for _, name := range []string{"materializedViewDefinition", "globalSecondaryIndexDefinition"} {
 		if k := v.Member(name).Kind(); k != jsondoc.Undefined && k != jsondoc.Null {

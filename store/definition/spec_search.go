@@ -108,8 +108,8 @@ func (s *ContainerSpec) Vectors() (list []VectorAt) {
 	return list
 }
 
-// Misfit reports whether a document has an array of another length at the path. A value that is not an
-// array is not considered a vector.
+// Misfit reports whether a document has an array at the path whose length is not the required one. It
+// returns false for a value that is not an array.
 func (v VectorAt) Misfit(body []byte) bool {
 	found := jsondoc.Get(body, v.path)
 	return found.Kind() == jsondoc.Array && found.Len() != v.dimensions

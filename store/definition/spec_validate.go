@@ -37,7 +37,7 @@ func encryptionTypes() []string { return []string{"Deterministic", "Randomized"}
 
 const encryptionAlgorithm = "AEAD_AES_256_CBC_HMAC_SHA256"
 
-// usualCase returns the one of words that equals s except for case, or else s.
+// usualCase returns the word in words that equals s if case is ignored. It returns s if there is none.
 func usualCase(s string, words []string) string {
 	for _, w := range words {
 		if strings.EqualFold(s, w) {
@@ -70,7 +70,7 @@ func ValidateID(kind, id string) error {
 }
 
 // idLengthText is the text that clients look for if an id is empty or too long. Cosmos DB says "less than"
-// but accepts that many.
+// but accepts an id of exactly this length.
 const idLengthText = "Ensure to provide a unique non-empty string less than '%d' characters."
 
 // ValidateItemID checks the id of an item, the value of its property "id", and returns it. It must be a
@@ -111,7 +111,8 @@ func (s *ContainerSpec) Validate() error {
 	return s.ValidateRest()
 }
 
-// ValidateRest is Validate without the properties that can never change, which may be older than a rule.
+// ValidateRest is Validate without the properties that can never change. Those may have been created before
+// a rule of Validate existed.
 func (s *ContainerSpec) ValidateRest() error {
 	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors,
 		s.ValidateFullText,
@@ -289,7 +290,7 @@ func isWordByte(c byte) bool {
 }
 
 // ErrEncryptionPath is the cause of the error for an invalid path of a client encryption policy. Cosmos DB
-// reports a key that does not exist before such a path.
+// reports a key that does not exist first, if a definition has both errors.
 var ErrEncryptionPath = errors.New("a path of the client encryption policy is invalid")
 
 func (s *ContainerSpec) validateEncryption() error {

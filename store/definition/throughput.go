@@ -26,12 +26,12 @@ const RangeThroughput = 10_000
 // is set. The zero Throughput means unspecified.
 type Throughput struct {
 	Manual    int `json:"manual,omitempty"`
-	Autoscale int `json:"autoscale,omitempty"` // the maximum; it scales between a tenth of it and this
-	// Increment is by how many percent Cosmos DB would raise an autoscale maximum by itself. It is stored
-	// for clients and has no effect; nil means not given.
+	Autoscale int `json:"autoscale,omitempty"` // the maximum; the throughput scales from a tenth of it to it
+	// Increment is the percentage by which Cosmos DB would raise an autoscale maximum by itself. It is
+	// stored for clients and has no effect; nil means not given.
 	Increment *int `json:"increment,omitempty"`
-	// Level is the name of a performance level, from the early days of Cosmos DB, that determines Manual;
-	// see PerformanceLevel.
+	// Level is the name of a performance level (S1, S2 or S3), by which early versions of Cosmos DB set the
+	// throughput. It determines Manual; see PerformanceLevel.
 	Level string `json:"level,omitempty"`
 }
 

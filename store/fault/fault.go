@@ -2,7 +2,8 @@ package fault
 
 import "errors"
 
-// Code is the kind of failure of an Error. Each wire protocol has one table from codes to its own statuses.
+// Code is the kind of failure of an Error. Each wire protocol has one table that maps codes to its own
+// statuses.
 type Code uint8
 
 // The codes. Their numbers are not sent to clients; each wire protocol has its own.
@@ -24,7 +25,7 @@ const (
 	CodeCanceled
 	CodeDiskFull         // no space on disk; reads still work
 	CodeUnavailable      // the store is closed or can no longer write
-	CodeCrossPartition   // the query's ranges must be merged by the client
+	CodeCrossPartition   // the client must query each range and merge the results
 	CodeThrottled        // the throughput is used up: retry later
 	CodeFailedDependency // another operation of the same batch failed
 )
@@ -45,7 +46,7 @@ func (c Code) String() string {
 // Error is the only error type that package store returns.
 type Error struct {
 	Code    Code
-	Message string // for the caller; Cosmos DB's own text if clients look for it
+	Message string // for the caller; Cosmos DB's own text where clients parse it
 	Hint    string // for the operator: how to fix it; may be empty
 	Err     error  // the cause, may be nil
 }
@@ -76,9 +77,9 @@ func ErrorCode(err error) Code {
 // New returns an Error with the given code and message.
 func New(c Code, message string) *Error { return &Error{Code: c, Message: message} }
 
-// Owner returns err with CodeOwnerNotFound instead of CodeNotFound: the resource that does not exist is the
-// owner of the addressed one. Cosmos DB reports this with a substatus, on which clients drop their cached
-// data of the owner.
+// Owner changes the code of err from CodeNotFound to CodeOwnerNotFound: the resource that does not exist is
+// the owner (the container, for example) of the addressed one. Cosmos DB reports this with a substatus,
+// after which clients discard what they have cached about the owner.
 func Owner(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeNotFound {

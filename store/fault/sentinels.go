@@ -5,14 +5,14 @@ type sentinel Code
 
 func (s sentinel) Error() string { return Code(s).String() }
 
-// Sentinel errors for errors.Is, one for each kind of failure. Each matches every Error with its Code,
-// whatever the message and the hint.
+// Sentinel errors for errors.Is, one for each kind of failure. Each matches every Error with its Code;
+// message and hint do not matter.
 var (
 	ErrNotFound           error = sentinel(CodeNotFound)           // it does not exist, or has expired
 	ErrConflict           error = sentinel(CodeConflict)           // the id or a unique key is taken
 	ErrForbidden          error = sentinel(CodeForbidden)          // the operation is not allowed here
 	ErrPreconditionFailed error = sentinel(CodePreconditionFailed) // If-Match or If-None-Match does not hold
-	// ErrNotModified: If-None-Match holds, so the caller's version is the present one.
+	// ErrNotModified: If-None-Match holds, so the caller's version is the current one.
 	ErrNotModified error = sentinel(CodeNotModified)
 	ErrBadRequest  error = sentinel(CodeBadRequest) // malformed or refused input
 	// ErrTooLarge: a document or a request exceeds its limit.
@@ -21,7 +21,7 @@ var (
 	ErrCanceled  error = sentinel(CodeCanceled)
 	ErrThrottled error = sentinel(CodeThrottled) // the throughput is used up: retry later
 	ErrDiskFull  error = sentinel(CodeDiskFull)  // no space on disk; reads still work
-	// ErrUnavailable: the store is closed, was restored meanwhile, or cannot write any more.
+	// ErrUnavailable: the store is closed, a restore has replaced its data, or it cannot write any more.
 	ErrUnavailable error = sentinel(CodeUnavailable)
 )
 

@@ -4,8 +4,8 @@ import "time"
 
 // ThrottledError is the cause of a CodeThrottled error.
 type ThrottledError struct {
-	RetryAfter time.Duration // when the request would be admitted if there were no others
+	RetryAfter time.Duration // after this time the request would be admitted, if no others come
 }
 
-// Error returns the message with the wait.
+// Error returns the message, which includes RetryAfter.
 func (e *ThrottledError) Error() string { return "throughput used up for " + e.RetryAfter.String() }

@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A census visits the lives of all items of a container, for a dry run or a forecast. In a small container
-// it reads every item. In a large one it reads the keys of the families w and x, which hold write times and
-// own deadlines: a default depends on nothing else. These keys do not show leases and the policy
-// generations of back-dated items. Both matter most for items below the cutoffs, so the census reads a
-// limited number of those items, and counts the rest as expired. So the result for a large container with
-// leases is an estimate. During a change of ttlPropertyPath the keys do not match the new path yet, and the
-// census reads every item, even in a large container.
+// A census determines when each item of a container expires, for a dry run or a forecast. In a small
+// container it reads every item. In a large one it reads the keys of the families w and x, which hold the
+// write times of items and the deadlines of items with a ttl of their own. These keys do not show leases
+// and the policy generations of back-dated items. Both matter most for items that have expired by their
+// keys, so the census reads a limited number of those items, and counts the rest as expired. So the result
+// for a large container with leases is an estimate. During a change of ttlPropertyPath the keys do not
+// match the new path yet, and the census reads every item, even in a large container.
 
 // ExactItems is the number of items up to which a container is small.
 const ExactItems = 100_000
@@ -22,8 +22,8 @@ const ExactItems = 100_000
 type census struct {
 	state *view.State
 	r     engine.Reader
-	more  func() bool // counts a step, and reports whether there is time for it
-	limit int64       // up to this number of items each of them is read
+	more  func() bool // called before each step; false: the time is up
+	limit int64       // with up to this number of items, each item is read
 	whole bool        // every item is read, whatever their number
 
 	// each receives the life of an item. body reads the item's document.
@@ -80,7 +80,7 @@ func (n *census) bodies(scope []byte) error {
 	})
 }
 
-// keys reads the keys of a range's families w and x. It takes the other items of the feed for items that
+// keys reads the keys of a range's families w and x. Items of the change feed that are in neither family
 // never expire.
 func (n *census) keys(scope []byte) error {
 	inherit, due := n.state.Policy.Cutoffs(n.state.Now)

@@ -7,7 +7,7 @@
 //	forecast.go  Forecast: how many items expire when
 //	usage.go     Usage and RangeStatistics: documents, bytes, large partition keys
 //	backlog.go   Backlog: items that have expired and are not purged
-//	census.go    the visit of all lives, for a dry run or a forecast
+//	census.go    reads when all items expire, for a dry run or a forecast
 //
 // Its types are the results of methods of store.Container and store.DB. Its functions work on a view.State,
 // one state of a container as plain values, and a matching snapshot. Their caller, the store, makes sure

@@ -18,8 +18,8 @@ type TTLEffect uint8
 const (
 	EffectNone     TTLEffect = iota // it expires at the same time, or never as before
 	EffectDies                      // it expires at once
-	EffectMortal                    // it will expire; it never would have
-	EffectImmortal                  // it will never expire; it would have
+	EffectMortal                    // it will expire, and would not have without the change
+	EffectImmortal                  // it will never expire, and would have without the change
 	EffectSooner                    // it expires earlier, but not at once
 	EffectLater                     // it expires later
 
@@ -34,8 +34,9 @@ var effectNames = [TTLEffects]string{
 // String returns the name of the effect.
 func (e TTLEffect) String() string { return effectNames[e] }
 
-// DeadlineLimits are the upper bounds of the classes of DryRun.After, in seconds from now: at once, within
-// a minute, an hour, a day, a week, a month of 30 days. Two more classes follow: later, and never.
+// DeadlineLimits are the upper bounds of the elements of DryRun.After, in seconds from now: at once, within
+// a minute, an hour, a day, a week, a month of 30 days. DryRun.After has two more elements: later, and
+// never.
 var DeadlineLimits = [...]int64{0, 60, 3600, 86400, 7 * 86400, 30 * 86400}
 
 // DryRunOptions are the options of a dry run. The zero value is a good default.
@@ -44,7 +45,7 @@ type DryRunOptions struct {
 	// Path is nil, the container keeps its own, unless TTL is turned off.
 	Path     *string
 	Examples int   // of each effect, at most; 0: 5, negative: none
-	Exact    int64 // up to this number of items each of them is read; 0: 100,000
+	Exact    int64 // with up to this number of items, each item is read; 0: 100,000
 }
 
 // DryRunExample is an item that a change affects. Moments are seconds since 1970; 0 is never.
@@ -60,7 +61,8 @@ type DryRunEffect struct {
 	Examples []DryRunExample // empty for EffectNone
 }
 
-// DryRun is what a change of a container's default would do now. The dry run itself changes nothing.
+// DryRun describes the effects that a change of a container's default would have now. The dry run itself
+// changes nothing.
 type DryRun struct {
 	Now      int64 // the moment to which the result refers, by the container's clock
 	From, To ttl.Seconds
@@ -69,7 +71,7 @@ type DryRun struct {
 	// Exact reports whether every item was read. If not, leases are not taken into account, except those of
 	// the first 10,000 items per partition range that are due.
 	Exact    bool
-	Complete bool  // false: the time was too short, and all counts are lower bounds
+	Complete bool  // false: the time did not suffice, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay expired
 	Effects  [TTLEffects]DryRunEffect
 	// After counts the live items by when they expire after the change: see DeadlineLimits.
@@ -77,8 +79,8 @@ type DryRun struct {
 }
 
 // DryRunTTL reports what a change of a container's default would do at the moment of state. r is a snapshot
-// that matches the state. more counts a step and reports whether there is time for it. The error may be
-// that of the change itself. The caller sets Complete.
+// that matches the state. more is called before each step and reports whether there is time for it.
+// DryRunTTL fails with the error of the change itself if that would fail. The caller sets Complete.
 func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOptions, more func() bool) (
 	DryRun, error) {
 	if o.Examples == 0 {

@@ -20,9 +20,9 @@ type ItemState uint8
 const (
 	// StateUnknown: there is no such item, and nothing shows whether there was one.
 	StateUnknown ItemState = iota
-	// StateLive: readers see it.
+	// StateLive: reads return it.
 	StateLive
-	// StateGhost: it has expired. Readers do not see it, and its id is free, but the reaper has not freed
+	// StateGhost: it has expired. Reads do not return it, and its id is free, but the reaper has not freed
 	// its space yet.
 	StateGhost
 	// StatePurged: it expired and was purged. Only a container that keeps all versions or a log of expiries
@@ -35,12 +35,12 @@ var stateNames = [...]string{"unknown", "live", "ghost", "purged"}
 // String returns the name of the state in lower case.
 func (s ItemState) String() string { return stateNames[s] }
 
-// TTLSource is what determines when an item expires.
+// TTLSource is the setting or event that determines when an item expires.
 type TTLSource uint8
 
 // The sources.
 const (
-	// SourceOff: the container's TTL is off, so nothing expires, even with a ttl of its own.
+	// SourceOff: the container's TTL is off, so no item expires, not even one with a ttl of its own.
 	SourceOff TTLSource = iota
 	// SourceItem: the item's own ttl.
 	SourceItem
@@ -49,7 +49,7 @@ const (
 	// SourceFloor: an earlier default. The item had expired under it when it was changed, and expiry is
 	// final.
 	SourceFloor
-	// SourceLease: without a lease, present or past, the item would have expired earlier.
+	// SourceLease: without its current or a former lease the item would have expired earlier.
 	SourceLease
 )
 
@@ -78,7 +78,7 @@ type Expiry struct {
 	// SourceFloor.
 	TTL    ttl.Seconds
 	Source TTLSource
-	Mortal bool // it expires or has expired at ExpiresAt, unless something changes
+	Mortal bool // it expires or has expired at ExpiresAt, unless it is written or a setting changes
 	// ExpiresAt is when it expires. With SourceFloor it is the latest moment at which it can have expired.
 	ExpiresAt  int64
 	LeaseUntil int64 // 0 if it has no lease
@@ -90,7 +90,7 @@ type Expiry struct {
 	DefaultChangedAt int64       // when it was last changed, or the container was created
 }
 
-// Remaining returns in how many seconds the item expires; 0 if it has expired or does not expire.
+// Remaining returns the number of seconds until the item expires; 0 if it has expired or does not expire.
 func (e *Expiry) Remaining() int64 {
 	if !e.Mortal {
 		return 0
@@ -208,7 +208,7 @@ func ExplainLife(state *view.State, h *layout.Header, body []byte) Expiry {
 	case !mortal:
 	case l.LeaseUntil > at:
 		e.Source = SourceLease
-	case l.Ended || e.TTL <= 0 || at < l.From()+int64(e.TTL): // it would be alive under the present policy
+	case l.Ended || e.TTL <= 0 || at < l.From()+int64(e.TTL): // it would be alive under the current policy
 		e.Source, e.TTL = SourceFloor, ttl.Absent
 	}
 	return e
@@ -228,7 +228,7 @@ func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64,
 	h, body, err := itemHead(r, scope, p)
 	switch {
 	case errors.Is(err, engine.ErrNotFound) || err == nil && state.Tombstoned(h, func() []byte { return p.PK }):
-		// If there is a header, the item was deleted with its whole partition key.
+		// If the header still exists, the item was deleted with its whole partition key.
 		return explainGone(state, r, scope, p)
 	case err != nil:
 		return Expiry{}, 0, err
@@ -275,7 +275,8 @@ func explainGone(state *view.State, r engine.Reader, scope []byte, p Place) (
 	return e, 0, nil
 }
 
-// maxEntries is how many entries of a feed or a log are read to find the last one of an item.
+// maxEntries is the maximum number of entries of a feed or a log that are read to find the last one of an
+// item.
 const maxEntries = 100_000
 
 // LastEntry returns the last entry of an item after an LSN, in the feed of all versions or in the log of

@@ -21,17 +21,18 @@ var ForecastScales = [...]ForecastScale{
 // Forecast reports when items will expire if nothing changes. All times are in seconds from Now, so that
 // containers with different clocks can be added up.
 type Forecast struct {
-	// Now is the present moment, in seconds since 1970 by the container's clock, or by the store's.
+	// Now is the moment of the forecast, in seconds since 1970 by the container's clock; in a forecast of
+	// all containers, by the store's clock.
 	Now int64
 	// Exact reports whether every item was read. If not, leases are not taken into account, except those of
 	// the first 10,000 items per partition range that are due.
 	Exact    bool
-	Complete bool // false: the time was too short, and all counts are lower bounds
+	Complete bool // false: the time did not suffice, and all counts are lower bounds
 
 	Overdue int64 // items that have expired and are not purged
 	Lag     int64 // how many seconds ago the oldest of them expired; 0 if there is none
 	Coming  int64 // items that will expire
-	Next    int64 // in how many seconds the first of them expires; 0 if there is none
+	Next    int64 // seconds until the first of them expires; 0 if there is none
 	// Ahead has, for each of ForecastScales, the number of items that will expire in each of its steps. The
 	// first step ends Step seconds from now, the second twice as late. Items that expire after the last
 	// step are counted in Coming only.
@@ -48,7 +49,8 @@ func NewForecast() Forecast {
 }
 
 // Add adds the forecast of one container, from its state and a matching snapshot. Now becomes the moment of
-// that state. more counts a step and reports whether there is time for it. The caller sets Complete.
+// that state. more is called before each step and reports whether there is time for it. The caller sets
+// Complete.
 func (f *Forecast) Add(state *view.State, r engine.Reader, more func() bool) error {
 	f.Now = state.Now
 	if !state.Policy.Active() {

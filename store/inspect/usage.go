@@ -55,7 +55,7 @@ func Measure(state *view.State, r engine.Reader) (u Usage, err error) {
 	return u, nil
 }
 
-// MeasureRanges measures the partition ranges one by one.
+// MeasureRanges reports how much each partition range holds. r is a snapshot that matches state.
 func MeasureRanges(state *view.State, r engine.Reader) ([]RangeStatistics, error) {
 	list := make([]RangeStatistics, 0, len(state.Ranges))
 	for i := range state.Ranges {
@@ -97,7 +97,7 @@ func largest(sample map[string]int64, whole Usage) (list []KeyStatistics) {
 // the same.
 const usageSample = 1000
 
-// measure measures a range. each may be nil; otherwise it receives every document that is measured.
+// measure measures a range. each, unless nil, is called with every document that is measured.
 func measure(r engine.Reader, scope []byte, each func(body []byte)) (u Usage, err error) {
 	u.Documents, err = view.Count(r, layout.ScopeFamily(scope, layout.FamilyFeed), math.MaxInt64)
 	if err != nil || u.Documents == 0 {

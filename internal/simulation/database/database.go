@@ -16,7 +16,7 @@ import (
 type Database struct {
 	o     Options
 	clock ttl.Clock
-	cores chan struct{} // one element for each processor that works; nil: unlimited
+	cores chan struct{} // one element for each busy processor; nil: no limit
 	late  sync.WaitGroup
 
 	mu       sync.Mutex // guards the following fields; never held while waiting
@@ -24,7 +24,7 @@ type Database struct {
 	version  uint64 // grows with each change of rows
 	locks    map[string]*lock
 	sessions map[*session]bool    // open transactions
-	awaited  map[string]time.Time // scopes of which somebody wants reports, and until when
+	awaited  map[string]time.Time // scopes for which a server requests reports, and until when
 	engines  []*Engine            // open, in the order of their opening
 	down     bool
 	frozen   chan struct{} // closed when the database continues; nil: it is not frozen
@@ -45,7 +45,7 @@ type Stats struct {
 	Commits, Trips, Rows, Lost, Unknown uint64
 }
 
-// New makes an empty database.
+// New creates an empty database.
 func New(o Options) *Database {
 	if o.Clock == nil {
 		o.Clock = ttl.Real{}
@@ -80,8 +80,8 @@ func (d *Database) Calm() {
 	n.LostRequest, n.LostAnswer, n.LateCommit, n.LostReport = 0, 0, 0, 0
 }
 
-// Fail begins an outage: all connections break, running transactions are undone, and every exchange fails
-// until Recover.
+// Fail begins an outage: all connections break, running transactions are rolled back, and every exchange
+// fails until Recover.
 func (d *Database) Fail() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,7 +117,7 @@ func (d *Database) Recover() {
 	d.down = false
 }
 
-// Freeze stops the database until Thaw. Requests that arrive meanwhile are executed afterwards.
+// Freeze stops the database until Thaw. Requests that arrive before Thaw are executed after it.
 func (d *Database) Freeze() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,7 +136,8 @@ func (d *Database) Thaw() {
 	}
 }
 
-// arrive waits until the database executes a request that has arrived. It returns errLost if it never does.
+// arrive waits until the database can execute a request that has arrived. It returns errLost if the
+// database is down.
 func (d *Database) arrive() error {
 	for {
 		d.mu.Lock()
@@ -162,7 +163,7 @@ func (d *Database) work(cost time.Duration) {
 	<-d.cores
 }
 
-// snapshot returns the present data, their version, and the time.
+// snapshot returns the current data, their version, and the time.
 func (d *Database) snapshot() (*rows, uint64, int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,7 +188,7 @@ func (d *Database) reportLocked(scopes [][]byte) {
 	}
 }
 
-// chance reports whether something of a probability happens.
+// chance returns true with the probability that p returns.
 func (d *Database) chance(p func(Network) float64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

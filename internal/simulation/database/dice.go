@@ -2,17 +2,17 @@ package database
 
 import "github.com/mayflydb/mayfly/ttl"
 
-// dice is a source of random numbers that follow from a seed and the present time. A number does not depend
-// on how many were drawn before, so that two runs of a simulation do not drift apart after a difference that
-// changes nothing else.
+// dice is a source of random numbers that depend only on a seed and the current time. A number does not
+// depend on how many were drawn before. So if two runs of a simulation differ in one drawn number, all
+// later numbers are still equal.
 type dice struct {
 	clock ttl.Clock
 	seed  uint64
 	at    int64  // the time of the last number, in nanoseconds since 1970
-	drawn uint64 // numbers at that time
+	drawn uint64 // how many numbers were drawn at that time
 }
 
-// Uint64 implements rand.Source.
+// Uint64 returns the next random number.
 func (d *dice) Uint64() uint64 {
 	if now := d.clock.Now().UnixNano(); now != d.at {
 		d.at, d.drawn = now, 0

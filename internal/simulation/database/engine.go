@@ -24,7 +24,7 @@ type Engine struct {
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	queues  map[string]*scopeQueue
-	told    int64         // the latest time that the database told, in microseconds since 1970
+	told    int64         // the latest time that the database has returned, in microseconds since 1970
 	paused  chan struct{} // closed when the server continues; nil: it is not paused
 	inside  int           // running calls
 	shut    bool
@@ -62,10 +62,11 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	return e
 }
 
-// Shared implements engine.Shared.
+// Shared reports whether other processes may have the data open at the same time.
 func (e *Engine) Shared() bool { return true }
 
-// Told implements engine.Teller.
+// Told returns the latest time that the database has reported, by its own clock; the zero time before the
+// first.
 func (e *Engine) Told() time.Time {
 	if e.d.o.Defects.OwnTime {
 		return e.machine.Now().UTC().Truncate(time.Microsecond)
@@ -78,7 +79,7 @@ func (e *Engine) Told() time.Time {
 	return time.UnixMicro(e.told).UTC()
 }
 
-// tell notes a time of the database and returns it.
+// tell records a time of the database and returns it.
 func (e *Engine) tell(now int64) int64 {
 	if e.d.o.Defects.OwnTime {
 		return e.machine.Now().UnixMicro()
@@ -89,7 +90,7 @@ func (e *Engine) tell(now int64) int64 {
 	return now
 }
 
-// Kill ends the server without a warning: it sends nothing any more, and what it has sent may still be
+// Kill ends the server without a warning. It sends no more requests; requests that it has sent may still be
 // executed. Its calls fail.
 func (e *Engine) Kill() {
 	e.mu.Lock()
@@ -110,7 +111,7 @@ func (e *Engine) killed() bool {
 	}
 }
 
-// Pause stops the server until Resume: it neither sends requests nor sees answers.
+// Pause stops the server until Resume: it neither sends requests nor receives responses.
 func (e *Engine) Pause() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -129,7 +130,7 @@ func (e *Engine) Resume() {
 	}
 }
 
-// Running waits while the server is paused. The channel done ends the wait.
+// Running waits while the server is paused, at most until done is closed.
 func (e *Engine) Running(done <-chan struct{}) {
 	for {
 		e.mu.Lock()
@@ -167,7 +168,7 @@ func (e *Engine) leave() {
 	}
 }
 
-// Close implements engine.Engine.
+// Close waits for running calls, makes everything durable and releases the resources.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.shut {
@@ -190,7 +191,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// delay waits for a request or an answer on its way.
+// delay waits for the time that a request or a response takes.
 func (e *Engine) delay() {
 	n := e.d.o.Network
 	if n.MaxDelay <= 0 {
@@ -205,8 +206,8 @@ func (e *Engine) delay() {
 	pause(context.Background(), e.d.clock, d)
 }
 
-// exchange sends a request, which execute runs at the database, and waits for the answer. giveUp is closed
-// when limit has passed. It returns errLost if the connection breaks.
+// exchange runs execute at the database after the delay of a request, and returns after the delay of the
+// response. giveUp is closed when limit has passed. It returns errLost if the connection breaks.
 func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct{}) error) error {
 	d := e.d
 	e.Running(nil)
@@ -247,7 +248,7 @@ func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct
 	return err
 }
 
-// ask is exchange for requests that read only: it is repeated a few times if the connection breaks.
+// ask is exchange for requests that only read. It repeats the request a few times if the connection breaks.
 func (e *Engine) ask(ctx context.Context, execute func() error) error {
 	for try := 0; ; try++ {
 		err := e.exchange(readLimit, func(<-chan struct{}) error {
@@ -266,7 +267,7 @@ func (e *Engine) ask(ctx context.Context, execute func() error) error {
 	}
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot: see engine.Engine.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -281,7 +282,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return fn(r)
 }
 
-// Get implements engine.Getter.
+// Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
 		r.(*reader).from.(*viewSource).one = true
@@ -297,7 +298,8 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at e
 	return value, at, err
 }
 
-// Horizon implements engine.Engine. It returns 0 if the database does not answer.
+// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the database
+// does not respond.
 func (e *Engine) Horizon(scope []byte) (lsn uint64) {
 	_ = e.View(context.Background(), func(r engine.Reader) error {
 		at, err := r.Positions([][]byte{scope})
@@ -309,7 +311,7 @@ func (e *Engine) Horizon(scope []byte) (lsn uint64) {
 	return lsn
 }
 
-// Settle implements engine.Engine. It does nothing: everything that is visible is durable.
+// Settle returns at once, because everything that is visible is durable.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -318,7 +320,7 @@ func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	return ctx.Err()
 }
 
-// Metrics implements engine.Engine.
+// Metrics returns the counters since Open.
 func (e *Engine) Metrics() engine.Metrics {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// inbox is the notifications that are on their way to a server.
+// inbox holds the notifications that have been sent to a server and not yet received.
 type inbox struct {
 	mu     sync.Mutex
 	scopes [][]byte
@@ -35,7 +35,7 @@ func (b *inbox) take() [][]byte {
 	return list
 }
 
-// Await implements engine.Notifier.
+// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.Notifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	if err := e.enter(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	})
 }
 
-// Listen implements engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
 func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 	fn(nil)
 	for {

@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure a Database. The zero value answers at once and never fails.
+// Options configure a Database. With the zero value, it responds at once and never fails.
 type Options struct {
-	Clock   ttl.Clock // the database's, also for the duration of exchanges; nil: the system's
+	Clock   ttl.Clock // the database's clock, by which exchanges take time, too; nil: the system's
 	Seed    uint64    // of everything that is random
 	Network Network
 	Load    Load
@@ -20,7 +20,7 @@ type Options struct {
 
 // Network is the connection between servers and the database.
 type Network struct {
-	MinDelay, MaxDelay time.Duration // of one request or answer
+	MinDelay, MaxDelay time.Duration // of one request or response
 
 	// The probabilities that something goes wrong in an exchange, each from 0 to 1.
 	LostRequest float64 // the connection breaks before the request arrives
@@ -29,24 +29,25 @@ type Network struct {
 	LostReport  float64 // a notification does not arrive
 }
 
-// Load is what work costs in the database.
+// Load is the time that operations take in the database.
 type Load struct {
 	Commit time.Duration // to make a commit durable; commits of different scopes do not wait for each other
-	Cores  int           // processors; 0: work costs no processor
-	Row    time.Duration // of a processor, for each row that is written
-	Trip   time.Duration // of a processor, for each exchange
+	Cores  int           // number of processors; 0: operations need none
+	Row    time.Duration // processor time for each row that is written
+	Trip   time.Duration // processor time for each exchange
 }
 
 // Defects are violations of the rules.
 type Defects struct {
-	// StampWithCommit writes the number by which a lost commit is found with the commit instead of with the
-	// beginning of the transaction: a commit that is still under way counts as lost for ever.
+	// StampWithCommit writes the stamp, by which the outcome of a commit is determined, at the commit
+	// instead of at the beginning of the transaction. Then a commit that is still being sent counts as
+	// rolled back.
 	StampWithCommit bool
 	// NoScopeLocks lets transactions of one scope overlap.
 	NoScopeLocks bool
 	// LoseOnFail loses the commits of this last period in each outage, as an asynchronous standby does.
 	LoseOnFail time.Duration
-	// OwnTime makes servers take the time from their own clocks.
+	// OwnTime makes servers use the time of their own clocks.
 	OwnTime bool
 	// TornCommits makes the second half of a commit visible later than the first.
 	TornCommits bool
@@ -63,7 +64,8 @@ type Commit struct {
 	LSNs   []Issued
 }
 
-// Issued is the LSNs that a transaction has taken from a scope, from First to below Next.
+// Issued is the range of LSNs that a transaction has taken from a scope: from First up to, but not
+// including, Next.
 type Issued struct {
 	Scope       string
 	First, Next uint64
@@ -74,15 +76,16 @@ const (
 	beginLimit  = 6 * time.Second
 	readLimit   = 5 * time.Second
 	commitLimit = 8 * time.Second
-	// outageLimit is how long a lost database is retried, and an outcome is looked for.
+	// outageLimit is the time for which operations are retried while the database is unavailable, and for
+	// which the outcome of a commit is queried.
 	outageLimit = 10 * time.Second
-	// idleLimit is after how long the database ends a transaction whose server sends nothing.
+	// idleLimit is the time after which the database ends a transaction whose server sends nothing.
 	idleLimit = 5 * time.Second
-	// deadlockTime is how long a transaction waits for a row before it is undone.
+	// deadlockTime is the time for which a transaction waits for a row before it is rolled back.
 	deadlockTime = time.Second
-	// lateBy is how much later than its server's last sign of life a late commit is executed.
+	// lateBy is the time between the loss of the connection and the execution of a late commit.
 	lateBy = 300 * time.Millisecond
 
-	maxGroup = 64 // the most functions that run in one transaction
+	maxGroup = 64 // maximum number of functions that run in one transaction
 	pageSize = 64 // keys that an iterator fetches in one exchange
 )

@@ -11,22 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// source is where a reader reads.
+// source is the state that a reader reads: that of a View or of an Update.
 type source interface {
-	// fetch makes sure that keys can be read; it takes at most one exchange.
+	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
 	fetch(keys ...[]byte) error
 	// fetchPage is fetch for the next page of an iterator.
 	fetchPage() error
-	// rows returns the present state of the source.
+	// rows returns the current state of the source.
 	rows() *rows
-	// now is the time of the database for the state, in microseconds since 1970.
+	// now returns the time of the database that belongs to the state, in microseconds since 1970.
 	now() int64
 	context() context.Context
 	// hides reports whether a defect hides a key.
 	hides(key []byte) bool
 }
 
-// reader implements engine.Reader.
+// reader is the engine.Reader over a source.
 type reader struct {
 	from      source
 	iterators []*iterator
@@ -34,7 +34,7 @@ type reader struct {
 
 var _ engine.Reader = (*reader)(nil)
 
-// finish ends the iterators.
+// finish closes the iterators.
 func (r *reader) finish() {
 	for _, it := range r.iterators {
 		it.end()
@@ -48,7 +48,7 @@ func (r *reader) value(key []byte) []byte {
 	return get(r.from.rows(), key)
 }
 
-// Get implements engine.Reader.
+// Get returns the value of a key, or engine.ErrNotFound.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	if err := r.from.fetch(key); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	return nil, engine.ErrNotFound
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	if err := r.from.context().Err(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// Positions implements engine.Reader.
+// Positions returns the position of each scope: see engine.Reader.
 func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	var keys [][]byte
 	for _, s := range scopes {
@@ -115,7 +115,7 @@ func position(from *rows, scope []byte) (at engine.Position, err error) {
 	return at, err
 }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator over the keys in a range: see engine.Reader.
 func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	it := &iterator{from: r.from, in: engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},
 		reverse: reverse, page: pageSize}
@@ -126,8 +126,8 @@ func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 
 var errReverse = errors.New("a backward iterator cannot seek")
 
-// iterator walks over the state in which it was made. Its first step takes an exchange, and each further
-// page.
+// iterator iterates over the state in which it was created. It takes an exchange for its first page and for
+// each further page.
 type iterator struct {
 	from    source
 	in      engine.Range
@@ -136,17 +136,17 @@ type iterator struct {
 	walk    btree.IterG[row]
 	began   bool
 	ended   bool
-	past    bool // the walk is behind the last key
+	past    bool // the iteration is after the last key
 	at      *row
 	page    int // keys in a page
-	left    int // of the present page
+	left    int // of the current page
 	err     error
 }
 
-// Expect implements engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
 
-// fetch fetches the next page if the present one is used up.
+// fetch fetches the next page if the current one is used up.
 func (it *iterator) fetch() bool {
 	if it.left > 0 {
 		it.left--
@@ -157,7 +157,7 @@ func (it *iterator) fetch() bool {
 		return false
 	}
 	if !it.began {
-		if v, ok := it.from.(*viewSource); ok { // the snapshot may have been taken just now
+		if v, ok := it.from.(*viewSource); ok { // the exchange may have taken the snapshot
 			it.rows = v.rows().Copy()
 		}
 		it.walk = it.rows.Iter()
@@ -165,7 +165,7 @@ func (it *iterator) fetch() bool {
 	return true
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key and reports whether there is one.
 func (it *iterator) Next() bool {
 	if it.ended || it.past || it.err != nil || !it.fetch() {
 		return false
@@ -184,7 +184,7 @@ func (it *iterator) Next() bool {
 	return false
 }
 
-// step moves the walk by one key.
+// step moves the iteration by one key.
 func (it *iterator) step() bool {
 	if it.began {
 		if it.reverse {
@@ -204,7 +204,7 @@ func (it *iterator) step() bool {
 	return it.walk.Last()
 }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key and reports whether there is one.
 func (it *iterator) SeekGE(key []byte) bool {
 	if it.ended || it.err != nil {
 		return false
@@ -232,7 +232,7 @@ func (it *iterator) SeekGE(key []byte) bool {
 	return false
 }
 
-// Key implements engine.Iterator.
+// Key returns the current key.
 func (it *iterator) Key() []byte {
 	if it.at == nil {
 		return nil
@@ -240,7 +240,7 @@ func (it *iterator) Key() []byte {
 	return it.at.key
 }
 
-// Value implements engine.Iterator.
+// Value returns the value of the current key.
 func (it *iterator) Value() []byte {
 	if it.at == nil {
 		return nil
@@ -248,7 +248,7 @@ func (it *iterator) Value() []byte {
 	return it.at.value
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error.
 func (it *iterator) Close() error {
 	it.end()
 	return it.err

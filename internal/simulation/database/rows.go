@@ -11,7 +11,7 @@ import (
 // row is a key with its value.
 type row struct{ key, value []byte }
 
-// rows is an ordered set of rows. Copy is cheap: the copies share what neither has changed.
+// rows is an ordered set of rows. Copy is cheap: copies share the rows that neither has changed.
 type rows = btree.BTreeG[row]
 
 func newRows() *rows {

@@ -43,7 +43,7 @@ type lock struct {
 	waiting []*wish
 }
 
-// wish is a session that waits for a lock.
+// wish is an entry in the queue of a lock: a session that waits for it.
 type wish struct {
 	s       *session
 	granted chan struct{}
@@ -63,8 +63,8 @@ func (d *Database) start(server string, scopes [][]byte) *session {
 	return s
 }
 
-// lockAll takes the locks of the scopes, in their order. It fails with errLost if the transaction is ended
-// meanwhile, and with the error of ctx.
+// lockAll takes the locks of the scopes, in their order. It fails with errLost if the transaction ends
+// before that, and with the error of ctx.
 func (s *session) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
 	if s.d.o.Defects.NoScopeLocks {
 		return nil
@@ -94,7 +94,7 @@ func (s *session) ask(scope string) *wish {
 	defer d.mu.Unlock()
 	w := &wish{s: s, granted: make(chan struct{})}
 	if s.state != open {
-		return w // ended is closed
+		return w // the transaction has ended, so ended is closed
 	}
 	l := d.locks[scope]
 	if l == nil {
@@ -110,7 +110,8 @@ func (s *session) ask(scope string) *wish {
 	return w
 }
 
-// endLocked ends the transaction and passes its locks on. The caller holds the database's mutex.
+// endLocked ends the transaction and gives its locks to the next sessions in their queues. The caller holds
+// the database's mutex.
 func (s *session) endLocked(as outcome) {
 	if s.state != open {
 		return
@@ -157,7 +158,7 @@ func (d *Database) passOn(l *lock) {
 	delete(d.locks, l.scope)
 }
 
-// abort ends the transaction without effect.
+// abort rolls the transaction back.
 func (s *session) abort() {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
@@ -179,7 +180,8 @@ func (s *session) enter() error {
 	return nil
 }
 
-// rest ends a statement: if the server sends nothing more, the database ends the transaction after idleLimit.
+// rest ends a statement. If the server sends no other one within idleLimit, the database ends the
+// transaction.
 func (s *session) rest() {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
@@ -197,7 +199,7 @@ func (s *session) idle() {
 	}
 }
 
-// timed reports whether exchanges take time; otherwise nothing is limited either.
+// timed reports whether exchanges take time. If they do not, there are no time limits either.
 func (d *Database) timed() bool { return d.o.Network.MaxDelay > 0 }
 
 // commit makes the writes of the transaction durable and visible.
@@ -285,8 +287,8 @@ func (s *session) settleRanges(writes []write) ([]write, error) {
 	return out, s.waitFor(holders)
 }
 
-// waitFor waits until other transactions have ended. If that takes long, two transactions may wait for each
-// other: it returns errLost.
+// waitFor waits until other transactions have ended. If that takes too long, because two transactions may
+// be waiting for each other, it returns errLost.
 func (s *session) waitFor(others []*session) error {
 	var deadlock <-chan time.Time
 	if s.d.timed() {
@@ -311,5 +313,5 @@ func contains(r engine.Range, key []byte) bool {
 	return bytes.Compare(key, r.Start) >= 0 && (r.End == nil || bytes.Compare(key, r.End) < 0)
 }
 
-// ceiling returns the value of a ceiling.
+// ceiling returns the stored value of a ceiling.
 func ceiling(next uint64) []byte { return binary.BigEndian.AppendUint64(nil, next) }

@@ -18,7 +18,7 @@ type attempt struct {
 	s       *session
 	scopes  []*scopeState
 	writes  []write
-	state   *rows // what is committed, with the writes
+	state   *rows // the committed data, with the writes of the attempt
 	version uint64
 	at      int64           // the time of the locks
 	fetched map[string]bool // keys that need no exchange
@@ -29,10 +29,10 @@ type attempt struct {
 type scopeState struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
-	bad         error  // of reading the ceiling
+	bad         error  // error of reading the ceiling
 }
 
-// begin begins a transaction: it locks the scopes and reads the keys ahead.
+// begin begins a transaction: it locks the scopes and fetches the keys in ahead.
 func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*attempt, error) {
 	a := &attempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
 	err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
@@ -67,7 +67,8 @@ func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*a
 	return a, nil
 }
 
-// drop leaves a transaction whose connection may be broken: the database ends it now or a little later.
+// drop abandons a transaction whose connection may be broken. The database ends it at once or a little
+// later.
 func (a *attempt) drop() {
 	d := a.e.d
 	if !d.timed() {
@@ -81,7 +82,7 @@ func (a *attempt) drop() {
 	})
 }
 
-// rebase shows what is committed now, with the writes.
+// rebase updates the state to the data that are committed now, with the writes of the attempt.
 func (a *attempt) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
@@ -112,14 +113,14 @@ func (a *attempt) statement() error {
 	return a.lost
 }
 
-// txn implements engine.Txn: the part of an attempt in which one function runs.
+// txn is the engine.Txn of one function that runs in an attempt.
 type txn struct {
 	reader
 	a      *attempt
 	ctx    context.Context
 	size   engine.TxnSize
-	writes int      // number of the attempt's writes before
-	starts []uint64 // the next LSNs of the scopes before
+	writes int      // number of the attempt's writes before the function
+	starts []uint64 // the next LSNs of the scopes before the function
 	wrote  bool
 	err    error // the first error of a method that returns none
 }
@@ -135,7 +136,7 @@ func (a *attempt) txn(ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes, or undoes them.
+// end keeps the function's writes, or undoes them. wrote reports whether there were any.
 func (t *txn) end(keep bool) (wrote bool) {
 	t.finish()
 	a := t.a
@@ -200,7 +201,7 @@ func (t *txn) fail(err error) {
 	}
 }
 
-// set makes a write of n bytes, unless the transaction is too large.
+// set adds a write of n bytes, unless the transaction becomes too large.
 func (t *txn) set(w write, n int) {
 	if err := t.size.Add(w.key, n); err != nil {
 		t.fail(err)
@@ -216,15 +217,15 @@ func (t *txn) force(w write) {
 	t.a.write(w)
 }
 
-// Set implements engine.Txn.
+// Set sets a key when the transaction commits.
 func (t *txn) Set(key, value []byte) {
 	t.set(write{key: bytes.Clone(key), value: append([]byte{}, value...)}, len(key)+len(value))
 }
 
-// Delete implements engine.Txn.
+// Delete deletes a key when the transaction commits.
 func (t *txn) Delete(key []byte) { t.set(write{key: bytes.Clone(key), deleted: true}, len(key)) }
 
-// DeleteRange implements engine.Txn.
+// DeleteRange deletes the keys in a range when the transaction commits.
 func (t *txn) DeleteRange(r engine.Range) {
 	if r.End != nil && bytes.Compare(r.Start, r.End) >= 0 {
 		return
@@ -236,13 +237,13 @@ func (t *txn) DeleteRange(r engine.Range) {
 	}
 }
 
-// Enlarge implements engine.Control.
+// Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax implements engine.Control. It does nothing: what is visible to other servers must be durable.
+// Relax does nothing: everything that is visible to other servers must be durable.
 func (t *txn) Relax() {}
 
-// named returns one of the scopes that the attempt has locked; nil for another one.
+// named returns the scope with the given key if the attempt has locked it, otherwise nil.
 func (a *attempt) named(key []byte) *scopeState {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
@@ -260,7 +261,7 @@ func (t *txn) scope(key []byte) *scopeState {
 	return s
 }
 
-// NextLSN implements engine.Control.
+// NextLSN issues the next LSN of a scope: see engine.Control.
 func (t *txn) NextLSN(key []byte) uint64 {
 	s := t.scope(key)
 	switch {
@@ -277,7 +278,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN implements engine.Control.
+// RaiseLSN makes a scope issue no LSN below first: see engine.Control.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -306,7 +307,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark implements engine.Control.
+// SetMark stores the mark of a scope: see engine.Control.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	w := write{key: engine.MarkKey(key), deleted: mark == 0}
 	if mark != 0 {
@@ -315,7 +316,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	t.force(w)
 }
 
-// Mark implements engine.Control.
+// Mark returns the mark of a scope.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0

@@ -38,7 +38,8 @@ type scopeQueue struct {
 	waiting []*request
 }
 
-// Update implements engine.Engine. A panic of fn reaches the caller of Update. fn must not end its goroutine.
+// Update runs fn as one transaction in scopes: see engine.Engine. A panic of fn reaches the caller of
+// Update. fn must not end its goroutine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	if err := e.enter(); err != nil {
@@ -63,7 +64,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return r.at, r.err
 }
 
-// lead takes the queues of the scopes in their order and runs r, unless another request has run it.
+// lead waits in the queues of the scopes, in their order, and then runs r, unless another request has run
+// it.
 func (e *Engine) lead(r *request, sorted [][]byte) {
 	var held []*scopeQueue
 	defer func() {
@@ -132,7 +134,7 @@ func (e *Engine) waitFor(r *request, q *scopeQueue) bool {
 	}
 }
 
-// forget ends the use of a queue.
+// forget ends the use of a queue, and removes the queue if nobody uses it.
 func (e *Engine) forget(q *scopeQueue) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -152,7 +154,8 @@ func (e *Engine) release(q *scopeQueue) {
 	e.forget(q)
 }
 
-// join removes the first requests from a queue that name no other scope.
+// join removes those first requests from a queue that name no other scope, at most most of them, and
+// returns them.
 func (e *Engine) join(q *scopeQueue, most int) (list []*request) {
 	if q == nil {
 		return nil
@@ -293,7 +296,7 @@ func (a *attempt) commit() error {
 	return err
 }
 
-// commitLate loses the connection after the commit was sent; the database executes it later.
+// commitLate breaks the connection after the commit was sent. The database executes the commit later.
 func (a *attempt) commitLate() error {
 	d := a.e.d
 	d.count(func(s *Stats) { s.Lost++ })
@@ -309,13 +312,13 @@ func (a *attempt) commitLate() error {
 	return a.resolve()
 }
 
-// resolve finds out the outcome of a commit that was not answered. It returns errLost if the transaction was
-// undone.
+// resolve determines the outcome of a commit whose response was lost. It returns errLost if the transaction
+// was rolled back.
 func (a *attempt) resolve() error {
 	e, d := a.e, a.e.d
 	began := d.clock.Now()
 	if !e.killed() {
-		a.drop() // the database notices that the connection is broken, unless it executes the commit before
+		a.drop() // the database notices that the connection is broken, unless the commit runs before
 	}
 	for try := 0; ; try++ {
 		state := open

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Container checks one state of a container over a snapshot that was taken under that state. It checks
-// that each item has exactly one key in every family and that there are no other keys. It calls report
-// for each violation and stops early if report returns false; more is then false. limits are the limits
-// that a stored document must keep. The returned error is a read error.
+// Container checks one state of a container over a snapshot that was taken under that state. It checks that
+// each item has the keys that it must have in every family, and that there are no other keys. It calls
+// report for each violation. If report returns false, Container stops and returns more = false. limits are
+// the limits of size and depth of stored documents. The returned error is a read error.
 func Container(state *view.State, limits jsondoc.Limits, r engine.Reader, report func(error) bool) (
 	more bool, err error) {
 	k := checker{state: state, limits: limits, r: r, report: report}
@@ -53,7 +53,8 @@ func (k *checker) run() error {
 			return err
 		}
 	}
-	// Every key that an item must have exists. If the counts are equal, there are no other keys.
+	// At this point, every key that an item must have exists. So if the counts are equal, there are no
+	// other keys.
 	want := map[byte]int64{
 		layout.FamilyPoint:     k.items,
 		layout.FamilyPartition: k.items * int64(k.state.Keys.Def.Levels()),
@@ -125,7 +126,7 @@ func (k *checker) checkRange(s *view.Range) error {
 	return k.checkIndex(s)
 }
 
-// ceiling returns the first sequence that the range is not yet allowed to issue.
+// ceiling returns the first sequence that the range must not issue yet.
 func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
@@ -185,8 +186,8 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 	return k.checkFeed(s, item, bounds)
 }
 
-// checkBase checks that the stored base of an item of the present era equals the base that its document
-// gives.
+// checkBase checks the stored base of an item of the current era (the second from which its time to live
+// counts): it must equal the one in its document.
 func (k *checker) checkBase(item *view.Item) {
 	l := k.state.Lives.Of(&item.Head, item.Body)
 	if base, based := k.state.Lives.Basis.Of(item.Body); !l.Ended && (l.Based != based || l.Base != base) {
@@ -195,7 +196,7 @@ func (k *checker) checkBase(item *view.Item) {
 	}
 }
 
-func (k *checker) expect(item *view.Item, e view.Entry) error {
+func (k *checker) expect(item *view.Item, e view.KeyValue) error {
 	v, err := k.r.Get(e.Key)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
@@ -210,7 +211,7 @@ func (k *checker) expect(item *view.Item, e view.Entry) error {
 }
 
 // entries returns the keys that an item must have.
-func (k *checker) entries(s *view.Range, item *view.Item) []view.Entry {
+func (k *checker) entries(s *view.Range, item *view.Item) []view.KeyValue {
 	var room layout.Arena
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }

@@ -4,7 +4,7 @@
 //	index.go     index entries and shape records
 //	feed.go      the latest-version feed and the feed of all versions
 //	expiries.go  the log of expiries
-//	slots.go     keys in ranges that belong to no range
+//	slots.go     keys with the number of a range that does not exist
 //	orphans.go    keys of containers that are not in the catalog
 //
 // The package checks one state of a container over a snapshot that was taken under that state. It reports

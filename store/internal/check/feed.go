@@ -35,11 +35,11 @@ func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) e
 
 // feedBounds are the exclusive bounds of the sequences of a range's feed entries.
 type feedBounds struct {
-	floor   layout.Sequence // of the versions; 0: no version has been removed
+	floor   layout.Sequence // of the feed of all versions; 0: no version has been removed
 	ceiling layout.Sequence
 }
 
-// checkImage checks that the feed of all versions holds image i of an item.
+// checkImage checks that the feed of all versions contains i, a version of the item.
 func (k *checker) checkImage(s *view.Range, rid uint64, i layout.Image) error {
 	value, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyVersions, i.Sequence))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -69,8 +69,8 @@ func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
 	return floor, it.Close()
 }
 
-// checkVersions checks the feed of all versions: each entry lies between the bounds, is in the order of
-// time and is complete, and the previous version that it names exists.
+// checkVersions checks the feed of all versions: each entry lies between the bounds, is not older than the
+// entry before it, is complete, and names a previous version that exists.
 func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 	var ts int64
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)

@@ -12,13 +12,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// policies returns the indexers of all policies by which an item may be indexed: the present one and
+// policies returns the indexers of all policies by which an item may be indexed: the current one and
 // older ones.
 func (k *checker) policies() []*index.Indexer {
 	return append([]*index.Indexer{k.state.Terms}, k.state.Olders...)
 }
 
-// checkTerms reports index entries that an item must have and that are missing.
+// checkTerms reports index entries that an item lacks.
 func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
 	want, err := view.StoredTerms(k.r, k.state.Terms, s.Scope, item)
 	if err != nil {
@@ -49,8 +49,8 @@ func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
 	return nil
 }
 
-// checkIndex reports index entries that belong to no item. If the number of entries is right, there are
-// none.
+// checkIndex reports index entries that belong to no item. It looks for them only if the number of entries
+// is wrong.
 func (k *checker) checkIndex(s *view.Range) error {
 	records, err := k.checkShapes(s)
 	if err != nil {
@@ -129,7 +129,7 @@ func (k *checker) hasTerm(s *view.Range, key []byte) (bool, error) {
 	}
 	item, err := k.state.Keys.Decode(layout.KeyRID(key), v)
 	if err != nil {
-		return false, nil // the item itself is corrupt, which has been reported
+		return false, nil // the item itself is corrupt, which has been reported already
 	}
 	for _, x := range k.policies() {
 		list, err := view.StoredTerms(k.r, x, s.Scope, &item)

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// checkRangeNumbers reports keys in ranges that belong to no range. The two ranges into which a running split
-// copies are allowed.
+// checkRangeNumbers reports keys that begin with the number of a range which the container does not have.
+// The numbers of the two ranges into which a running split copies are allowed.
 func (k *checker) checkRangeNumbers() error {
 	it := k.r.Scan(layout.AllScopes(k.state.Keys.CID), false)
 	for more := it.Next(); more && !k.stopped; {

@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// IndexDefinition returns what a container's definition says about index entries. recent adds the composite
-// index of recency, which orders the documents of a partition by _ts.
+// IndexDefinition returns the definition of the index of a container. recent adds the composite index of
+// recency, which orders the documents of a partition by _ts.
 func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.Definition {
 	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
 		Vectors: map[string]int{}}
@@ -45,8 +45,8 @@ func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.Definiti
 
 // recency returns the composite index of a partition's documents by _ts. Queries ask most often for the
 // latest documents of a partition, which may be far from the latest of the whole container. The index costs
-// one key per document, about one in twenty. With it such a query reads as much as its page has, and not
-// the whole container.
+// one key per document, about one in twenty. With it such a query reads only the documents of its page, and
+// not the whole container.
 func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
 	for _, path := range spec.PartitionKey.ParsedPaths() {
 		keys = append(keys, index.CompositePath{Path: path.String()})
@@ -54,8 +54,8 @@ func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
 	return append(keys, index.CompositePath{Path: "/_ts"})
 }
 
-// KeepsRecency reports whether a new container has the index of recency. It has none if each partition is a
-// single document.
+// KeepsRecency reports whether a new container has the index of recency. A container whose partition key is
+// the id has none, because each of its partitions is a single document.
 func KeepsRecency(spec *definition.ContainerSpec) bool {
 	paths := spec.PartitionKey.ParsedPaths()
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
@@ -65,7 +65,7 @@ func newIndexer(d index.Definition) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 
-// Compile makes the indexers from the state's record.
+// Compile creates the indexers from the state's record.
 func (st *State) Compile() error {
 	x, err := newIndexer(IndexDefinition(&st.Spec, st.Rec.Recent))
 	if err != nil {
@@ -87,7 +87,7 @@ func (st *State) Compile() error {
 	return st.compileLives()
 }
 
-// compileLives makes the state's lives from its record.
+// compileLives creates the state's LifeRules from its record.
 func (st *State) compileLives() (err error) {
 	basis := func(path string) view.Basis {
 		b, perr := view.NewBasis(path)
@@ -107,7 +107,8 @@ func (st *State) compileLives() (err error) {
 	return err
 }
 
-// StillIndexedBy returns the older specs that must be kept besides the present one and the next.
+// StillIndexedBy returns the older specs by which documents may be indexed after the change from st to
+// next. The specs of st and next are not among them.
 func (st *State) StillIndexedBy(next *State) (list []json.RawMessage) {
 	for i, old := range st.OlderIndexers[:len(st.Rec.IndexedBy)] {
 		d := old.Definition()
@@ -131,7 +132,7 @@ func (st *State) IsEmpty(r engine.Reader) (bool, error) {
 }
 
 // CheckEmpty fails with *ElsewhereError if a change of the indexing policy was prepared for an empty
-// container, and another store has written documents meanwhile.
+// container, and another server has written documents since.
 func (st *State) CheckEmpty(r engine.Reader, next *State) error {
 	if next.Rec.IndexRound == st.Rec.IndexRound || next.Unsettled() {
 		return nil
@@ -161,7 +162,7 @@ func (st *State) SetPolicy(next *State, now int64) {
 	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.Era{Era: era, Path: st.Rec.Basis})
 }
 
-// LoadReindexed loads the position at which the last process has stopped.
+// LoadReindexed loads the stored progress of reindexing a range.
 func (st *State) LoadReindexed(r engine.Reader, s *Partition) error {
 	v, err := r.Get(layout.IndexedKey(s.Scope))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -173,7 +174,7 @@ func (st *State) LoadReindexed(r engine.Reader, s *Partition) error {
 	return err
 }
 
-// SplitPolicy returns what determines the entries in new ranges.
+// SplitPolicy returns the policy by which a split creates the index entries in the new ranges.
 func (st *State) SplitPolicy() split.Policy {
 	return split.Policy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
 }

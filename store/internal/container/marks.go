@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// Raise makes *at at least t.
+// Raise sets *at to t if *at is lower.
 func Raise(at *atomic.Int64, t int64) {
 	for {
 		last := at.Load()
@@ -42,7 +42,8 @@ type Marks [markCount]atomic.Int64
 // Raise records that something is stored with second t.
 func (m *Marks) Raise(k Mark, t int64) { Raise(&m[k], t) }
 
-// Latest returns the latest of the moments. where is appended to its description.
+// Latest returns the latest of the moments, with a description of the event; where is appended to the
+// description.
 func (m *Marks) Latest(where string) (last host.Moment) {
 	for i := range m {
 		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {

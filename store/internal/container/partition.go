@@ -28,25 +28,25 @@ type Partition struct {
 	Parents  []string
 	Min, max []byte // EPK bytes; an empty max has no upper bound
 
-	// Passes is the position of the reaper in the families w and x. A write before that position or a
-	// change of policy sets Rescan; then the next step starts from the beginning.
-	sweep.Passes
-	Announcing sweep.Passes // the same for the log of expiries, while purges are held back
+	// ExpiryPasses are the positions of the reaper in the families w and x. A write before these positions
+	// or a change of policy sets Rescan; then the next step starts from the beginning.
+	sweep.ExpiryPasses
+	Announcing sweep.ExpiryPasses // the positions of announcing expiries in the log, while purges are delayed
 	Rescan     atomic.Bool
-	Begun      int64 // the second in which the pass last started at the beginning; the reaper's
+	Begun      int64 // the second in which the reaper's pass last started at the beginning
 
 	Shapes    ShapeBook
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
 	// Behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
 	Behind atomic.Uint64
-	// Noted records what is written while a split copies the range; nil if none does. Changes under the
-	// gate
+	// Noted records which items are written while a split copies the range; nil if there is no split. It
+	// changes under the gate only
 	Noted atomic.Pointer[split.WrittenRIDs]
 	// Shown is the highest LSN that a read or a commit has found to be durable; 0 if there was none
 	Shown atomic.Uint64
 }
 
-// NewPartition returns the range that a record describes. It fails with engine.ErrCorrupt for a malformed
+// NewPartition returns the range with the given record. It fails with engine.ErrCorrupt for a malformed
 // record.
 func NewPartition(cid uint32, r record.Range) (s *Partition, err error) {
 	s = &Partition{Rec: r, ID: strconv.Itoa(r.ID), Number: r.Number, Scope: layout.RangeScope(cid, r.Number),
@@ -75,13 +75,13 @@ func (s *Partition) Show(lsn uint64) uint64 {
 	return max(lsn, s.Shown.Load())
 }
 
-// last returns the last LSN of a range that has been split.
+// last returns the last LSN of a range that has been split. split is false if the range has not been split.
 func (s *Partition) last() (lsn uint64, split bool) {
 	n := s.Behind.Load()
 	return n - 1, n > 0
 }
 
-// Clamp limits a position to the last LSN of a range that has been split.
+// Clamp returns lsn. If the range has been split, it returns at most the last LSN before the split.
 func (s *Partition) Clamp(lsn uint64) uint64 {
 	if last, split := s.last(); split {
 		return min(lsn, last)
@@ -94,7 +94,7 @@ func (s *Partition) Plain() view.Range {
 	return view.Range{ID: s.ID, Number: s.Number, Scope: s.Scope, Min: s.Min, Max: s.max, Parents: s.Parents}
 }
 
-// HasPassed reports whether a pass of the reaper may already be beyond the given second of a family.
+// HasPassed reports whether the reaper may already have gone past the given second of a family.
 func (s *Partition) HasPassed(family byte, second int64) bool {
 	return s.IsPast(family, second) || s.Announcing.IsPast(family, second)
 }

@@ -50,8 +50,8 @@ func (st *State) Partitions(plain []*view.Range) []*Partition {
 	return list
 }
 
-// formerSpan returns the bounds of the former container's range with the given id, in hexadecimal. ok is
-// false if there is none.
+// formerSpan returns the bounds, in hexadecimal, of the range with the given id in a former container of
+// the same name. ok is false if there is none.
 func (st *State) formerSpan(id string) (from, to string, ok bool) {
 	for _, f := range st.Rec.Former {
 		if strconv.Itoa(f.ID) == id {
@@ -61,8 +61,9 @@ func (st *State) formerSpan(id string) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// InFormer replaces the id of a former container's range in a scope by the span of that range, intersected
-// with the bounds of the scope. A scope with another id, or with a partition key, is returned unchanged.
+// InFormer returns s with the id of a range of a former container replaced by the span of that range,
+// intersected with the bounds of s. It returns s unchanged if its id is not one of these, or if it has a
+// partition key.
 func (st *State) InFormer(s value.Scope) value.Scope {
 	if s.Range == "" || !s.Partition.IsZero() || st.RangeByID(s.Range) != nil {
 		return s
@@ -79,14 +80,15 @@ func (st *State) InFormer(s value.Scope) value.Scope {
 	return s
 }
 
-// KnowsRange reports whether a range of the container, or of a former one of its name, has the id.
+// KnowsRange reports whether the container, or a former container of the same name, has or had a range with
+// the id.
 func (st *State) KnowsRange(id string) bool {
 	_, _, former := st.formerSpan(id)
 	return former || st.RangeByID(id) != nil
 }
 
 // LiesIn reports whether a partition key lies in the range with the given id, or in the span that the id
-// had in a former container of the name.
+// had in a former container of the same name.
 func (st *State) LiesIn(epk []byte, id string) bool {
 	if s := st.RangeByID(id); s != nil {
 		return s.Holds(epk)

@@ -6,28 +6,30 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/split"
 )
 
-// ShapeBook caches the shapes that have a record in a range. A record is never removed while documents have
-// index entries, so the cache stays valid. Shapes that are not in it are looked up.
+// ShapeBook caches the shapes that have a record in a range. A shape is the set of paths of a document. A
+// record is never removed while documents have index entries, so the cache stays valid. A shape that is not
+// in the cache may have a record all the same.
 type ShapeBook struct {
 	mu    sync.RWMutex
-	Known map[ShapeName]struct{}
+	Known map[ShapeHash]struct{}
 	full  bool   // there are view.MaxShapes records; no more will be added
-	wipe  uint32 // the last wipe of the index that the cache knows: see Follow
+	wipe  uint32 // number of the last wipe of the index that the cache has followed
 }
 
-// ShapeName is the name of a shape in the index.
-type ShapeName = split.Shape
+// ShapeHash identifies a shape in the index.
+type ShapeHash = split.ShapeHash
 
-// LookUp reports whether a shape is known to have a record, and whether there is no room for more.
-func (b *ShapeBook) LookUp(name ShapeName) (known, full bool) {
+// LookUp reports whether the cache has a shape, and whether the range already has the maximum number of
+// shape records.
+func (b *ShapeBook) LookUp(name ShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	_, known = b.Known[name]
 	return known, b.full
 }
 
-// Follow empties the cache if the last wipe of the index is another one than the cache knows. It is called
-// under the lock of the range's scope, if several stores tell each other of wipes.
+// Follow empties the cache if wipe, the number of the last wipe of the index, differs from the cache's. If
+// several servers share the engine, it is called under the lock of the range's scope.
 func (b *ShapeBook) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return
@@ -37,16 +39,17 @@ func (b *ShapeBook) Follow(wipe uint32) {
 	b.Known, b.full, b.wipe = nil, false, wipe
 }
 
-// Wipe returns the last wipe of the index that the cache knows.
+// Wipe returns the number of the last wipe of the index that the cache has followed.
 func (b *ShapeBook) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.wipe
 }
 
-// Learn adds the shapes that a transaction has found, after its commit. wipe is the last wipe of the index
-// before the transaction: if the cache knows another one since, the shapes are out of date.
-func (b *ShapeBook) Learn(names []ShapeName, full bool, wipe uint32) {
+// Learn adds the shapes that a transaction has found, after its commit. wipe is the number of the last wipe
+// of the index before the transaction. If the cache has followed another one since, Learn does nothing,
+// because the shapes are out of date.
+func (b *ShapeBook) Learn(names []ShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
@@ -56,7 +59,7 @@ func (b *ShapeBook) Learn(names []ShapeName, full bool, wipe uint32) {
 		return
 	}
 	if b.Known == nil {
-		b.Known = make(map[ShapeName]struct{})
+		b.Known = make(map[ShapeHash]struct{})
 	}
 	for _, n := range names {
 		b.Known[n] = struct{}{}

@@ -25,10 +25,10 @@ type State struct {
 	Dropped       bool
 
 	Version   uint32 // as in the marks of the container's ranges: see version.go
-	Elsewhere bool   // another store is splitting a range
+	Elsewhere bool   // another server is splitting a range
 }
 
-// MadeAt returns the catalog's LSN at which the i-th range was made.
+// MadeAt returns the catalog's LSN at which the i-th range was created.
 func (st *State) MadeAt(i int) uint64 {
 	if lsn := st.Rec.Ranges[i].LSN; lsn > 0 {
 		return lsn
@@ -39,24 +39,25 @@ func (st *State) MadeAt(i int) uint64 {
 // Policy returns the expiry policy of the container.
 func (st *State) Policy() *ttl.Policy { return &st.Rec.Policy }
 
-// Life returns the life of an item, by which the policy decides its expiry.
+// Life returns the life of an item: the values by which the policy decides whether it has expired.
 func (st *State) Life(item *view.Item) ttl.Life { return st.LifeRules.Of(&item.Head, item.Body) }
 
 // Expired reports whether an item has expired at second now.
 func (st *State) Expired(h *layout.Header, body []byte, now int64) bool {
-	if st.LifeRules.Settled() { // the usual case: Life is up to date in the header
+	if st.LifeRules.Settled() { // the usual case: the life in the header is up to date
 		return st.Policy().Expired(h.Life, now)
 	}
 	return st.Policy().Expired(st.LifeRules.Of(h, body), now)
 }
 
-// Tombstoned reports whether an item was deleted with its whole partition key. pk is called only if a
-// partition key with the same hash was deleted.
+// Tombstoned reports whether an item was deleted with its whole partition key. pk returns the ordered
+// encoding of the item's partition key; it is called only if a partition key with the same hash was
+// deleted.
 func (st *State) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return view.Tombstoned(st.Tombstones, h, pk)
 }
 
-// Moves reports whether a ghost is to be moved to the expiry sink before it is purged.
+// Moves reports whether an expired item has to be moved to the expiry sink instead of being deleted.
 func (st *State) Moves(ghost *view.Item) bool {
 	none := definition.ExpirySink{}
 	if st.Rec.Settings.ExpirySink() == none || st.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
@@ -66,7 +67,7 @@ func (st *State) Moves(ghost *view.Item) bool {
 	return ok && at >= st.Rec.MovesSince
 }
 
-// LogsExpiryOf reports whether the expiry of an item belongs in the log and is not there yet. The item has
+// LogsExpiryOf reports whether the expiry of an item has to be added to the log of expiries. The item has
 // expired and is not deleted by a tombstone.
 func (st *State) LogsExpiryOf(item *view.Item) bool {
 	return st.Rec.Log != nil && !item.Head.Announced && !st.Rec.Log.Knows(st.Life(item), st.Policy())
@@ -87,9 +88,9 @@ func (st *State) Retention() int64 {
 	return 0
 }
 
-// AsksPreviousOfDelete reports whether the definition asks to keep the versions before deletes, which
-// include expiries. The version before a replace or a delete is always kept; the definition decides on
-// reading whether it is shown.
+// AsksPreviousOfDelete reports whether the definition asks for the versions before deletes and expiries.
+// The version before a replace or a delete is always stored; the definition determines whether a reader of
+// the feed gets it.
 func (st *State) AsksPreviousOfDelete() bool {
 	mode, _ := st.Spec.PreviousImages()
 	return mode&definition.PreviousOfDelete != 0
@@ -115,7 +116,7 @@ func (st *State) Webhooks() []definition.Webhook {
 	return st.Rec.Settings.ExpiryEvents.Webhooks
 }
 
-// ChangesPrefix precedes the path of a queue in its Subscription.Name. No URL of a webhook begins with it.
+// ChangesPrefix precedes the path of a queue in Subscription.Name. No URL of a webhook begins with it.
 const ChangesPrefix = "changes:"
 
 // Subscribers returns the names of the subscriptions whose positions are stored.

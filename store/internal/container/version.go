@@ -12,7 +12,7 @@ import (
 // VersionOf returns the version in a range's mark.
 func VersionOf(mark uint64) uint32 { return uint32(mark) }
 
-// remark returns mark with another version.
+// remark returns mark with its version replaced.
 func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
 
 // ElsewhereError reports that an operation has used an outdated state of the container.
@@ -22,8 +22,8 @@ func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("store: the container has changed since its version %d", e.Version)
 }
 
-// ErrSplitElsewhere refuses writes to a range that another store is splitting: that store would not copy
-// them.
+// ErrSplitElsewhere is the error for a write to a range that another server is splitting. The write is
+// refused because that server would not copy it.
 var ErrSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
 	Message: "The partition range is being split by another server.",
 	Hint:    "try again"}
@@ -39,7 +39,8 @@ func (st *State) Current(mark uint64) error {
 	return nil
 }
 
-// Commit is the common part of the transactions that replace state st by next. It sets the version of next.
+// Commit is the common part of the transactions that replace state st by next. It checks that st is still
+// current, calls fn, and sets the version of next and the marks of its ranges.
 func (st *State) Commit(t engine.Txn, next *State, fn func() error) error {
 	marks := make(map[*Partition]uint64, len(st.Ranges))
 	for _, s := range st.Ranges {
@@ -55,7 +56,7 @@ func (st *State) Commit(t engine.Txn, next *State, fn func() error) error {
 		return err
 	}
 	next.Version = st.Version + 1
-	from := uint64(0) // the mark of the split range: its halves keep the store in it
+	from := uint64(0) // the mark of the split range: its halves get the server id in it
 	for _, s := range st.Ranges {
 		if !slices.Contains(next.Ranges, s) {
 			from = marks[s]

@@ -35,7 +35,7 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 			dst = append(dst, ',')
 		}
 		if v.Kind() == jsondoc.Undefined {
-			dst = append(dst, "{}"...) // as clients send it in the partition key header for an absent value
+			dst = append(dst, "{}"...) // clients send {} in the partition key header for an absent value
 		} else {
 			dst = append(dst, v.Raw()...)
 		}
@@ -71,7 +71,7 @@ type LogReader struct {
 	Owner  value.Owner   // owner of the items
 	Ranges []*view.Range // the container's ranges
 	At     []uint64      // per range: the sequence after which to read; Fill advances it
-	Share  int           // maximum number of entries per range, so that no range fills the whole page
+	Share  int           // maximum number of entries per range, so that one does not fill the page
 	Page   LogPage
 
 	bytes int
@@ -104,14 +104,14 @@ func (r *LogReader) Fill(src *scan.Source, i int) error {
 		n++
 		err = r.add(src, seq, &e)
 	}
-	src.Seen = layout.Sequence(r.At[i]).LSN() // so that the next page does not begin ahead of the horizon
+	src.Seen = layout.Sequence(r.At[i]).LSN() // so that the next page does not begin ahead of what is durable
 	if cerr := it.Close(); err == nil {
 		err = cerr
 	}
 	return err
 }
 
-// add appends an entry. Its slices outlive the page's snapshot.
+// add appends a copy of an entry, which stays valid after the page's snapshot is closed.
 func (r *LogReader) add(src *scan.Source, seq layout.Sequence, e *layout.Expiry) error {
 	key, err := keyOf(e.PK)
 	if err != nil {

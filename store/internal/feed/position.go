@@ -9,11 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Positions is a position in a change feed: the LSN after which a reader continues. Its text is "<lsn>"
-// if the scope is one partition range, and "<range>:<lsn>,<range>:<lsn>" if the scope is several ranges.
-// A position stays valid for the ranges that a split makes: an entry keeps its LSN when it moves, and a
-// new range continues the LSNs of its parent. In the log of expiries a position is a sequence, because
-// its reader may stop inside a transaction.
+// Positions is a position in a change feed: the LSN after which a reader continues. Its text is "<lsn>" if
+// the scope is one partition range, and "<range>:<lsn>,<range>:<lsn>" if the scope is several ranges. A
+// position stays valid for the ranges that a split creates: an entry keeps its LSN when it is moved, and a
+// new range continues the LSNs of its parent. In the log of expiries a position is a sequence, because its
+// reader may stop inside a transaction.
 type Positions struct {
 	all   uint64
 	named map[string]uint64
@@ -22,8 +22,8 @@ type Positions struct {
 // MaxSequence is the highest sequence that a position can hold.
 const MaxSequence = 1<<layout.SequenceBits - 1
 
-// ParsePositions parses a position whose numbers are below limit. It returns CodeBadRequest for any other
-// text. The empty text is the beginning of the feed.
+// ParsePositions parses a position. It fails with CodeBadRequest if text is malformed or has a number that
+// is not below limit. The empty text is the beginning of the feed.
 func ParsePositions(text string, limit uint64) (p Positions, err error) {
 	if text == "" {
 		return p, nil

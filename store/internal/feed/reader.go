@@ -24,10 +24,10 @@ import (
 // The feed of all versions and deletes (family v) has an entry for each change inside the container's
 // retention; see layout.Version.
 //
-// A page returns only durable changes. Leaving out entries that are not durable would not be enough: a
-// replace that is visible but not durable has already removed the old entry of its item, and a crash
-// would restore that entry at a position that the reader has passed. Therefore a page is read from a
-// snapshot, and the answer waits until everything in the snapshot is durable.
+// A page returns only durable changes. It would not be enough to leave out entries that are not durable: a
+// replace that is visible but not durable has already removed the old entry of its item, and a crash would
+// restore that entry at a position that the reader has passed. Therefore a page is read from a snapshot,
+// and is returned once everything in the snapshot is durable.
 
 // Mode selects what a change feed returns.
 type Mode uint8
@@ -50,7 +50,7 @@ const (
 	Latest  Kind = 0               // created or replaced
 	Create  Kind = layout.Created  // created
 	Replace Kind = layout.Replaced // replaced, by any operation
-	Delete  Kind = layout.Deleted  // deleted, alone or with its whole partition key
+	Delete  Kind = layout.Deleted  // deleted by itself or with its whole partition key
 	Expire  Kind = layout.Expired  // purged after its time to live
 )
 
@@ -94,15 +94,15 @@ type Reader struct {
 	Bytes int   // total size of the documents in the page
 	since int64 // changes of this second and before are skipped
 	full  bool
-	until layout.Sequence // if full: the last sequence of the transaction that the page must not cut
+	until layout.Sequence // if full: the last sequence of the transaction at whose end the page must end
 	// the last sequence of the transaction of the latest change; 0: no change of the range yet
 	whole layout.Sequence
-	rows  []feedRow // scratch, like the two fields below
+	rows  []feedRow // reused memory, like the two fields below
 	keys  [][]byte
 	mem   []byte
 }
 
-// Full reports whether no further range is read for the page.
+// Full reports whether the page is full, so that no further range is read for it.
 func (f *Reader) Full() bool { return f.full }
 
 // Fill reads one range from the given LSN (exclusive) and returns the LSN that it has reached. It returns
@@ -154,11 +154,11 @@ func (f *Reader) add(ch Change, bytes int, last layout.Sequence) {
 	}
 }
 
-// feedRow is an entry of the latest-version feed, read ahead of its item.
+// feedRow is an entry of the latest-version feed that was read before its item.
 type feedRow struct {
 	seq    layout.Sequence
 	e      layout.FeedEntry
-	wanted bool // its time and its partition key may match
+	wanted bool // its time and its partition key may match the request
 }
 
 // maxFeedRows is the maximum number of entries that are read before their items are read.
@@ -187,8 +187,8 @@ func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
 	return err
 }
 
-// gather reads as many entries as may fill the page. Once the page is full, it reads the remaining
-// entries of the transaction of the last change. more reports whether other entries may follow.
+// gather reads as many entries as may fill the page. If they fill the page, it also reads the remaining
+// entries of the last change's transaction. more reports whether other entries may follow.
 func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err error) {
 	room := math.MaxInt
 	if !f.full {

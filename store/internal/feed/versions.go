@@ -18,9 +18,9 @@ import (
 // Change is one entry of a change feed.
 type Change struct {
 	Kind      Kind
-	LSN       uint64     // of the transaction that made the change
+	LSN       uint64     // of the change's transaction
 	Timestamp int64      // second of the change, since 1970
-	Item      value.Item // the item after the change; zero for a delete or an expiry
+	Item      value.Item // the item after the change; the zero Item for a delete or an expiry
 
 	// PreviousLSN is the LSN of the version that was replaced or deleted. Previous is that version, nil
 	// if it is not kept. Only AllVersions sets them.
@@ -32,7 +32,7 @@ type Change struct {
 	def *definition.PartitionKeyDefinition
 }
 
-// String returns Cosmos DB's name of the kind: an expiry is a delete there.
+// String returns Cosmos DB's name of the kind. Cosmos DB has no name for an expiry, which is a delete.
 func (k Kind) String() string {
 	switch k {
 	case Create:
@@ -54,8 +54,8 @@ func (ch *Change) AppendJSON(dst []byte) []byte {
 	return ch.AppendSeparately(dst)
 }
 
-// AppendSeparately appends an object with current, previous and metadata in either mode, for clients that
-// read both feeds in the same form.
+// AppendSeparately appends the change as an object with current, previous and metadata in both modes, for
+// clients that ask for this form.
 func (ch *Change) AppendSeparately(dst []byte) []byte {
 	dst = append(dst, `{"current":`...)
 	if ch.gone() {
@@ -110,7 +110,7 @@ func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error)
 		return fault.New(fault.CodeBadRequest,
 			"The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
 	}
-	oldest := src.State.Now - window // changes of this second or before are outside the retention
+	oldest := src.State.Now - window // changes in this second or earlier are outside the retention
 	start := &f.Start
 	fromKept := start.Kept && at.LSN() == 0
 	switch {
@@ -140,7 +140,7 @@ func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error)
 		*at = seq
 	}
 	if fromKept && !ended && at.LSN() == 0 {
-		*at = layout.LastOf(src.At.LSN) // else changes that come now and then leave the retention are missed
+		*at = layout.LastOf(src.At.LSN) // otherwise the next read could miss changes unnoticed
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr
@@ -152,8 +152,8 @@ func outsideRetention() error {
 	return fault.New(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
 }
 
-// addVersion adds a change with its images. The slices of the change stay valid after the page's snapshot
-// is closed.
+// addVersion adds a change with its current and previous version. The slices of the change stay valid after
+// the page's snapshot is closed.
 func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Version) error {
 	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
 		def: &state.Keys.Def}
@@ -186,7 +186,7 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 	return !given || mode&definition.PreviousOfDelete != 0
 }
 
-// imageItem returns the item of an image of a version.
+// imageItem returns image i, one version of an item, as an Item.
 func imageItem(of value.Owner, v *layout.Version, i layout.Image) value.Item {
 	head := layout.Header{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS

@@ -1,7 +1,7 @@
 package layout
 
-// Arena is the memory in which a transaction builds its keys: many small keys share a large chunk. The
-// zero Arena is ready to use. A Arena must be used by one goroutine only.
+// Arena is the memory in which a transaction builds its keys: many small keys share a large chunk. The zero
+// Arena is ready to use. An Arena must be used by one goroutine only.
 type Arena struct {
 	mem []byte // the current chunk; keys still refer to earlier chunks
 }
@@ -19,9 +19,9 @@ func (r *Arena) Free() []byte {
 	return r.mem[len(r.mem):]
 }
 
-// Keep reserves the bytes that were appended to the slice of Free until Reset.
+// Keep reserves the bytes of b, which the caller has appended to the slice that Free returned, until Reset.
 func (r *Arena) Keep(b []byte) []byte {
-	if len(b) <= cap(r.mem)-len(r.mem) { // else append has reallocated it outside of the chunk
+	if len(b) <= cap(r.mem)-len(r.mem) { // otherwise append has allocated b outside of the chunk
 		r.mem = r.mem[:len(r.mem)+len(b)]
 	}
 	return b[:len(b):len(b)]

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Header is the part of an item that can be read without parsing its JSON. Expiry, etag and membership in
-// a feed range are decided from it.
+// Header is the part of an item that can be read without parsing its JSON. It determines whether the item
+// has expired, its etag, and to which feed ranges it belongs.
 //
 //	 0     1      2      4            12            20    24           28             36    37
 //	+-----+------+-------+-----------+-------------+-----+------------+--------------+-----+-----+------+
@@ -31,7 +31,7 @@ type Header struct {
 	EPK      []byte
 
 	Announced bool // its expiry is in the log of expiries: see store/events.go
-	Renamed   bool // it has had another id: a reader that found it by id must compare the id
+	Renamed   bool // it has had another id: a reader that has found it by its id must compare the id
 	Plain     bool // it was written without system properties: see store.WriteOptions
 }
 

@@ -91,7 +91,8 @@ const (
 )
 
 const (
-	// CIDBit marks a container id in keys and, by the same bit, a container's rid on the wire.
+	// CIDBit is the top bit of every container id. It marks container ids in keys, and a container's rid on
+	// the wire.
 	CIDBit = uint32(1) << 31
 	// MaxRanges is the maximum number of ranges of a container.
 	MaxRanges = 1 << 12
@@ -109,7 +110,8 @@ func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUi
 // ContainerRange returns the range of all keys of a container.
 func ContainerRange(cid uint32) engine.Range { return engine.Prefix(AppendCID(nil, cid)) }
 
-// RangeScope returns the prefix of all keys of a range. It is also the scope of the range's transactions.
+// RangeScope returns the prefix of all keys of the partition range with the given number. It is also the
+// scope of the range's transactions.
 func RangeScope(cid uint32, number uint16) []byte {
 	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), number)
 }
@@ -134,7 +136,7 @@ func TimePrefix(scope []byte, family byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1+8+RIDLen), scope...), family)
 }
 
-// ScopeFamily returns the range of one family of a range.
+// ScopeFamily returns the key range of one family of a partition range.
 func ScopeFamily(scope []byte, family byte) engine.Range {
 	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
 }
@@ -217,7 +219,7 @@ func AppendEscapedString(dst []byte, s string) []byte {
 	return append(dst, 0, 1)
 }
 
-// ContainerFamily returns the range of one family of a container: p, k, u, b or c.
+// ContainerFamily returns the key range of one family of a container: p, k, u, b or c.
 func ContainerFamily(cid uint32, family byte) engine.Range {
 	return engine.Prefix(append(AppendCID(make([]byte, 0, CIDLen+1), cid), family))
 }
@@ -274,12 +276,12 @@ func ShapeRecordKey(scope, name []byte) []byte {
 	return append(ScopePrefix(scope, index.ShapeRecordKey(name)), make([]byte, RIDLen)...)
 }
 
-// AllReindexed is above the rid of every document: if it is the recorded progress, all documents of the
-// range have been indexed anew.
+// AllReindexed is higher than the rid of every document. As the recorded progress it means that all
+// documents of the range have been indexed anew.
 const AllReindexed = math.MaxUint64
 
 // ReindexedValue encodes the progress of indexing documents anew. It is valid only for the policy change
-// that round counts.
+// with the number round.
 //
 //	+-------+-----+
 //	| round | rid |
@@ -289,7 +291,7 @@ func ReindexedValue(round uint32, rid uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
 }
 
-// Behind returns the range of a family's keys with sequences greater than seq.
+// Behind returns the key range of a family's keys with sequences greater than seq.
 func Behind(scope []byte, family byte, seq Sequence) engine.Range {
 	rg := ScopeFamily(scope, family)
 	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)

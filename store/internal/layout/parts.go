@@ -24,7 +24,7 @@ func CatalogName(key []byte) (string, error) {
 	return string(name), nil
 }
 
-// CatalogChildren returns the range of the catalog records of one kind that belong to one parent.
+// CatalogChildren returns the key range of the catalog records of one kind that belong to one parent.
 func CatalogChildren(kind byte, parent uint32) engine.Range {
 	return engine.Prefix(host.AppendCatalogHead(nil, kind, parent))
 }
@@ -37,7 +37,8 @@ func KeyCID(key []byte) (cid uint32, ok bool) {
 	return binary.BigEndian.Uint32(key), true
 }
 
-// KeyRangeNumber returns the range that a key belongs to; ok is false if the key is too short.
+// KeyRangeNumber returns the number of the partition range that a key belongs to; ok is false if the key is
+// too short.
 func KeyRangeNumber(key []byte) (number uint16, ok bool) {
 	if len(key) < ScopeLen {
 		return 0, false
@@ -48,14 +49,14 @@ func KeyRangeNumber(key []byte) (number uint16, ok bool) {
 // MoveKey overwrites the container id in a key with cid.
 func MoveKey(key []byte, cid uint32) { binary.BigEndian.PutUint32(key, cid) }
 
-// AllScopes returns the range of all keys that lie in the ranges of a container.
+// AllScopes returns the key range that contains the keys of all partition ranges of a container.
 func AllScopes(cid uint32) engine.Range {
 	rg := ContainerRange(cid)
 	rg.End = binary.BigEndian.AppendUint16(AppendCID(nil, cid), MaxRanges)
 	return rg
 }
 
-// PointsBetween returns the range of a container's point keys with an effective partition key in [low,
+// PointsBetween returns the key range of a container's point keys with an effective partition key in [low,
 // high). An empty high means no upper bound.
 func PointsBetween(cid uint32, low, high []byte) engine.Range {
 	rg := ContainerFamily(cid, FamilyPoint)
@@ -87,8 +88,8 @@ func TombstoneName(epk, pk []byte) string {
 // KeyTombstone returns the name in a tombstone's key.
 func KeyTombstone(key []byte) string { return string(key[CIDLen+1:]) }
 
-// TombstonePostings returns the prefix of the postings of the partition key with that name; a rid follows
-// it.
+// TombstonePostings returns the prefix of the postings (family k) of the partition key that has the given
+// tombstone name. In each key a rid follows the prefix.
 func TombstonePostings(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyPartition), name...)
 }

@@ -27,10 +27,11 @@ var ridEncoding = base64.StdEncoding
 // RIDTypeRange is the type of a partition key range among the children of a container.
 const RIDTypeRange = 5
 
-// ItemRID returns the rid of an item that is created in a range with a sequence.
+// ItemRID returns the rid of an item that is created with the sequence born in the partition range with the
+// given number.
 func ItemRID(number uint16, born Sequence) uint64 { return uint64(number)<<SequenceBits | uint64(born) }
 
-// RIDRange returns the range in which an item was created.
+// RIDRange returns the number of the partition range in which an item was created.
 func RIDRange(rid uint64) uint16 { return uint16(rid >> SequenceBits) }
 
 // RIDCreated returns the sequence with which an item was created.
@@ -97,9 +98,9 @@ func OfferRIDText(n uint32) string {
 	return RIDText(b)
 }
 
-// ETagText returns the etag of a version: the container's incarnation, the range and a number of 48 bits
-// (for an item its sequence). The three together are never reused. Like Cosmos DB's etags it has the
-// shape of a GUID and includes its literal quotes.
+// ETagText returns the etag of a version. It is built from the container's incarnation, the number of the
+// range and a number of 48 bits (for an item its sequence), a combination that is never reused. Like Cosmos
+// DB's etags it looks like a GUID and includes its literal quotes.
 func ETagText(incarnation uint32, slot uint16, number uint64) string {
 	b := ETagBytes(incarnation, slot, number)
 	return string(b[:])
@@ -120,8 +121,8 @@ func ETagBytes(incarnation uint32, slot uint16, number uint64) (b [38]byte) {
 	return b
 }
 
-// ETagMatches reports whether an etag matches a condition as clients send it: with or without quotes,
-// weak or not.
+// ETagMatches reports whether an etag matches a condition in any form in which clients send it: with or
+// without quotes, with or without W/.
 func ETagMatches(condition, etag string) bool {
 	return BareETag(condition) == BareETag(etag)
 }

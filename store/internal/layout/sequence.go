@@ -2,12 +2,13 @@ package layout
 
 import "github.com/mayflydb/mayfly/engine"
 
-// Sequence identifies one write of a range, for ever. It consists of the LSN of its transaction (40 bits)
-// and its position among the writes of that transaction (8 bits). Clients see only the LSN. Keys, rids
-// and etags contain the whole sequence, so that they differ even if the writes of a batch share an LSN.
+// Sequence identifies one write of a range; it is never reused. It consists of the LSN of its transaction
+// (40 bits) and its position among the writes of that transaction (8 bits). Clients see only the LSN. Keys,
+// rids and etags contain the whole sequence, so that they differ even if the writes of a batch share an
+// LSN.
 //
-// A transaction with more writes than an LSN has positions continues with another LSN and is identified
-// by its last one: see FeedEntry.
+// A transaction with more writes than an LSN has positions takes several LSNs and is identified by the last
+// one: see FeedEntry.
 type Sequence uint64
 
 const (
@@ -16,14 +17,16 @@ const (
 	// SequenceBits is the number of bits of a sequence, which is all that a rid has room for.
 	SequenceBits = 48
 
-	// Every LSN of the engine fits into a sequence: else this constant would be negative and not compile.
+	// This constant proves that every LSN of the engine fits into a sequence: otherwise it would be
+	// negative, and the program would not compile.
 	_ uint64 = 1<<SequenceBits - 1 - (engine.MaxLSN<<PositionBits + 1<<PositionBits - 1)
 )
 
 // FirstOf returns the first sequence of an LSN. It is above all sequences of lower LSNs.
 func FirstOf(lsn uint64) Sequence { return Sequence(lsn << PositionBits) }
 
-// LastOf returns the last possible sequence of an LSN: a reader at it has read everything up to that LSN.
+// LastOf returns the last possible sequence of an LSN. A reader at this position has read everything up to
+// that LSN.
 func LastOf(lsn uint64) Sequence { return FirstOf(lsn+1) - 1 }
 
 // LSN returns the log sequence number of the sequence.

@@ -37,8 +37,8 @@ type Version struct {
 	Body     []byte // nil for a delete
 }
 
-// Image is the version before a change. Sequence is 0 if there was none; Body is empty if it was not
-// kept.
+// Image is the version of an item before a change. Sequence is 0 if there was none; Body is empty if it was
+// not kept.
 type Image struct {
 	Range    uint16
 	Sequence Sequence
@@ -50,9 +50,9 @@ type Image struct {
 const (
 	Created  = 1 // the item was created
 	Replaced = 2 // replaced, by any operation
-	Deleted  = 3 // deleted, alone or with its whole partition key
+	Deleted  = 3 // deleted by itself or with its whole partition key
 	Expired  = 4 // purged after its time to live, or its expiry recorded in the log of expiries
-	// Floor marks the lower end of what is kept: entries before it have been removed.
+	// Floor marks the lower end of the feed: entries before it have been removed.
 	Floor = 5
 )
 

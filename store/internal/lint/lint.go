@@ -52,7 +52,7 @@ func Life(def ttl.Seconds, item *view.Item, basis *view.Basis, vectors []definit
 	return found
 }
 
-// lintBase checks the value of the property from which the time to live is to count.
+// lintBase checks v, the value at the container's ttlPropertyPath.
 func lintBase(v jsondoc.Value) definition.Lint {
 	switch {
 	case v.Kind() == jsondoc.Undefined:
@@ -65,8 +65,8 @@ func lintBase(v jsondoc.Value) definition.Lint {
 	return 0
 }
 
-// Note counts the rules that a write broke. It calls warn for each rule for which a log line is to be
-// written.
+// Note counts the rules that a write broke. It calls warn for each of them that should be logged now, with
+// the number of times that it has been broken.
 func (b *Book) Note(found definition.Lint, last *Case, warn func(rule definition.Lint, times uint64)) {
 	for i := range b {
 		rule := definition.Lint(1 << i)

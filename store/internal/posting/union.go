@@ -12,7 +12,7 @@ import (
 
 // Union merges postings in the order of their rids. It reads some rids of each posting ahead, so that
 // hundreds of postings need neither an iterator each nor a seek per rid. The heap holds the postings that
-// still have rids ahead.
+// have rids left.
 type Union struct {
 	r       engine.Reader
 	heap    heap.Of[*postingCursor]
@@ -28,7 +28,7 @@ type postingCursor struct {
 	from   uint64 // the rid at which to continue reading
 	chunk  int    // how many rids to read next
 	ahead  []uint64
-	done   bool // no rids follow those in ahead
+	done   bool // all rids of the posting have been read into ahead
 }
 
 // The number of rids that a cursor reads at first, and the maximum.
@@ -98,7 +98,7 @@ func (u *Union) add(l *postingCursor) {
 	}
 }
 
-// Next implements query.Postings.
+// Next moves to the next rid. It returns false at the end or after an error.
 func (u *Union) Next() bool {
 	last, stood := u.rid, u.valid
 	for u.valid = false; len(u.heap.List) > 0 && !u.valid && u.err == nil; {
@@ -114,7 +114,7 @@ func (u *Union) Next() bool {
 	return u.valid && u.err == nil
 }
 
-// SeekGE implements query.Postings.
+// SeekGE moves to the first rid that is not before rid, in the order of the union.
 func (u *Union) SeekGE(rid uint64) bool {
 	if u.valid && u.rid >= rid {
 		return true
@@ -132,8 +132,8 @@ func (u *Union) SeekGE(rid uint64) bool {
 	return u.Next()
 }
 
-// RID implements query.Postings.
+// RID returns the rid to which Next or SeekGE has moved.
 func (u *Union) RID() uint64 { return u.rid }
 
-// Close implements query.Postings.
+// Close returns the first error.
 func (u *Union) Close() error { return u.err }

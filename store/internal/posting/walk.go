@@ -29,10 +29,10 @@ func (p *Walk) walk() engine.Iterator {
 	return p.it
 }
 
-// Next implements query.Postings.
+// Next moves to the next rid. It returns false at the end or after an error.
 func (p *Walk) Next() bool { return p.setPosition(p.walk().Next()) }
 
-// SeekGE implements query.Postings.
+// SeekGE moves to the first rid that is not before rid, in the order of the walk.
 func (p *Walk) SeekGE(rid uint64) bool {
 	if p.valid && p.rid >= rid {
 		return true
@@ -47,10 +47,10 @@ func (p *Walk) setPosition(found bool) bool {
 	return found
 }
 
-// RID implements query.Postings.
+// RID returns the rid to which Next or SeekGE has moved.
 func (p *Walk) RID() uint64 { return p.rid }
 
-// Close implements query.Postings.
+// Close closes the iterator and returns its error.
 func (p *Walk) Close() error {
 	if p.it == nil {
 		return nil
@@ -61,7 +61,7 @@ func (p *Walk) Close() error {
 // Terms iterates over index entries.
 type Terms struct {
 	it  engine.Iterator
-	key []byte // scratch; begins with the scope
+	key []byte // memory for keys; begins with the scope
 }
 
 // NewTerms returns an iterator over the index entries in a range.
@@ -69,26 +69,26 @@ func NewTerms(r engine.Reader, rg engine.Range, reverse bool) *Terms {
 	return &Terms{r.Scan(rg, reverse), slices.Clone(rg.Start[:layout.ScopeLen])}
 }
 
-// Seek implements query.Seeker.
+// Seek moves to the first entry at or after a key, in the order of the iteration.
 func (t *Terms) Seek(key []byte) bool {
 	t.key = append(t.key[:layout.ScopeLen], key...)
 	return t.it.SeekGE(t.key)
 }
 
-// Next implements query.Terms.
+// Next moves to the next entry.
 func (t *Terms) Next() bool { return t.it.Next() }
 
-// Key implements query.Terms.
+// Key returns the key of the current entry without the scope.
 func (t *Terms) Key() []byte {
 	k := t.it.Key()
 	return k[layout.ScopeLen : len(k)-layout.RIDLen]
 }
 
-// Value implements query.Terms.
+// Value returns the value of the current entry.
 func (t *Terms) Value() []byte { return t.it.Value() }
 
-// RID implements query.Terms.
+// RID returns the rid at the end of the current entry's key.
 func (t *Terms) RID() uint64 { return layout.KeyRID(t.it.Key()) }
 
-// Close implements query.Terms.
+// Close closes the iterator and returns its error.
 func (t *Terms) Close() error { return t.it.Close() }

@@ -36,7 +36,7 @@ type function struct {
 // Functions returns the functions for one run of a query.
 func (x *Runner) Functions(ctx context.Context) *Functions { return &Functions{run: x, ctx: ctx} }
 
-// Call implements the UDF of query.Env.
+// Call calls the user defined function with the given name.
 func (f *Functions) Call(name string, args []jsondoc.Value) (jsondoc.Value, error) {
 	fn := f.made[name]
 	if fn == nil {

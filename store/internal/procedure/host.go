@@ -41,13 +41,13 @@ type Host struct {
 
 var _ script.Host = (*Host)(nil)
 
-// Links implements script.Host.
+// Links returns the container's links by rids and by names.
 func (h *Host) Links() (self, alt string) {
 	self, alt, _ = h.t.Container()
 	return self, alt
 }
 
-// Quota implements script.Host.
+// Quota returns the container's limits and its usage of them, as texts for the script.
 func (h *Host) Quota() (limits, usage string) {
 	_, _, usage = h.t.Container()
 	return inspect.Limits, usage
@@ -58,10 +58,10 @@ func (h *Host) Quota() (limits, usage string) {
 // begun.
 const maxScriptWork = 6 << 20
 
-// Full implements script.Host.
+// Full reports whether the transaction has become so large that no more operations are accepted.
 func (h *Host) Full() bool { return h.used > maxScriptWork }
 
-// Do implements script.Host.
+// Do executes an operation that the script requests.
 func (h *Host) Do(ctx context.Context, op script.Operation) (script.Answer, error) {
 	switch op.Kind {
 	case script.Query:
@@ -139,8 +139,8 @@ var scriptStatuses = map[fault.Code]int{
 	fault.CodeBadRequest: 400, fault.CodeForbidden: 403, fault.CodeNotFound: 404, fault.CodeConflict: 409, fault.CodePreconditionFailed: 412, fault.CodeTooLarge: 413,
 }
 
-// scriptFailure returns the answer that reports err to the script. Errors that a script must not handle
-// are returned as errors and end the script.
+// scriptFailure returns the response that reports err to the script. If the script must not handle err, it
+// returns err itself, which ends the script.
 func scriptFailure(err error) (script.Answer, error) {
 	err = classify.ToFault(err)
 	if fault.ErrorCode(err) == fault.CodePartitionKeyMismatch {

@@ -22,7 +22,7 @@ type Runner struct {
 	Wall       ttl.Clock
 	Time       time.Duration // time limit of a run; 0 is script.DefaultTime
 	Now        func() time.Time
-	Elapsed    func() func() time.Duration // starts a measurement by a clock that cannot be set
+	Elapsed    func() func() time.Duration // starts to measure time by a clock that cannot be set
 	Violations *Violations
 	Resources  func(record.ResourceKind) resource.Resources
 }
@@ -38,7 +38,7 @@ func (x *Runner) Host(t Transaction, key definition.PartitionKey) *Host {
 	return &Host{run: x, t: t, key: key}
 }
 
-// Procedure finds a stored procedure by its id: a built-in one or one of the container.
+// Procedure returns the stored procedure with an id: a built-in one or one of the container.
 func (x *Runner) Procedure(id string) (resource.Resource, error) {
 	if source, ok := script.SystemProcedure(id); ok {
 		body := jsondoc.StringValue(source).AppendJSON([]byte(`{"body":`))

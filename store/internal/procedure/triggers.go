@@ -47,7 +47,7 @@ func (x *Runner) trigger(op value.Operation, when string,
 			"', and therefore is invalid as a "+when+"-trigger.")
 	}
 	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
-	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs send them in any case
+	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs differ in case
 	if !is("All") && !is(asked) && (!is("Update") || op.Kind != value.OperationReplace) {
 		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+
 			defined+"', and therefore is invalid for '"+asked+"'.")
@@ -55,8 +55,9 @@ func (x *Runner) trigger(op value.Operation, when string,
 	return &res, x.Ready(&res)
 }
 
-// triggerOperations maps kinds of operations to the words of trigger definitions. An upsert counts
-// neither as a create nor as a replace, whatever it does: only triggers for All (or Upsert) run with it.
+// triggerOperations maps kinds of operations to the words of trigger definitions. An upsert counts neither
+// as a create nor as a replace, even if it does one of these: only triggers for All (or Upsert) run with
+// it.
 var triggerOperations = map[value.OperationKind]string{
 	value.OperationCreate:  "Create",
 	value.OperationUpsert:  "Upsert",

@@ -9,20 +9,21 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// As in Cosmos DB, a script is blocked after it has come to its limits of time or memory in several runs
-// in a row, because nobody else can write to its partition range while it runs. Replacing the script, or
-// deleting it and creating it anew, unblocks it. Blocks are not stored: after a restart of the server
-// every script may run.
+// As in Cosmos DB, a script is blocked after several runs in a row have reached its limits of time or
+// memory, because nobody else can write to its partition range while it runs. Replacing the script, or
+// deleting it and creating it anew, unblocks it. Blocks are not stored: after a restart of the server every
+// script may run.
 
-// A run that exceeds its limits counts as two violations. A run that needs longSharePercent of its time
-// or more counts as one. A script is blocked at maxViolations. A shorter run in between resets the count.
+// A run that exceeds its limits counts as two violations. A run that takes longSharePercent of its time
+// limit or more counts as one. A script is blocked at maxViolations. A shorter run in between resets the
+// count.
 const (
 	maxViolations    = 6
 	longSharePercent = 80
 )
 
-// maxViolators is the maximum number of scripts whose violations are recorded. At the maximum all counts
-// are dropped, which only bounds the memory.
+// maxViolators is the maximum number of scripts whose violations are recorded. When it is reached, all
+// counts are dropped, to bound the memory.
 const maxViolators = 1000
 
 // scriptVersion identifies a version of a script.
@@ -51,8 +52,8 @@ func (o *Violations) admit(v scriptVersion, limit string) error {
 	return nil
 }
 
-// note records how a run of a version of a script ended. took is its duration and limit its time limit;
-// limit 0 is script.DefaultTime.
+// note records how a run of a version of a script ended. took is its duration and limit its time limit; a
+// limit of 0 means script.DefaultTime.
 func (o *Violations) note(v scriptVersion, took, limit time.Duration, err error) {
 	if v.etag == "" {
 		return // built-in scripts are not counted: nobody could replace them to unblock them

@@ -30,9 +30,9 @@ type Container struct {
 	Policy   ttl.Policy      `json:"policy"`
 	Ranges   []Range         `json:"ranges"`
 	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
-	// number of ranges ever given to a range; set by the first split
+	// RangeNumbers is the number of range numbers that have been used; set by the first split.
 	RangeNumbers int `json:"slots,omitempty"`
-	// NextRange is above every range id ever used under the container's name; 0: unknown.
+	// NextRange is higher than every range id that was ever used under the container's name; 0: unknown.
 	NextRange int `json:"nextRange,omitempty"`
 	// Former are ranges of earlier containers of the same name. No range in Ranges has one of their ids.
 	Former []FormerRange `json:"former,omitempty"`
@@ -52,7 +52,7 @@ type Container struct {
 	// indexing policy.
 	Recent bool `json:"recent,omitempty"`
 
-	// Backup reports whether the container was created while the store had continuous backup.
+	// Backup reports whether the container was created while continuous backup was on.
 	Backup bool `json:"backup,omitempty"`
 
 	Settings definition.ContainerSettings `json:"settings,omitzero"`
@@ -63,7 +63,8 @@ type Container struct {
 	Log *ExpiryLog `json:"log,omitempty"`
 }
 
-// Range is a partition range in a container's record, with the range of its items.
+// Range is a partition range in a container's record. ID is the id that clients see. Number is the range's
+// number in keys.
 type Range struct {
 	ID      int    `json:"id"`
 	Number  uint16 `json:"slot"`
@@ -83,8 +84,8 @@ type Offer struct {
 	TS       int64                 `json:"ts"`
 	LSN      uint64                `json:"lsn"`
 	Asked    definition.Throughput `json:"throughput"`
-	// Ranges is the number of partition ranges that raises of the throughput ask for, whether they exist
-	// yet or not; 0: the throughput was never raised.
+	// Ranges is the number of partition ranges that the container shall have because its throughput was
+	// raised, even if they do not exist yet; 0: the throughput was never raised.
 	Ranges int `json:"ranges,omitempty"`
 }
 
@@ -101,7 +102,7 @@ func Same(a, b *Container) (bool, error) {
 // Former is the record of the dropped containers of one name.
 type Former struct {
 	First      int               `json:"first"`  // the lowest range id of the last dropped container
-	Next       int               `json:"next"`   // above every range id ever used under the name
+	Next       int               `json:"next"`   // higher than every range id ever used under the name
 	Layout     string            `json:"layout"` // of the last dropped container: see LayoutOf
 	Containers []FormerContainer `json:"containers,omitempty"`
 	// Spans are the spans of the ranges of Containers, oldest first.
@@ -123,10 +124,10 @@ type FormerContainer struct {
 	Ranges []int                             `json:"ranges"`
 }
 
-// SpansFor returns the spans that range ids of former containers keep in a new container. Ids that the
-// new container uses itself are left out. If the new container has another partition key definition,
-// SpansFor returns none: a client that still uses the old definition must get the error that the range is
-// gone.
+// SpansFor returns the range ids of former containers that stay valid in a new container of the same name,
+// with their spans. It leaves out ids that the new container uses itself. If the new container has another
+// partition key definition, SpansFor returns none: a client that still uses the old definition must get the
+// error that the range is gone.
 func (f *Former) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
 	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
 		return nil
@@ -162,13 +163,13 @@ func HighestID(ranges []Range) int {
 // Split is a running split. The container's record holds it from before the first item is copied until
 // the switch to the halves. Until then the halves' ranges contain copies that are not read.
 type Split struct {
-	From  uint16 `json:"from"`  // the range of the range that is split
-	Lower uint16 `json:"lower"` // the range of the lower half
-	To    uint16 `json:"to"`    // the range of the upper half
-	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same ranges.
+	From  uint16 `json:"from"`  // the number of the range that is split
+	Lower uint16 `json:"lower"` // the number of the lower half
+	To    uint16 `json:"to"`    // the number of the upper half
+	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same numbers.
 	LSN uint64 `json:"lsn,omitempty"`
-	// Owner is the server that makes the split; empty if no other server can have the data open. Another
-	// server undoes the split when the owner has ended.
+	// Owner is the id of the server that makes the split; empty if no other server can have the data open.
+	// Another server undoes the split when the owner has ended.
 	Owner string `json:"owner,omitempty"`
 }
 
@@ -179,13 +180,13 @@ type ExpiryLog struct {
 }
 
 // Knows reports whether an item that has expired now had already expired when the log began. p is the
-// present policy.
+// current policy.
 func (rec *ExpiryLog) Knows(l ttl.Life, p *ttl.Policy) bool {
 	switch {
 	case l.Ended:
 		return l.Base <= rec.Since
 	case p.BasedAt > 0 && rec.Policy.BasedAt < p.BasedAt:
-		return false // it was live when times to live began to count from another property, which was later
+		return false // it was live when the ttlPropertyPath was changed, which was after the log began
 	case l.Based && l.TS >= rec.Since:
 		return false // it was written after the log began
 	default:
@@ -193,7 +194,7 @@ func (rec *ExpiryLog) Knows(l ttl.Life, p *ttl.Policy) bool {
 	}
 }
 
-// Renumber gives ranges consecutive ids from first on, and removes their parents.
+// Renumber gives the ranges of rec consecutive ids that begin with first, and removes their parents.
 func Renumber(rec *Container, first int) {
 	rec.Ranges = slices.Clone(rec.Ranges)
 	for i := range rec.Ranges {
@@ -210,10 +211,10 @@ func (rec *Container) NextRangeNumber() int {
 	return n
 }
 
-// Target returns the number of ranges that an offer's container should get if its throughput becomes t. A
-// raise asks for one range per 10,000 RU/s, if that is more than asked for before. A reduction cancels
-// splits that have not begun: Target returns 0. For a database's shared throughput Target returns 0,
-// because its containers always have one range.
+// Target returns the number of ranges that an offer's container should get if its throughput becomes t. For
+// a higher throughput it returns one range per 10,000 RU/s, or the former target if that is higher. For a
+// lower throughput it returns 0, which cancels splits that have not begun. For a database's shared
+// throughput Target returns 0, because its containers always have one range.
 func (o *Offer) Target(t definition.Throughput) int {
 	was, is := o.Asked.Most(), t.Most()
 	switch {

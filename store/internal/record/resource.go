@@ -128,7 +128,7 @@ func ParseKey(k ResourceKind, key []byte) (Family, string, error) {
 	return Family{k, layout.CatalogParent(key)}, id, err
 }
 
-// OwnerKind returns the letter of the owner's catalog records.
+// OwnerKind returns the letter of the catalog records of the family's owners.
 func (f Family) OwnerKind() byte {
 	switch f.Kind {
 	case KindUser, KindEncryptionKey:

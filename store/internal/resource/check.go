@@ -11,7 +11,7 @@ import (
 )
 
 // Check checks the records of small resources in one snapshot: each belongs to an existing owner, has a
-// unique number that was handed out, and a body with the same id as its key.
+// unique number that was allocated, and has a body with the same id as its key.
 func Check(r engine.Reader, report func(error) bool) error {
 	known, next, err := owners(r)
 	if err != nil {
@@ -46,8 +46,8 @@ func Check(r engine.Reader, report func(error) bool) error {
 	return nil
 }
 
-// owners returns the numbers of all possible owners of small resources, by the letter of their records,
-// and the first number that has not been handed out.
+// owners returns the numbers of all possible owners of small resources, by the letter of their records, and
+// the first number that has not been allocated.
 func owners(r engine.Reader) (known map[byte]map[uint32]bool, next uint32, err error) {
 	containers, err := record.KnownContainers(r)
 	if err != nil {

@@ -46,8 +46,8 @@ func (r Resources) draft(ctx context.Context, body []byte) (draft, error) {
 	return d, err
 }
 
-// requiredMembers are the required properties of each kind. They are strings, except those marked by {},
-// which are objects.
+// requiredMembers are the required properties of each kind. A name that ends with {} stands for an object;
+// the others are strings.
 var requiredMembers = [...][]string{
 	record.KindUser:            {"id"},
 	record.KindPermission:      {"id", "permissionMode", "resource"},
@@ -83,8 +83,8 @@ func checkRequired(v jsondoc.Value, names []string) error {
 	return nil
 }
 
-// checkWord checks that a property has one of the given words as its value, in any case of letters.
-// Clients differ in the case, and the body is stored as sent.
+// checkWord checks that the value of a property is one of the given words. It ignores case, because clients
+// differ in it; the body is stored as sent.
 func checkWord(v jsondoc.Value, name string, words ...string) error {
 	got := v.Member(name).Str()
 	if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, got) }) {
@@ -116,7 +116,7 @@ func withoutMember(body []byte, name string) []byte {
 }
 
 // checkSiblings returns CodeConflict if the user already has a permission for the same resource: two
-// permissions could have different modes. The caller holds the catalog's lock.
+// permissions for one resource could have different modes. The caller holds the catalog's lock.
 func (r Resources) checkSiblings(old *record.Resource, d draft) error {
 	s := r.in.Resources()[r.family]
 	if r.family.Kind != record.KindPermission || s == nil {

@@ -16,7 +16,8 @@ import (
 // Grant is the access that a permission gives: to a container, or to one child of it.
 //
 // A container is identified by its resource id and not by its name, so a permission does not apply to a
-// later container of the same name. An item is identified as in the permission, by id or by resource id.
+// later container of the same name. An item is identified by its id or by its resource id, as in the
+// permission.
 type Grant struct {
 	Write     bool   // mode All, not Read
 	Container string // resource id
@@ -38,8 +39,8 @@ type Names interface {
 type Target interface {
 	RID() string
 	CheckKey(pk definition.PartitionKey) error
-	// Exists returns CodeNotFound if there is no such item. Without a partition key it can check that
-	// only if the id is the partition key.
+	// Exists returns CodeNotFound if there is no such item. If no partition key is given, it can check this
+	// only in a container whose partition key is the id.
 	Exists(ctx context.Context, pk definition.PartitionKey, id string) error
 	Resources(k record.ResourceKind) Resources
 }
@@ -158,7 +159,7 @@ func (g *Grant) byName(ctx context.Context, names Names, parts []string) error {
 	return badResource(strings.Join(parts, "/"))
 }
 
-// tryEscaped looks up a name as given and, if that fails, unescaped.
+// tryEscaped calls find with a name as given. If that fails, it calls find with the unescaped name.
 func tryEscaped[T any](name string, find func(string) (T, error)) (T, error) {
 	found, err := find(name)
 	if plain, perr := url.PathUnescape(name); err != nil && perr == nil && plain != name {

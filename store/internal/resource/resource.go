@@ -157,7 +157,7 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 	if len(b) == 16 {
 		num = binary.LittleEndian.Uint32(b[8:])
 	}
-	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // else a container's rid
+	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // otherwise it is a container's rid
 		return Resource{}, value.BadRID(rid)
 	}
 	r.in.Guard().RLock()
@@ -199,9 +199,10 @@ func (r Resources) ridBytes(num uint32) []byte {
 		record.Kinds[r.family.Kind].RidType<<60|uint64(num))
 }
 
-// Create creates a resource. It returns CodeConflict if the id is taken, or for a permission if the user
-// already has one for the same resource. It returns CodeBadRequest for an invalid body, CodeNotFound if a
-// permission is for something that does not exist, and CodeOwnerNotFound if the owner is gone.
+// Create creates a resource. It returns CodeConflict if the id is taken. For a permission it also returns
+// CodeConflict if the user already has one for the same resource. It returns CodeBadRequest for an invalid
+// body, CodeNotFound if a permission is for something that does not exist, and CodeOwnerNotFound if the
+// owner is gone.
 func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 	return r.write(ctx, body, func(draft) (*record.Resource, error) { return nil, nil })
 }
@@ -241,8 +242,8 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte,
 	})
 }
 
-// write stores a body in place of the record that replaced returns, under the catalog's lock. If replaced
-// returns nil, the record is new.
+// write stores a body. It calls replaced under the catalog's lock to get the record that the body replaces;
+// nil means that the record is new.
 func (r Resources) write(ctx context.Context, body []byte,
 	replaced func(draft) (*record.Resource, error)) (Resource, error) {
 	d, err := r.draft(ctx, body)

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A continuation holds, for each part of the scope, the item after which the next page begins.
+// A continuation token contains, for each part of the scope, the item after which the next page begins.
 //
 //	+---------+------------+----------+
 //	| version | scope hash | progress |   base64url

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Count implements query.Counter. It counts the keys of the scope and subtracts the expired documents.
+// Count returns the number of documents in the scope. It counts keys and subtracts the expired documents.
 // Each document has one change feed entry, one point key and one posting of its partition key; Count uses
-// the kind of key that matches the scope.
+// the kind of key that matches the scope. ok is false if keys cannot give the number.
 func (s *Source) Count() (n int64, ok bool) {
 	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
 		return 0, false
@@ -53,9 +53,9 @@ func (s *Source) pointRange() engine.Range {
 	return layout.PointsBetween(s.State.Keys.CID, lo, hi)
 }
 
-// Dead implements query.Census. It returns the documents that have expired and are not purged yet. ok is
-// false if the expiry index cannot answer: the scope is only a part of the range, whole partition keys
-// were deleted, or times to live are being changed to count from another property.
+// Dead returns the rids of the documents that have expired and are not purged yet. ok is false if the
+// expiry index cannot answer: the scope is only a part of the range, whole partition keys were deleted, or
+// times to live are being changed to count from another property.
 func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.Range.Min, s.Range.Max
 	inside := bytes.Compare(s.Span.Min, lo) <= 0 &&
@@ -75,8 +75,8 @@ func (s *Source) countDead() (dead int64, ok bool, err error) {
 	return dead, ok, err
 }
 
-// eachDead calls fn for each document of the scope that has expired and is not purged yet; ok is false if
-// more than most documents would have to be checked.
+// eachDead calls fn for each document of the scope that has expired and is not purged yet. ok is false if
+// it would have to check more than most documents.
 func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	inherit, due := s.State.Policy.Cutoffs(s.State.Now)
 	looked := 0

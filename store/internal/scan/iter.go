@@ -18,7 +18,7 @@ type Documents struct {
 	s       *Source
 	items   engine.Iterator
 	posting query.Postings // nil for a whole range
-	from    uint64         // the rid at which the posting begins; 0: it has begun
+	from    uint64         // the rid at which to begin reading the posting; 0: reading has begun
 	ahead   []uint64       // rids read from the posting whose documents are not fetched yet
 	row     Row
 	err     error
@@ -35,13 +35,14 @@ func (d *Documents) Expect(items int) {
 // Row returns the current document. It is valid until the next call of Next.
 func (d *Documents) Row() *Row { return &d.row }
 
-// Skip implements query.Skipping.
+// Skip sets a function that is called for each item that is not a document of the scope; see passes.
 func (d *Documents) Skip(on func(rid uint64) bool) { d.skip = on }
 
-// passes reports whether to continue after an item that is not a document of the scope.
+// passes reports whether the iteration continues after an item that is not a document of the scope, because
+// the function set by Skip has agreed.
 func (d *Documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
 
-// Next implements query.Documents.
+// Next moves to the next document of the scope. It returns false at the end or after an error.
 func (d *Documents) Next() bool {
 	if d.items == nil || d.err != nil {
 		return false
@@ -106,13 +107,13 @@ func (d *Documents) nextRID() (rid uint64, more bool) {
 	return rid, true
 }
 
-// Document implements query.Documents.
+// Document returns the current document. It is valid until the next call of Next.
 func (d *Documents) Document() query.Document { return &d.row }
 
-// Err implements query.Documents.
+// Err returns the first error.
 func (d *Documents) Err() error { return d.err }
 
-// Close implements query.Documents.
+// Close closes the iterators and returns the first error.
 func (d *Documents) Close() error {
 	if d.items != nil {
 		if err := d.items.Close(); d.err == nil {
@@ -129,7 +130,8 @@ func (d *Documents) Close() error {
 	return d.err
 }
 
-// Partition implements query.Source.
+// Partition returns the documents of the scope's partition key in the order of their rids, or false if the
+// scope has no partition key.
 func (s *Source) Partition() (query.Postings, bool) {
 	if s.Span.Prefix == nil {
 		return nil, false
@@ -138,9 +140,9 @@ func (s *Source) Partition() (query.Postings, bool) {
 	return posting.New(s.Reader, prefix), true
 }
 
-// PartitionValues implements query.Partitioned. It returns nil if the key is incomplete or has an
-// undefined component: the documents of an undefined component may hold any value there that is not a
-// scalar.
+// PartitionValues returns the values of the scope's partition key. It returns nil if the key is incomplete
+// or has an undefined component, since documents with an undefined component may have any array or object
+// there.
 func (s *Source) PartitionValues() []jsondoc.Value {
 	values := s.Span.Key.Values()
 	if len(values) < s.State.Keys.Def.Levels() ||
@@ -150,12 +152,12 @@ func (s *Source) PartitionValues() []jsondoc.Value {
 	return values
 }
 
-// Postings implements query.Source.
+// Postings returns the rids of the index entries whose keys begin with prefix.
 func (s *Source) Postings(prefix []byte) query.Postings {
 	return posting.New(s.Reader, layout.ScopePrefix(s.Range.Scope, prefix))
 }
 
-// Terms implements query.Source.
+// Terms returns the index entries in [lo, hi), in descending order if reverse is set.
 func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
 	return posting.NewTerms(s.Reader, s.entryRange(lo, hi), reverse)
 }
@@ -171,7 +173,7 @@ func (s *Source) entryRange(lo, hi []byte) engine.Range {
 	return rg
 }
 
-// Value implements query.Values.
+// Value returns the value of the index entry with a key and a rid, or false if there is none.
 func (s *Source) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	if s.entries == nil {
 		rg := engine.Range{Start: layout.ScopeFamily(s.Range.Scope, layout.FamilyTerms).Start,

@@ -13,15 +13,15 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// For a scope of several partition ranges Cosmos DB's gateway answers each page from one range, range
-// after range. Its continuation tokens are JSON and name the range of the next page:
+// If a scope consists of several partition ranges, each page of Cosmos DB's gateway comes from one of them,
+// range after range. Its continuation tokens are JSON and name the range of the next page:
 //
 //	{"token":"...","range":{"min":"1FFF...","max":"3FFF..."}}
 //
-// where token is the continuation token of that range alone. If the range has been split since, the page
-// is read from its first part. The continuation is then a list until all parts of the old range have been
-// read: first the part that is being read, then the remaining parts, which still have the token of the
-// whole range. A token that is null or empty is the beginning of the range.
+// where token is the continuation token of that range alone. If the range has been split since, the page is
+// read from its first part. The continuation is then a list, until all parts of the old range have been
+// read. It begins with the part that is being read; the remaining parts follow, with the token of the whole
+// range. A token that is null or empty is the beginning of the range.
 
 // rangeToken is a continuation of the gateway, or one element of a list of them.
 type rangeToken struct {
@@ -70,7 +70,7 @@ type Stage struct {
 	rest  []rangeToken // the remaining parts of a range that was split
 }
 
-// StageOf returns the stage at which a continuation continues a read of the spans over. At least one of
+// StageOf returns the stage at which a continuation resumes a read of the spans in over. At least one of
 // the spans must overlap a range.
 func StageOf(state *view.State, over []query.Span, continuation string) (Stage, error) {
 	l := Stage{over: over}
@@ -131,8 +131,8 @@ func overlaps(s *view.Range, over []query.Span) bool {
 	return false
 }
 
-// firstOver returns the first range after behind (nil: the first of all) that overlaps one of the spans,
-// or nil if there is none.
+// firstOver returns the first range after the range behind that overlaps one of the spans, or nil if there
+// is none. If behind is nil, it starts with the first range.
 func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.Range {
 	for i := range state.Ranges {
 		s := &state.Ranges[i]

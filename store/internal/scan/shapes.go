@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// Lacking implements query.Shapes. It merges the postings of the shapes that do not have the path with
-// the posting of the documents whose shape has no record.
+// Lacking returns the rids of the documents that have no value at a path, from a rid on. A shape is the set
+// of paths of a document. Lacking merges the postings of the shapes without the path with the posting of
+// the documents whose shape has no record, which may have the path.
 func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
 	names, err := s.shapesWithout(path)
 	if err != nil {
@@ -25,8 +26,8 @@ func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 	return posting.Merge(s.Reader, prefixes, from, reverse), true
 }
 
-// shapesWithout returns the names of the shapes that do not have a path, and the name that stands for all
-// shapes without a record.
+// shapesWithout returns the names of the shapes that do not have a path, and the common name of all shapes
+// without a record.
 func (s *Source) shapesWithout(path index.Path) (names [][]byte, err error) {
 	prefix := layout.ScopePrefix(s.Range.Scope, index.ShapeRecordKey(nil))
 	it := s.Reader.Scan(engine.Prefix(prefix), false)

@@ -27,9 +27,9 @@ type Source struct {
 	At   engine.Position // the range's position at this snapshot
 	Seen uint64          // the highest LSN returned from the range; 0: none
 
-	Tallies *work.Tallies // numbers of index entries that earlier queries have counted; nil: none are kept
-	Before  uint64        // an LSN that had been found to be durable before the snapshot was opened
-	Indexed bool          // all documents are indexed by the present policy
+	Tallies *work.Tallies // numbers of index entries that earlier queries have counted; nil: no such cache
+	Before  uint64        // the highest LSN that was known to be durable before the snapshot was opened
+	Indexed bool          // all documents are indexed by the current policy
 
 	items    engine.Iterator // iterator of Fetch; nil before the first call
 	entries  engine.Iterator // iterator of Value; nil before the first call
@@ -38,8 +38,8 @@ type Source struct {
 	key      []byte // scratch
 	scratch  []byte
 	version  work.TallyVersion
-	tallied  tallyState // of version
-	err      error      // of an iterator, if a method could not return it
+	tallied  tallyState // whether version has been determined
+	err      error      // error of an iterator that a method could not return
 }
 
 var (
@@ -73,7 +73,7 @@ func (s *Source) Close() error {
 	return s.err
 }
 
-// Index returns the indexer of the container's present policy.
+// Index returns the indexer of the container's current policy.
 func (s *Source) Index() *index.Indexer { return s.State.Terms }
 
 // Computed returns the container's computed properties.
@@ -99,22 +99,23 @@ func (r *Row) Item(of value.Owner) value.Item {
 	return value.NewItem(of, r.rid, head, bytes.Clone(r.body), "")
 }
 
-// RID implements query.Document.
+// RID returns the rid of the document.
 func (r *Row) RID() uint64 { return r.rid }
 
-// Body implements query.Document.
+// Body returns the document as JSON without system properties.
 func (r *Row) Body() []byte { return r.body }
 
 // TS returns _ts alone, for queries that use no other system property.
 func (r *Row) TS() int64 { return r.head.Life.TS }
 
-// System implements query.Document.
+// System returns the system properties.
 func (r *Row) System() jsondoc.System {
 	return r.of.System(r.rid, &r.head)
 }
 
-// Take fills a row with an item if the item is live and in the scope; else it returns false. listed
-// reports that the item was found in the posting of the scope's partition key.
+// Take fills a row with an item and returns true if the item is live and in the scope; otherwise it returns
+// false. The caller sets listed if it has found the item in the posting of the scope's partition key, so
+// that Take need not compare the key.
 func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
@@ -134,7 +135,8 @@ func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, erro
 }
 
 // inPartition reports whether an item's partition key equals the key of the scope or begins with it. It
-// compares the hashes first, because they differ for nearly all other items, and then the values.
+// compares the hashes first, because almost all items of other partitions have another hash, and then the
+// values.
 func (s *Source) inPartition(h layout.Header, body []byte) bool {
 	if !bytes.HasPrefix(h.EPK, s.Span.EPK) {
 		return false
@@ -153,7 +155,7 @@ func (s *Source) inPartition(h layout.Header, body []byte) bool {
 // maxPrefetch is the maximum number of documents that are prefetched at a time.
 const maxPrefetch = 128
 
-// ahead returns the prefetching interface of a remote engine, or nil if the engine is local.
+// ahead returns the engine's prefetching methods, or nil if the engine is local and does not need them.
 func (s *Source) ahead() engine.Prefetcher {
 	r := s.Reader
 	if w, ok := r.(work.Watched); ok {
@@ -163,7 +165,7 @@ func (s *Source) ahead() engine.Prefetcher {
 	return far
 }
 
-// Prefetches implements query.Prefetcher.
+// Prefetches returns how many documents should be prefetched at a time; 0 if prefetching is useless.
 func (s *Source) Prefetches() int {
 	if s.ahead() != nil {
 		return maxPrefetch
@@ -171,7 +173,7 @@ func (s *Source) Prefetches() int {
 	return 0
 }
 
-// Prefetch implements query.Prefetcher.
+// Prefetch reads documents ahead of calls of Fetch.
 func (s *Source) Prefetch(rids []uint64) {
 	if far := s.ahead(); far != nil {
 		keys := make([][]byte, len(rids))
@@ -182,8 +184,9 @@ func (s *Source) Prefetch(rids []uint64) {
 	}
 }
 
-// Fetch implements query.Source. A query often fetches a single document, and a get needs no iterator of the
-// source's own. Further documents are faster to find with one.
+// Fetch returns a document by its rid, or false if it is not live or not in the scope. The first document
+// is read by a single get, since a query often fetches no other. For further documents Fetch uses an
+// iterator, which is faster.
 func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 	if !s.fetching || s.ahead() != nil {
 		s.fetching = true
@@ -195,7 +198,8 @@ func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
-// get reads a document by a single get. It knows what has been prefetched, also that it is absent.
+// get reads a document by a single get. It uses the results of Prefetch, also if the document was found to
+// be absent.
 func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	value, err := s.Reader.Get(s.key)
@@ -221,7 +225,8 @@ func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (
 	return r, ok, err
 }
 
-// Find implements query.Finder.
+// Find returns a document by its rid from any partition range of the container, even if it is not in the
+// scope. It returns false if there is no such document or it is not live.
 func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 	for i := range s.State.Ranges {
 		v, err := s.Reader.Get(layout.AppendScopeKey(nil, s.State.Ranges[i].Scope, layout.FamilyItem, rid))
@@ -240,7 +245,7 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 	return nil, false, nil
 }
 
-// Scan implements query.Source.
+// Scan returns an iterator over the documents of the scope that follow a rid.
 func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
 
 // Documents is Scan with its concrete type, for the store's own pages.

@@ -23,7 +23,7 @@ type Span struct {
 	EPK, PK  []byte // the parts of Prefix
 	Key      definition.PartitionKey
 	Levels   int    // number of components of Key
-	Shared   bool   // Prefix also matches documents of other ranges
+	Shared   bool   // Prefix also matches documents in other partition ranges
 	Min, Max []byte // EPK bounds; an empty Max has no upper bound
 	hash     uint32 // hash of the scope without its bounds
 }
@@ -48,11 +48,11 @@ func Resolve(state *view.State, s value.Scope) (Span, error) {
 		}
 	}
 	h := fnv.New32a()
-	// rids and terms of one container mean nothing in another
+	// a continuation must not be used in another container
 	h.Write(binary.BigEndian.AppendUint32(nil, state.Keys.CID))
 	if !s.Partition.IsZero() {
 		sp.ofPartition(state, only)
-		h.Write([]byte(partOfContainer)) // the bounds say which part
+		h.Write([]byte(partOfContainer)) // the bounds determine the part
 		sp.hash = h.Sum32()
 		return sp, nil
 	}
@@ -75,8 +75,8 @@ func Resolve(state *view.State, s value.Scope) (Span, error) {
 	return sp, nil
 }
 
-// ofPartition sets the prefix and the ranges of a partition key or of a prefix of one. If a client reads
-// range by range, only is its range, and the span is limited to it; else only is nil.
+// ofPartition sets the prefix and the ranges of a partition key or of a prefix of one. If only is not nil,
+// the span is limited to that range, for clients that read range by range.
 func (sp *Span) ofPartition(state *view.State, only *view.Range) {
 	sp.Prefix = layout.AppendPartitionPrefix(nil, state.Keys.CID, layout.FamilyPartition, sp.EPK, sp.PK)
 	if sp.Ranges = []*view.Range{state.RangeOf(sp.EPK)}; sp.Levels < state.Keys.Def.Levels() {
@@ -89,9 +89,9 @@ func (sp *Span) ofPartition(state *view.State, only *view.Range) {
 	}
 }
 
-// partOfContainer is hashed for every scope that is not the whole container. All such scopes of a
-// container have the same hash, so a continuation of a range of EPKs is also valid for a partition key in
-// that range.
+// partOfContainer is hashed for every scope that is not the whole container. All such scopes of a container
+// have the same hash, so that a continuation of a range of EPKs is also valid for a partition key in that
+// range.
 const partOfContainer = "a part"
 
 // behindPrefix returns an EPK above all EPKs that begin with epk, the EPK of a prefix of a hierarchical
@@ -116,8 +116,7 @@ func rangesOver(state *view.State, min, max []byte) []*view.Range {
 	return over
 }
 
-// Bound decodes a bound in hexadecimal. A trailing single digit is the upper half of a byte whose lower
-// half is 0.
+// Bound decodes a bound in hexadecimal. If the number of digits is odd, the last digit is followed by a 0.
 func Bound(s string) ([]byte, error) {
 	if len(s)%2 == 1 {
 		s += "0"
@@ -135,8 +134,8 @@ func (sp *Span) Contains(epk []byte) bool {
 	return bytes.Compare(sp.Min, epk) <= 0 && (len(sp.Max) == 0 || bytes.Compare(epk, sp.Max) < 0)
 }
 
-// Name returns a name of the scope without its bounds, which Spans returns. A continuation is valid for a
-// scope of the same name within the same bounds.
+// Name returns a text that identifies the scope except for its bounds (see Spans). A continuation is valid
+// for a scope with the same name and the same bounds.
 func (sp *Span) Name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
 // Spans returns the bounds of the scope in each of its ranges, ascending and without gaps.
@@ -158,7 +157,7 @@ func (sp *Span) Spans() []query.Span {
 	return list
 }
 
-// MayContain reports whether an item may be in the scope, given only the first bytes of its EPK.
+// MayContain reports whether an item whose EPK begins with first may be in the scope.
 func (sp *Span) MayContain(first []byte) bool {
 	n := len(first)
 	return bytes.HasPrefix(first, sp.EPK[:min(n, len(sp.EPK))]) &&

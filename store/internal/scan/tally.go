@@ -12,21 +12,21 @@ import (
 // Numbers of index entries are cached between queries, for one version of a partition range. Two snapshots
 // of the same version have the same index entries, because each change of an entry changes the version:
 //
-//   - A write of an item takes an LSN. An LSN that is read with a snapshot may be higher than the last one
-//     that the snapshot shows. Therefore a snapshot has a version only if the LSN had been found to be
-//     durable before the snapshot was opened, and is still the last one: then the snapshot shows exactly the
-//     writes up to it.
-//   - A purge takes no LSN. It stores its second and removes only items that have expired by then. A
-//     snapshot in which an expired item is left has no version. Between two snapshots without one, at the
-//     seconds a and b, a purge can only remove items that expire after a; its second is then greater than a,
-//     and greater than that of any purge that the first snapshot shows. So purges, and changes of the time
-//     to live, which change the mark of the range, make another version.
-//   - The end of a lease can let an item expire within the second a. It stores its second as well, and in
-//     that second there is no version.
-//   - A change of the indexing policy or of the ranges changes the mark, and so does the end of indexing the
-//     documents anew; until then there is no version. The same holds for the deletion of partition keys.
+//   - A write of an item takes an LSN. The LSN that is read together with a snapshot may be higher than the
+//     last write in the snapshot. Therefore a snapshot has a version only if its LSN was known to be
+//     durable before the snapshot was opened. Then the snapshot contains exactly the writes up to this LSN.
+//   - A purge takes no LSN. It stores its second, and removes only items that have expired by then. A
+//     snapshot that contains an expired item has no version. A purge between two snapshots that contain
+//     none, taken at the seconds a and b, can remove only items that expire after a. So its second is
+//     greater than a, and greater than that of any purge before the first snapshot. Therefore a purge
+//     changes the version. A change of the time to live does so too, because it changes the mark of the
+//     range.
+//   - The end of a lease can make an item expire within the second a. It stores its second as well, and a
+//     snapshot taken in that second has no version.
+//   - A change of the indexing policy or of the ranges changes the mark, and so does the end of reindexing;
+//     while documents are reindexed there is no version. The same holds for the deletion of partition keys.
 //
-// On a remote engine there is no version: to find it would take round trips of its own.
+// On a remote engine there is no version, because determining it would take additional round trips.
 //
 // Whether documents are alive is not a part of a cached number: the query decides it at each run.
 
@@ -44,7 +44,7 @@ func (s *Source) tallyVersion() (v work.TallyVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// tallyState reports whether a source has a version.
+// tallyState is whether the version of a source has been determined, and whether there is one.
 type tallyState uint8
 
 const (
@@ -77,7 +77,8 @@ func (s *Source) findTallyVersion() (v work.TallyVersion, ok bool, err error) {
 	return v, ok && !expired, err
 }
 
-// countKeys counts the keys of a range whose number changes only with index entries.
+// countKeys counts the keys of a key range of the index, or returns the cached number. It calls pass with
+// the number of keys after each step.
 func (s *Source) countKeys(rg engine.Range, pass func(n int) error) (n int64, err error) {
 	v, cached := s.tallyVersion()
 	if cached {
@@ -101,15 +102,16 @@ func (s *Source) countKeys(rg engine.Range, pass func(n int) error) (n int64, er
 	return n, err
 }
 
-// countStep is how many keys are counted between two calls of pass.
+// countStep is the number of keys that are counted between two calls of pass.
 const countStep = 256
 
-// CountEntries implements query.EntryCounter.
+// CountEntries returns the number of index entries in [lo, hi). It calls pass repeatedly with the number of
+// entries counted since the last call; an error of pass ends the count.
 func (s *Source) CountEntries(lo, hi []byte, pass func(n int) error) (int64, error) {
 	return s.countKeys(s.entryRange(lo, hi), pass)
 }
 
-// KnownEntries implements query.EntryCounter.
+// KnownEntries returns the number of index entries in [lo, hi) if it is cached.
 func (s *Source) KnownEntries(lo, hi []byte) (n int64, ok bool) {
 	v, ok := s.tallyVersion()
 	if !ok {

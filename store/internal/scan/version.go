@@ -10,11 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Version implements query.Versioned: two counts of the same version are equal. The version consists of
-// everything that can change the count. A write changes the LSN of the range, and a change of settings
-// changes its mark. A purge removes only expired items; it records its second, and the expired items that
-// are not purged yet are hashed one by one. A lease can revive or keep an item; it records its second
-// too. In the second of a lease there is no version, because another lease may follow in the same second.
+// Version returns a text that identifies the documents of the scope in this snapshot: two snapshots with
+// the same version have the same number of documents. The version consists of everything that can change
+// this number. A write changes the LSN of the range, and a change of settings changes its mark. A purge
+// removes only expired items; it records its second, and the expired items that are not purged yet are
+// hashed one by one. A lease can revive or keep an item; it records its second too. In the second of a
+// lease there is no version, because another lease may follow in the same second.
 func (s *Source) Version() (version string, ok bool, err error) {
 	if !s.At.Settled || len(s.State.Tombstones) > 0 {
 		return "", false, nil

@@ -17,9 +17,9 @@ func Divides(r *view.Range, bound []byte) bool {
 	return bytes.Compare(bound, r.Min) > 0 && r.Holds(bound)
 }
 
-// Middle returns the EPK that divides the documents of a range into two halves, as nearly as partition
-// keys allow. If the range has no documents, or all have the same partition key, it returns the middle of
-// the range's bounds.
+// Middle returns the EPK at which to split a range, so that each half has half of the documents, as nearly
+// as partition keys allow. If the range has no documents, or all have the same partition key, it returns
+// the middle of the range's bounds.
 func Middle(r engine.Reader, keys *view.Keys, of *view.Range) ([]byte, error) {
 	bound, err := middleDocument(r, keys.CID, of)
 	if bound == nil && err == nil {
@@ -28,8 +28,8 @@ func Middle(r engine.Reader, keys *view.Keys, of *view.Range) ([]byte, error) {
 	return bound, err
 }
 
-// middleDocument returns the EPK of the middle document of a range in the order of EPKs. If no document
-// is below that EPK, it returns the next higher EPK. It returns nil if all documents have the same EPK.
+// middleDocument returns the EPK of the middle document of a range in the order of EPKs. If no document has
+// a lower EPK, it returns the next higher one. It returns nil if all documents have the same EPK.
 func middleDocument(r engine.Reader, cid uint32, s *view.Range) (epk []byte, err error) {
 	rg := layout.PointsBetween(cid, s.Min, s.Max)
 	n, err := view.Count(r, rg, math.MaxInt64)

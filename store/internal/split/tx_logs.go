@@ -8,17 +8,17 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// splitLogs are the families that are ordered by sequence alone and whose entries follow their partition
-// keys in a split. Entries are appended at the end and never change. They are removed from the front, and
+// splitLogs are the families that are ordered by sequence alone. In a split, each entry goes to the half of
+// its partition key. Entries are appended at the end and never change. They are removed from the front, and
 // the first entry may become a floor.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
 }{{layout.FamilyVersions, layout.VersionEPK}, {layout.FamilyExpired, layout.ExpiryEPK}}
 
-// copyLog copies the entries of a log that were appended since the last call, up to *room entries, and
-// removes the copies of entries that the range has removed. left is the estimated number of entries still
-// to copy; the estimate is too low if transactions have several entries.
+// copyLog copies the entries of a log that were appended since the last call, up to *room entries. It
+// removes the copies of entries that have been removed from the range. left is the estimated number of
+// entries still to copy; the estimate is too low if transactions have several entries.
 func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
 	it := r.Scan(layout.ScopeFamily(m.From.Scope, family), false)
@@ -75,7 +75,8 @@ func (m *Mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 	at.first = first
 }
 
-// copyFirst copies the first entry of a log if it is a floor. It may have become one since it was copied.
+// copyFirst copies the first entry of a log if it is a floor. The entry may have become a floor since it
+// was copied.
 func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil || epk != nil {
@@ -98,8 +99,9 @@ func (m *Mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
 	return nil
 }
 
-// Inherit copies the records of the range's own state to both halves. The halves issue LSNs from the
-// range's ceiling on, so that later writes have higher LSNs.
+// Inherit copies the records of the range itself (its last purge, for instance) to both halves. The halves
+// issue LSNs from the range's ceiling on, so that their writes have higher LSNs than the writes before the
+// split.
 func (m *Mover) Inherit(t engine.Txn) error {
 	first, err := engine.Ceiling(t, m.From.Scope)
 	if err != nil {

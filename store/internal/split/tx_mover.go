@@ -13,12 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A Mover copies the range of a partition range that is being split to the ranges of its halves, while
-// clients read and write the range. It copies all items once, and then again the items that writers have
-// noted. The copies are not read before the switch to the halves. They always are a past state of the
+// A Mover copies the keys of a partition range that is being split to its halves, while clients read and
+// write the range. It copies all items once. Then it copies again those items that writers have recorded as
+// changed. Nothing reads the copies before the switch to the halves. They are always a past state of the
 // range's items; after a crash or a failure they are deleted.
 //
-// The keys outside of ranges (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
+// The keys of the whole container (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
 type Mover struct {
 	c       Container
 	keys    *view.Keys
@@ -28,57 +28,57 @@ type Mover struct {
 
 	policy Policy
 	logs   [len(splitLogs)]movedLog
-	alone  bool // the caller has shut the gate
+	alone  bool // the caller holds the gate exclusively
 
 	batch []change
 	bytes int
 }
 
-// Policy is the policy by which entries in the halves are made.
+// Policy determines the index entries and the times to live of the copies.
 type Policy struct {
 	Terms *index.Indexer
 	Lives view.LifeRules // the lives of the items in the halves
-	Round uint32         // of the container's record: entries made in another round belong to another policy
+	Round uint32         // the IndexRound of the container's record; in another round there is another policy
 }
 
 // Half is one of the two new ranges.
 type Half struct {
 	view.Range
-	Shapes map[Shape]struct{} // the shapes that have a record in the half
+	Shapes map[ShapeHash]struct{} // the shapes that have a record in the half
 }
 
-// Shape is the hash that names a shape.
-type Shape = [index.ShapeSize]byte
+// ShapeHash identifies a shape, the set of paths of a document, by its hash.
+type ShapeHash = [index.ShapeSize]byte
 
 // Container is the container whose range is split.
 type Container interface {
 	View(ctx context.Context, fn func(engine.Reader) error) error
-	// Write runs one transaction in scopes, inside the gate unless the caller has shut it. It returns
-	// ErrReindexed if the container's round is not round, and an error if the split has been undone or
-	// the container is gone.
+	// Write runs fn as one transaction in scopes. It holds the gate shared; if alone is true, the caller
+	// holds it exclusively. It returns ErrReindexed if the IndexRound of the container is no longer round.
+	// It fails if the split has been undone or the container has been dropped.
 	Write(ctx context.Context, round uint32, alone bool, scopes [][]byte, fn func(engine.Txn)) error
 	Horizon(scope []byte) uint64
 }
 
-// movedLog is the progress of copying a log.
+// movedLog records how far a log (a feed of all versions, or a log of expiries) has been copied.
 type movedLog struct {
-	// the first entry of the range's log at the last call, and the last copied entry; 0: none
+	// first is the first entry of the range's log at the last call of copyLog; last is the last entry that
+	// has been copied. 0: none.
 	first, last layout.Sequence
 }
 
-// change is one write to the halves: it sets a key, deletes a key, or deletes a range of keys that begins
-// at the key.
+// change is one write to the halves: it sets a key, deletes a key, or deletes a key range.
 type change struct {
-	view.Entry
+	view.KeyValue
 	deleted bool
 	below   []byte // the end of the range; nil: a single key
 }
 
 // Limits of one step of a mover: the work between two checks of its context, in one view and in one
-// transaction. SwitchKeys and stepBytes also bound the work while the gate is shut.
+// transaction. SwitchKeys and stepBytes also bound the work while the gate is held exclusively.
 const (
 	stepKeys   = 512     // items and entries of logs
-	SwitchKeys = 256     // like stepKeys, with the gate shut
+	SwitchKeys = 256     // like stepKeys, while the gate is held exclusively
 	stepBytes  = 1 << 20 // of the written keys and values; the last item may exceed it
 )
 
@@ -93,7 +93,7 @@ func NewMover(c Container, keys *view.Keys, from *view.Range, halves [2]view.Ran
 	return m
 }
 
-// Round returns the round of the policy by which the halves are made.
+// Round returns the round of the policy of the copies.
 func (m *Mover) Round() uint32 { return m.policy.Round }
 
 // begin sets the indexing policy of the mover and resets its progress.
@@ -101,7 +101,7 @@ func (m *Mover) begin(p Policy) {
 	m.policy = p
 	m.logs = [len(splitLogs)]movedLog{}
 	for i := range m.Halves {
-		m.Halves[i].Shapes = make(map[Shape]struct{})
+		m.Halves[i].Shapes = make(map[ShapeHash]struct{})
 	}
 }
 
@@ -116,22 +116,22 @@ func (m *Mover) Restart(ctx context.Context, p Policy) error {
 }
 
 func (m *Mover) set(key, value []byte) {
-	m.batch = append(m.batch, change{Entry: view.Entry{Key: key, Value: value}})
+	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: key, Value: value}})
 	m.bytes += len(key) + len(value)
 }
 
 func (m *Mover) remove(key []byte) {
-	m.batch = append(m.batch, change{Entry: view.Entry{Key: key}, deleted: true})
+	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: key}, deleted: true})
 	m.bytes += len(key)
 }
 
 func (m *Mover) removeAll(r engine.Range) {
-	m.batch = append(m.batch, change{Entry: view.Entry{Key: r.Start}, deleted: true, below: r.End})
+	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: r.Start}, deleted: true, below: r.End})
 }
 
 // flush writes the batch in order, in as many transactions as needed, without waiting for the disk: the
-// switch to the halves waits for all of it. Each transaction enters the gate on its own, so that a drop
-// or a change of the container comes before it or after it.
+// switch to the halves waits for all of it. Each transaction enters the gate by itself, so that a drop or a
+// change of the container happens before it or after it.
 func (m *Mover) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
@@ -150,9 +150,9 @@ func (m *Mover) flush(ctx context.Context) error {
 }
 
 // write writes a part of the batch. Its first scope is used by no other transaction, so it blocks no
-// writer, and the LSN counters of the halves stay unused until Inherit sets them. The second scope, the
-// catalog, detects that the split has been undone: then nothing more may be written, because the ranges
-// are free for others.
+// writer, and the LSN counters of the halves stay unused until Inherit sets them. Its second scope, the
+// catalog, lets it check that the split has not been undone. If it has been, nothing more may be written,
+// because another split may use the same range numbers.
 func (m *Mover) write(ctx context.Context, part []change) error {
 	scope := layout.ScopeFamily(m.Halves[1].Scope, layout.FamilyItem).Start
 	scopes := [][]byte{scope, host.CatalogScope()}
@@ -171,9 +171,9 @@ func (m *Mover) write(ctx context.Context, part []change) error {
 	})
 }
 
-// Copy copies the whole range, and then the items written meanwhile, until few of them are left. It stops
-// trying to catch up if the remainder has not shrunk for several rounds; the gate will then hold up the
-// writers.
+// Copy copies the whole range, and then the items that were written during the copy, until few of them are
+// left. If their number has not decreased for several rounds, Copy returns all the same; then writers will
+// wait while the rest is copied under the gate.
 func (m *Mover) Copy(ctx context.Context) error {
 	for at := layout.ScopeFamily(m.From.Scope, layout.FamilyItem); at.Start != nil; {
 		if err := m.copySome(ctx, &at); err != nil {
@@ -194,8 +194,8 @@ func (m *Mover) Copy(ctx context.Context) error {
 	return nil
 }
 
-// copySome copies the first items of a range of keys and removes them from the range. When nothing is
-// left, it sets at.Start to nil.
+// copySome copies the first items of a key range, and moves at.Start behind them. When nothing is left, it
+// sets at.Start to nil.
 func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -226,8 +226,9 @@ func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
 	return m.flush(ctx)
 }
 
-// Rest copies the remainder, but not more than SwitchKeys, which bounds the time that the gate is shut.
-// It returns the estimated number of entries that are still left. The caller has shut the gate.
+// Rest copies the remainder, but not more than SwitchKeys, which bounds the time for which the gate is held
+// exclusively. It returns the estimated number of entries that are still left. The caller holds the gate
+// exclusively.
 func (m *Mover) Rest(ctx context.Context) (left uint64, err error) {
 	m.alone = true
 	defer func() { m.alone = false }()
@@ -235,7 +236,7 @@ func (m *Mover) Rest(ctx context.Context) (left uint64, err error) {
 }
 
 // catchUp copies up to most of the items and log entries that were written since they were last copied.
-// left is the estimated number of the remaining ones; a 0 is exact if nobody can write.
+// left is the estimated number of the remaining ones; it is exact if it is 0 and nobody can write.
 func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -268,8 +269,8 @@ func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 }
 
 // copyItem copies an item that has no copy yet, with its index entries and its feed entry. The copy is
-// indexed by the present policy only, and its time to live counts from the present property, because in
-// the new ranges all documents follow the present policy.
+// indexed by the current policy only, and its time to live counts from the current ttlPropertyPath, because
+// in the new ranges all documents follow the current policy.
 func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.keys.Decode(rid, value)
@@ -303,8 +304,8 @@ func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	return nil
 }
 
-// copyItemAgain replaces the halves' copy of an item by its present state in the range, which may be that
-// it does not exist.
+// copyItemAgain replaces the copy of an item by its current state in the range. If the item does not exist
+// any more, it removes the copy.
 func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
 	for i := range m.Halves {
 		if err := m.forget(r, m.Halves[i].Scope, rid); err != nil {
@@ -358,7 +359,7 @@ func (m *Mover) termsOf(h *Half, item *view.Item) []index.Entry {
 	if i < 0 {
 		return list
 	}
-	name := Shape(index.ShapeName(list[i], layout.ScopeLen))
+	name := ShapeHash(index.ShapeName(list[i], layout.ScopeLen))
 	if _, known := h.Shapes[name]; known || name == index.Unlisted() {
 		return list
 	}

@@ -8,8 +8,8 @@ type WrittenRIDs struct {
 	rids map[uint64]struct{}
 }
 
-// Add notes items. Writers call it inside the gate, after their transaction has committed. After the gate
-// is shut, therefore, the notes are complete.
+// Add records items. Writers call it inside the gate, after their transaction has committed. So the records
+// are complete once the gate is held exclusively.
 func (n *WrittenRIDs) Add(rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -18,7 +18,8 @@ func (n *WrittenRIDs) Add(rids []uint64) {
 	}
 }
 
-// take removes and returns up to most of the notes. Items that are committed later are noted again.
+// take removes and returns up to most of the recorded items. Items that are committed later are recorded
+// again.
 func (n *WrittenRIDs) take(most int) (rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Setting a clock back would revive the items that have expired since, unless the reaper has purged them.
-// The result must not depend on the reaper's pace. Therefore a clock cannot be set back beyond the last
-// expiry, whether the item is purged (see marks) or not.
+// A clock that is set back would revive the items that have expired since, unless the reaper has purged
+// them. To make the result independent of the reaper's speed, a clock cannot be set back behind the last
+// expiry, whether the item is purged (then the marks have the second) or not.
 
 // ExpiredSince returns the latest second in which an item expired that was live in second to and is not
 // purged yet, or 0 if there is none.
@@ -46,7 +46,7 @@ type expirySearch struct {
 }
 
 // walk checks the items whose entries in one family lie at or below the cutoff. An item may have expired
-// much later than its entry says, because a lease can prolong its life.
+// much later than by its entry, because of a lease.
 func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
 	cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)
@@ -66,7 +66,8 @@ func (w *expirySearch) judge(scope []byte, rid uint64) error {
 	return w.look()
 }
 
-// all checks every item. It is used while the expiry index does not match the present lives of the items.
+// all checks every item. It is used during a change of ttlPropertyPath, when the expiry index does not
+// match the lives of the items.
 func (w *expirySearch) all(ctx context.Context) (err error) {
 	for err == nil && w.items.Next() {
 		if err = ctx.Err(); err == nil {

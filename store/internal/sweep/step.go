@@ -12,18 +12,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Passes is the progress of the passes over the families w and x.
-type Passes struct{ written, deadline host.Pass }
+// ExpiryPasses are the positions of two passes: one over the family w, the other over the family x. A pass
+// visits the keys in the order of time, a few in each step.
+type ExpiryPasses struct{ written, deadline host.Pass }
 
 // Restart restarts both passes at a second.
-func (p *Passes) Restart(at int64) {
+func (p *ExpiryPasses) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
 }
 
-// IsPast reports whether a pass of the reaper may already be beyond a second of a family. A writer calls
-// it when its commit is visible.
-func (p *Passes) IsPast(family byte, second int64) bool {
+// IsPast reports whether the pass over a family may already have gone past a second. A writer calls it when
+// its commit is visible.
+func (p *ExpiryPasses) IsPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return p.written.IsPast(second)
 	}
@@ -33,13 +34,13 @@ func (p *Passes) IsPast(family byte, second int64) bool {
 // Candidate is an item that may have expired.
 type Candidate struct {
 	RID    uint64
-	Second int64 // of its key in w or x; 0 if it is deleted by a tombstone
+	Second int64 // the second in its key in w or x; 0 if it is deleted by a tombstone
 	Family byte  // w, x, or 0 if it is deleted by a tombstone
 	Next   int64 // if the item is live: when it will expire; 0: never
 }
 
-// Matches reports whether the candidate's entry is still the entry of the item, that is, whether the item
-// was not written since.
+// Matches reports whether an item with this life still has the key in w or x by which the candidate was
+// found.
 func (c Candidate) Matches(life ttl.Life) bool {
 	if c.Family == 0 {
 		return true
@@ -48,11 +49,12 @@ func (c Candidate) Matches(life ttl.Life) bool {
 	return ok && family == c.Family && second == c.Second
 }
 
-// Step is one step over the two families: it finds the candidates up to the policy's cutoffs.
+// Step is one step of the passes over the two families: it finds the items that may have expired by the
+// policy.
 type Step struct {
 	Delay *definition.PurgeDelay // nil: an expired item is a candidate at once
 	Items []Candidate
-	Next  int64 // the second of the next candidates; view.Never: none
+	Next  int64 // the second at which there will be more candidates; view.Never: none
 
 	p        *ttl.Policy
 	now      int64
@@ -67,7 +69,7 @@ type familyStep struct {
 }
 
 // NewStep returns a Step over the range of a scope.
-func NewStep(p *ttl.Policy, scope []byte, at *Passes, now int64, limit int) Step {
+func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) Step {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.Pass, cutoff int64) familyStep {
 		return familyStep{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(scope, family),
@@ -107,8 +109,8 @@ func (l *Step) walk(r engine.Reader, g *familyStep) error {
 	return err
 }
 
-// judge returns the function that decides which expired items must wait for their purge delay; nil if
-// none must wait.
+// judge returns a function that decides whether an expired item must wait for its purge delay; nil if there
+// is no delay.
 func (l *Step) judge(family byte) func(host.Entry) host.SweepAction {
 	if l.Delay == nil {
 		return nil
@@ -126,7 +128,8 @@ func (l *Step) judge(family byte) func(host.Entry) host.SweepAction {
 	}
 }
 
-// Finish moves the passes past the checked entries and reports whether a limit ended the look early.
+// Finish moves the passes past the checked entries, up to the first survivor. It reports whether a limit
+// ended the step before all candidates were found.
 func (l *Step) Finish(survivors []Candidate) (more bool) {
 	for i := range l.families {
 		g := &l.families[i]
@@ -145,7 +148,7 @@ func (l *Step) Finish(survivors []Candidate) (more bool) {
 	return more
 }
 
-// NextExpiry sets Next to the second at which the first item above the cutoffs may expire.
+// NextExpiry sets Next to the second at which the first item that has not expired yet may expire.
 func (l *Step) NextExpiry(r engine.Reader) error {
 	p := l.p
 	for i := range l.families {
@@ -169,8 +172,8 @@ func (l *Step) NextExpiry(r engine.Reader) error {
 }
 
 // ExpiredAt returns the second in which the item of an entry in w or x expired, computed from the entry's
-// key. The item may have expired later, because of a lease or of a floor for older items. The result
-// never falls from one entry to the next.
+// key. The item may have expired later, because of a lease or of a floor for older items. The result never
+// decreases from one entry to the next.
 func ExpiredAt(p *ttl.Policy, family byte, second int64) int64 {
 	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// trimSlack determines how long entries may stay after their retention: retention/trimSlack. The delay lets
-// one deletion of a key range free many entries.
+// trimSlack determines how long entries may stay after their retention: retention/trimSlack. Because of
+// this delay, one deletion of a key range removes many entries.
 const trimSlack = 8
 
 // trimBatch and trimBytes limit how many entries one step reads, and how many bytes of them.
@@ -23,7 +23,7 @@ const (
 type Old struct {
 	Last layout.Sequence // of the last entry to be deleted; 0: there is none
 	TS   int64           // its second
-	More bool            // there are more than one step reads
+	More bool            // there are more old entries than one step reads
 	Next int64           // the second at which there will be more to delete
 }
 

@@ -52,7 +52,7 @@ func (b *Archive) Convert(r engine.Reader, ghost *Stored, now int64) (*ArchivedI
 	}
 }
 
-// isFree reports whether the id of an arrival is free in the archive. An id held by a ghost counts as free.
+// isFree reports whether no live item of the archive has the id of a.
 func (b *Archive) isFree(r engine.Reader, a *ArchivedItem, now int64) (bool, error) {
 	v, err := r.Get(a.Point)
 	if errors.Is(err, engine.ErrNotFound) {

@@ -13,7 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Container is what the transactions on the items of a container need besides its state. It never changes.
+// Container has those properties of a container that never change, as the transactions on its items need
+// them: how keys are built, its identity, and its options. The properties that change are in a
+// container.State.
 type Container struct {
 	Keys     view.Keys
 	Identity view.Identity
@@ -24,21 +26,21 @@ type Container struct {
 	Lenient       bool // queries and conditions may use more than Cosmos DB's language
 }
 
-// Host is the container in the store.
+// Host has the methods of the store that a transaction calls for its container.
 type Host interface {
 	// Note records that something in the container is stored with second t.
 	Note(k container.Mark, t int64)
 	// Refused is called for a document that is refused because of its ttl. token is the value of the ttl.
 	Refused(id string, body, token []byte)
-	// Evaluate fails with CodePreconditionFailed if a condition does not hold for an item. It returns how
-	// long it took.
+	// Evaluate fails with CodePreconditionFailed if a condition does not hold for an item. It returns the
+	// duration of the evaluation.
 	Evaluate(ctx context.Context, condition *query.Condition, on *scan.Row, now int64) (time.Duration, error)
 	// Purge moves an expired item to the expiry sink, in a transaction of its own.
 	Purge(ctx context.Context, s *container.Partition, rid uint64) error
 }
 
-// Blocker is an expired item that must be moved before a transaction can go on, and whose scopes the
-// transaction lacks.
+// Blocker is an expired item that must be moved to an expiry sink before a transaction can continue. The
+// transaction cannot move it itself, because it lacks the scopes of the sink.
 type Blocker struct {
 	host Host
 	s    *container.Partition
@@ -62,7 +64,7 @@ func (c *Container) Item(of *Stored) value.Item {
 	return value.NewItem(c.Items, of.RID, of.Head, of.Body, of.ID)
 }
 
-// QueryInfo returns what the query compiler needs of a state of the container.
+// QueryInfo returns the properties of the container, in a state, on which the plan of a query depends.
 func (c *Container) QueryInfo(st *container.State) query.Info {
 	info := query.Info{
 		Index: st.Terms, PartitionPaths: c.Keys.Def.ParsedPaths(), Lenient: c.Lenient,
@@ -80,7 +82,7 @@ func (c *Container) QueryInfo(st *container.State) query.Info {
 	return info
 }
 
-// Location is the key of an item and the encodings that its storage keys are made of.
+// Location is the key of an item, with the encodings from which its storage keys are built.
 type Location struct {
 	ID    string
 	EPK   []byte

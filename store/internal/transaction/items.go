@@ -66,7 +66,8 @@ func (t *Tx) replace(old, item *Stored) error {
 	return t.put(old, item)
 }
 
-// claimUnique makes sure that no other live item holds one of item's unique keys. It purges ghosts that do.
+// claimUnique makes sure that no other live item holds one of item's unique keys. It purges expired items
+// that hold one.
 func (t *Tx) claimUnique(item, old *Stored) error {
 	for i := range t.Container.Keys.Unique.Len() {
 		prefix := layout.AppendUniquePrefix(nil, t.Container.Keys.CID, item.PK, i)
@@ -89,8 +90,8 @@ func (t *Tx) claimUnique(item, old *Stored) error {
 	return nil
 }
 
-// Named reports whether a stored value found by its point key still has the id of p. Only the value of a
-// renamed item must be checked.
+// Named reports whether the stored value of an item has the id of p. A cached rid may lead to an item whose
+// id has been changed; the header marks such items, and only their id must be compared.
 func (p *Location) Named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
 	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.ID
@@ -116,8 +117,8 @@ func (t *Tx) date(p *Prepared) (err error) {
 	return err
 }
 
-// lowerTTL reduces the ttl of an item that is about to be written to the container's default, if the
-// settings make that the upper limit. It changes both the document and its header.
+// lowerTTL reduces the ttl of an item that is about to be written to the container's default, if TTLCeiling
+// is set. It changes both the document and its header.
 func (t *Tx) lowerTTL(item *Stored) {
 	limit, own := t.State.Policy().Default, item.Head.Life.Own
 	if !t.State.Rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {

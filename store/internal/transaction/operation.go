@@ -20,8 +20,8 @@ type Prepared struct {
 	Kind value.OperationKind
 	Location
 	options value.WriteOptions
-	given   Stored // what is to be written, as prepare made it
-	Item    Stored // what is written: copied from given, or made by a patch, each time it is applied
+	given   Stored // the item to write, as Prepare has built it
+	Item    Stored // the item that is written: a copy of given, or the result of the patch, in each run
 	renamed []byte // point key of the new id, if a replace changes the id; else nil
 	refused error  // why a replace's document was refused; Apply returns it if the item exists
 	Patch   *PreparedPatch
@@ -91,9 +91,9 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey, op 
 	return p, err
 }
 
-// replacement prepares a replace. Its document may give the item another id, but not another partition. A
-// refused document is reported by Apply, since an absent item must be reported first. Without a valid
-// partition key the item cannot be looked up, so replacement reports the refused document itself.
+// replacement prepares a replace. Its document may give the item another id, but not another partition. If
+// the document is refused, Apply returns the error, since the error for an absent item takes precedence. If
+// there is no valid partition key, the item cannot be looked up, and replacement returns the error itself.
 func (c *Container) replacement(st *container.State, now int64, pk definition.PartitionKey,
 	op value.Operation) (*Prepared, error) {
 	if op.ID == "" {
@@ -152,13 +152,13 @@ func (c *Container) Draft(st *container.State, now int64, given definition.Parti
 }
 
 // Apply carries out a prepared operation. It sees the earlier writes of its transaction. An operation that
-// fails has no visible effect, so that other operations of the transaction may go on, unless the failure is
-// fatal.
+// fails has no visible effect, so that other operations of the transaction may continue, unless the failure
+// is fatal.
 func (t *Tx) Apply(p *Prepared) value.OperationResult {
 	var old *Stored
 	var err error
 	terms := t.terms
-	p.Item = p.given // an abandoned run of the transaction may have changed item
+	p.Item = p.given // an earlier run of the transaction may have changed Item
 	p.Item.Head.Plain = p.options.ExcludeSystemProperties
 	if err := t.date(p); err != nil {
 		return value.Failed(err)

@@ -52,8 +52,8 @@ var unpatchable = []jsondoc.Path{
 		"_self"), jsondoc.PathOf("_attachments"), jsondoc.PathOf("_lsn"),
 }
 
-// checkPatched fails for an operation on a property that cannot be patched, on an ancestor of one, or on a
-// part of one.
+// checkPatched fails for an operation on a property that cannot be patched, on a part of such a property,
+// or on an object that contains one.
 func (c *Container) checkPatched(ops jsondoc.Patch) error {
 	for _, p := range c.Keys.Def.ParsedPaths() {
 		if n := ops.Touches(p); n > 0 {
@@ -70,7 +70,8 @@ func (c *Container) checkPatched(ops jsondoc.Patch) error {
 	return nil
 }
 
-// patch makes a new version of the live item. The new version passes the same checks as any other document.
+// patch creates a new version of the live item. The new version passes the same checks as any other
+// document.
 func (t *Tx) patch(p *Prepared) (old *Stored, err error) {
 	if old, err = t.target(p); err != nil {
 		return nil, err
@@ -95,10 +96,11 @@ func (t *Tx) patch(p *Prepared) (old *Stored, err error) {
 type ConditionResult struct {
 	RID uint64 // 0: there is no result
 	Seq layout.Sequence
-	Err error // nil: it holds
+	Err error // nil: the condition holds
 }
 
-// maxHolding limits the time for all conditions that a transaction evaluates.
+// maxHolding is the maximum time for all conditions that a transaction evaluates, because other writes of
+// the range wait for it.
 const maxHolding = 250 * time.Millisecond
 
 // TooSlow returns the error for a condition that takes too long, with CodeBadRequest.
@@ -122,7 +124,7 @@ func (t *Tx) checkCondition(p *PreparedPatch, item *Stored) error {
 		return p.Result.Err
 	}
 	late := error(ErrConditionAgain)
-	if !p.Again || t.wrote(item) { // it could not be evaluated before the transaction
+	if !p.Again || t.wrote(item) { // the condition could not be evaluated before the transaction
 		late = TooSlow(nil)
 	}
 	if t.judging >= maxHolding {

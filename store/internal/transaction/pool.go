@@ -6,7 +6,8 @@ import "sync"
 // ready to use. It is safe for concurrent use.
 type Pool struct{ free sync.Pool }
 
-// maxKept is the most bytes of a value, and the most keys, that a free transaction has room for.
+// maxKept is the maximum capacity, in bytes of a value and in number of keys, that a transaction in the
+// pool keeps.
 const maxKept = 16 << 10
 
 // Get returns a transaction that has not begun. Unless it panics, the caller passes it to Put.
@@ -17,7 +18,7 @@ func (p *Pool) Get() *Tx {
 	return new(Tx)
 }
 
-// Put takes back a transaction, which the caller and everything that it called must no longer use.
+// Put returns a transaction to the pool. Nothing may use the transaction afterwards.
 func (p *Pool) Put(t *Tx) {
 	clear(t.feed)
 	clear(t.history)

@@ -17,7 +17,7 @@ func TestPutForgets(t *testing.T) {
 	tx.Written = append(tx.one[:0], &Prepared{})
 	tx.feed = append(tx.feed, feedWrite{1, layout.FeedEntry{EPK: []byte("epk")}})
 	tx.history = append(tx.history, versionWrite{1, layout.Version{ID: "a", Body: []byte("body")}})
-	tx.changed = append(tx.changed, view.Entry{Key: []byte("key")})
+	tx.changed = append(tx.changed, view.KeyValue{Key: []byte("key")})
 	tx.value = append(tx.value, "stored"...)
 	p.Put(tx)
 	switch {

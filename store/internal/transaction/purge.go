@@ -27,8 +27,8 @@ func ItemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
 	return keys
 }
 
-// Moved returns the items among the candidates that have expired by second now and are to be moved to the
-// expiry sink.
+// Moved returns those items among the candidates that have expired by second now and have to be moved to
+// the expiry sink.
 func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Partition,
 	batch []sweep.Candidate, now int64) (items []*Stored, err error) {
 	for _, cand := range batch {
@@ -50,12 +50,13 @@ func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Par
 	return items, nil
 }
 
-// purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
+// purgeBytes is the number of bytes of bodies that one purging transaction reads before it stops.
 const purgeBytes = 4 << 20
 
-// SelectExpired reads the candidates, as many as fit into a transaction, and returns the expired ones. It
-// appends to alive those that are alive and whose entry still belongs to them. The rids of a batch mostly
-// rise, so one iterator that moves forward is faster than single gets.
+// SelectExpired reads the candidates, as many as fit into a transaction, and returns the number that it has
+// read and the expired items. It appends to alive those candidates that have not expired and whose entry in
+// the index of expiry is still correct. The rids of a batch are mostly ascending, so one iterator that
+// moves forward is faster than single gets.
 func (t *Tx) SelectExpired(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*Stored,
 	err error) {
 	it := t.Scan(layout.ScopeFamily(t.Range.Scope, layout.FamilyItem), false)
@@ -91,10 +92,10 @@ func (t *Tx) SelectExpired(batch []sweep.Candidate, alive *[]sweep.Candidate) (j
 	return judged, ghosts, nil
 }
 
-// PurgeAll removes ghosts, and moves those that are to be moved. late is the first ghost that the expiry
-// sink has not taken, nil if it has taken all.
+// PurgeAll removes ghosts, and calls take for those that have to be moved to the expiry sink. late is the
+// first ghost that the sink has not taken, nil if it has taken all.
 func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late *Stored, err error) {
-	var keys []view.Entry
+	var keys []view.KeyValue
 	ends := make([]int, len(ghosts))
 	for i, g := range ghosts {
 		if keys, err = t.owned(keys, g); err != nil {
@@ -115,8 +116,8 @@ func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late 
 	return nil, nil
 }
 
-// RaiseFloor turns the entry of a sequence into the floor, unless the policy has changed and the entry is
-// inside the window now.
+// RaiseFloor turns the entry of a sequence in the feed of all versions into the floor, unless the retention
+// has become longer and the entry is inside the window again.
 func (t *Tx) RaiseFloor(seq layout.Sequence) error {
 	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -143,7 +144,8 @@ func (t *Tx) touch(item *Stored) {
 	}
 }
 
-// tellSplit passes the changed items on to the split. It is called after the commit, inside the gate.
+// tellSplit gives the changed items to a running split, which copies them again. It is called after the
+// commit, inside the gate.
 func (t *Tx) tellSplit() {
 	if t.noted != nil {
 		t.noted.Add(t.touched)

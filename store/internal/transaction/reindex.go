@@ -13,9 +13,9 @@ import (
 
 const (
 	reindexBatch = 32 // documents per transaction
-	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has
-	// more, its old entries are deleted in a transaction of their own. Queries do not miss those entries:
-	// they use only paths that the present policy indexes as well.
+	// reindexBytes is the maximum number of bytes of index entries in a transaction. If a single document
+	// has more, its old entries are deleted in a transaction of their own. Queries do not miss those
+	// entries: they use only paths that the current policy indexes as well.
 	reindexBytes = 4 << 20
 )
 
@@ -23,7 +23,7 @@ const (
 type Reindexed struct {
 	rid    uint64
 	seq    layout.Sequence
-	after  []index.Entry   // by the present policy
+	after  []index.Entry   // by the current policy
 	before [][]index.Entry // by each of the older ones
 	size   int             // of all of them, in bytes
 }
@@ -31,11 +31,11 @@ type Reindexed struct {
 // IsLarge reports whether the entries are too many for one transaction.
 func (d *Reindexed) IsLarge() bool { return d.size > reindexBytes }
 
-// DropBefore forgets the old entries, which have been deleted.
+// DropBefore forgets the old entries. The caller has deleted them.
 func (d *Reindexed) DropBefore() { d.before = nil }
 
-// Remake makes the index entries of the documents of a range after rid at, a few at a time. next is the rid
-// to continue from.
+// Remake computes the index entries of the next documents of a range, a few of those after rid at. next is
+// the rid to continue from.
 func Remake(r engine.Reader, st *container.State, s *container.Partition, at uint64) (found []Reindexed,
 	next uint64, err error) {
 	next = layout.AllReindexed
@@ -58,8 +58,8 @@ func Remake(r engine.Reader, st *container.State, s *container.Partition, at uin
 	return found, next, it.Close()
 }
 
-// remakeOne makes the index entries of a document from its stored key and value. It fails with
-// engine.ErrCorrupt for malformed ones.
+// remakeOne computes the index entries of a document from its stored key and value. It fails with
+// engine.ErrCorrupt if these are malformed.
 func remakeOne(st *container.State, s *container.Partition, key, value []byte) (Reindexed, error) {
 	rid, ok := layout.ScopeKeyNumber(key)
 	head, body, err := layout.DecodeItem(value)
@@ -75,7 +75,7 @@ func remakeOne(st *container.State, s *container.Partition, key, value []byte) (
 		return list
 	}
 	if len(st.OlderIndexers) == 0 {
-		return d, nil // only its place in the index of expiry may be wrong
+		return d, nil // only its key in the index of expiry may be wrong
 	}
 	d.after = entries(st.Terms)
 	for _, old := range st.OlderIndexers {
@@ -84,8 +84,9 @@ func remakeOne(st *container.State, s *container.Partition, key, value []byte) (
 	return d, nil
 }
 
-// Reindex gives an item the entries of the present policy and deletes those that only older ones have,
-// unless the item has been written since d was made. If sets is false it only deletes.
+// Reindex writes the entries of the current policy for an item and deletes the entries that only older
+// policies have. It does nothing if the item has been written since d was computed. If sets is false, it
+// only deletes.
 func (t *Tx) Reindex(d Reindexed, sets bool) error {
 	item, err := t.readItem(d.rid)
 	if err != nil || item == nil || item.Head.Sequence != d.seq {

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// terms are index entries of an item that were made before the transaction that writes them: by one
-// indexer, for one _ts and one range. Their rid is not set.
+// terms are index entries of an item that were computed before the transaction that writes them. They are
+// valid for one indexer, one _ts and one range. Their rid is not set.
 type terms struct {
 	by      *index.Indexer
 	ts      int64
@@ -24,9 +24,9 @@ func makeTerms(by *index.Indexer, ts int64, s *container.Partition, body []byte)
 	return &terms{by, ts, s, by.EntriesWithin(nil, s.Scope, layout.RIDLen, body, ts)}
 }
 
-// termsOf returns the index entries of an item that is being written, by the present policy and in the
-// order of their keys. It uses the entries made in advance, once, if they still fit. The second differs
-// only for a few writes.
+// termsOf returns the index entries of an item that is being written, by the current policy and in the
+// order of their keys. It uses the prepared entries, once, if they are still valid. They rarely are not,
+// for instance if the transaction runs in a later second.
 func (t *Tx) termsOf(item *Stored) ([]index.Entry, error) {
 	made := item.terms
 	item.terms = nil
@@ -37,8 +37,8 @@ func (t *Tx) termsOf(item *Stored) ([]index.Entry, error) {
 	return made.entries, t.listShape(made.entries, false)
 }
 
-// termsToDelete returns all index entries that an item may have, in the order of their keys: by the present
-// policy, and by the older ones that documents may still be indexed by.
+// termsToDelete returns all index entries that an item may have, in the order of their keys: by the current
+// policy, and by the older ones by which documents may still be indexed.
 func (t *Tx) termsToDelete(item *Stored) ([]index.Entry, error) {
 	all, err := t.termsBy(nil, t.State.Terms, item)
 	if len(t.State.OlderIndexers) == 0 || err != nil {
@@ -52,7 +52,7 @@ func (t *Tx) termsToDelete(item *Stored) ([]index.Entry, error) {
 	return sortTerms(all), nil
 }
 
-// termsBy appends the index entries that an item has if it was indexed by x.
+// termsBy appends the index entries of an item by the indexer x.
 func (t *Tx) termsBy(dst []index.Entry, x *index.Indexer, item *Stored) ([]index.Entry, error) {
 	n := len(dst)
 	dst = view.AppendTerms(dst, x, t.Range.Scope, &item.Item)
@@ -66,14 +66,14 @@ func sortTerms(list []index.Entry) []index.Entry {
 }
 
 // listShape makes sure that the index entry for a document's shape refers to a record. It creates the
-// record of a new shape. If there are too many shapes already, it changes the entry to the name for
-// unlisted shapes. It creates no record for entries that are to be deleted.
+// record of a new shape. If there are too many shapes already, it changes the entry to the common name of
+// all shapes without a record. It creates no record for entries that are to be deleted.
 func (t *Tx) listShape(entries []index.Entry, deleted bool) error {
 	i := index.ShapeOf(entries, layout.ScopeLen)
 	if i < 0 {
 		return nil
 	}
-	name := container.ShapeName(index.ShapeName(entries[i], layout.ScopeLen))
+	name := container.ShapeHash(index.ShapeName(entries[i], layout.ScopeLen))
 	if name == index.Unlisted() {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (t *Tx) listShape(entries []index.Entry, deleted bool) error {
 	}
 	if listed {
 		t.listed = append(t.listed, name)
-		if !deleted { // not for a deletion: the whole index may be wiped by the time of learn
+		if !deleted { // not for a deletion: the whole index may have been deleted by the time Learn is called
 			t.shapes = append(t.shapes, name)
 		}
 		return nil

@@ -29,25 +29,25 @@ type Tx struct {
 
 	last   layout.Sequence // the last sequence taken; 0 if none
 	Purged int             // ghosts removed
-	// terms is the number of index entries written and removed, without those of ghosts. It determines the
-	// charge
+	// terms is the number of index entries written and removed, without those of expired items. It
+	// determines the charge.
 	terms      int
 	keeps      bool                  // the container keeps all versions
-	shapes     []container.ShapeName // shapes whose record was found or created
-	listed     []container.ShapeName // shapes known in this transaction to have a record
+	shapes     []container.ShapeHash // shapes whose record was found or created
+	listed     []container.ShapeHash // shapes known in this transaction to have a record
 	full       bool                  // there is no room for records of more shapes
 	termsWiped bool                  // all index entries of the range have been deleted
 	wipe       uint32                // the last wipe before the transaction: see container.ShapeBook
-	feed       []feedWrite           // Finish writes it, when the last sequence is known
+	feed       []feedWrite           // entries that Finish writes, when the last sequence is known
 	history    []versionWrite        // the same
-	changed    []view.Entry          // reused by put and del
+	changed    []view.KeyValue       // reused by put and del
 	mem        layout.Arena          // memory for keys
 	value      []byte                // the stored form of the item that is being written
 	Written    []*Prepared           // operations whose items Apply has written
-	Blocked    *Blocker              // the ghost that must be moved before the transaction can be done
+	Blocked    *Blocker              // the expired item that must be moved before the transaction can run
 	one        [1]*Prepared          // memory for Written in the usual case
 	expiries   []expiryWrite         // written by Finish
-	noted      *split.WrittenRIDs    // receives touched for a split; nil if the range is not being split
+	noted      *split.WrittenRIDs    // gets touched after the commit; nil if the range is not being split
 	touched    []uint64              // items that were written or removed
 	dues       earliestKeys
 	judging    time.Duration // spent on conditions of patches
@@ -57,11 +57,11 @@ type Tx struct {
 type Stored struct {
 	view.Item
 
-	terms *terms // index entries made in advance, or nil
+	terms *terms // prepared index entries, or nil
 	dated bool   // put keeps its _ts
 }
 
-// Begin begins the transaction in second now. st is the present state of the container.
+// Begin begins the transaction in second now. st is the current state of the container.
 func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
 	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
 		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0],
@@ -73,7 +73,7 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 	t.dues = earliestKeys{view.Never, view.Never}
 }
 
-// set is Set. fresh reports that the key has not been stored before, since it contains a new sequence.
+// set sets a key. fresh means that the key has not been stored before, since it contains a new sequence.
 func (t *Tx) set(fresh bool, key, value []byte) {
 	if fresh && t.fresher != nil {
 		t.fresher.SetFresh(key, value)
@@ -82,7 +82,7 @@ func (t *Tx) set(fresh bool, key, value []byte) {
 	t.Set(key, value)
 }
 
-// take returns the sequence of the next write. The first call also takes the transaction's LSN.
+// take allocates the sequence of the next write. The first call also allocates the transaction's LSN.
 func (t *Tx) take() layout.Sequence {
 	next, ok := t.last.Next()
 	if t.last == 0 || !ok {
@@ -93,7 +93,8 @@ func (t *Tx) take() layout.Sequence {
 }
 
 // Learn updates the range's state in memory with the results of the transaction. It is called after the
-// commit, inside the gate. rescan reports whether the reaper's pass starts again.
+// commit, inside the gate. rescan reports whether the reaper must start its pass again, because the
+// transaction has written keys behind it.
 func (t *Tx) Learn() (rescan bool) {
 	if t.termsWiped {
 		t.Range.Shapes.Forget()
@@ -140,8 +141,8 @@ func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
 	return item, !t.Live(item), nil
 }
 
-// entries appends all keys of an item except its own, its feed entry and its index entries.
-func (t *Tx) entries(dst []view.Entry, item *Stored) []view.Entry {
+// entries appends all keys of an item except the key d, the feed entry and the index entries.
+func (t *Tx) entries(dst []view.KeyValue, item *Stored) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
 
@@ -170,7 +171,7 @@ func (t *Tx) put(old, item *Stored) error {
 	if err := t.putTerms(old, item, fresh); err != nil { // first, since it may read
 		return err
 	}
-	var before []view.Entry
+	var before []view.KeyValue
 	if old != nil {
 		before = t.entries(t.changed[:0], old)
 		t.dropFeed(old.Head.Sequence)
@@ -210,7 +211,7 @@ func (t *Tx) putTerms(old, item *Stored, fresh bool) error {
 	return nil
 }
 
-// diffTerms is diff for index entries; both lists are in the order of their keys. complete reports that all
+// diffTerms is diff for index entries; both lists are in the order of their keys. complete means that all
 // entries of before are stored.
 func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	for len(before) > 0 || len(after) > 0 {
@@ -235,8 +236,9 @@ func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	}
 }
 
-// diff writes the difference between an item's old keys and its new ones: deletes before sets.
-func (t *Tx) diff(before, after []view.Entry) {
+// diff deletes those old keys of an item that are not among the new ones, and then sets the new keys that
+// are not among the old ones.
+func (t *Tx) diff(before, after []view.KeyValue) {
 	for _, b := range before {
 		if !containsEntry(after, b, false) {
 			t.Delete(b.Key)
@@ -249,7 +251,7 @@ func (t *Tx) diff(before, after []view.Entry) {
 	}
 }
 
-func containsEntry(in []view.Entry, e view.Entry, values bool) bool {
+func containsEntry(in []view.KeyValue, e view.KeyValue, values bool) bool {
 	for i := range in {
 		if bytes.Equal(in[i].Key, e.Key) && (!values || bytes.Equal(in[i].Value, e.Value)) {
 			return true
@@ -258,7 +260,7 @@ func containsEntry(in []view.Entry, e view.Entry, values bool) bool {
 	return false
 }
 
-// del deletes a live item with all its keys. The change has the last sequence taken.
+// del deletes a live item with all its keys. The change has the sequence that take returned last.
 func (t *Tx) del(item *Stored) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {
@@ -270,8 +272,8 @@ func (t *Tx) del(item *Stored) error {
 	return nil
 }
 
-// purge deletes a ghost with all its keys. If the ghost is to be moved to an expiry sink, it ends the
-// transaction with errBlocked.
+// purge deletes a ghost with all its keys. If the ghost has to be moved to an expiry sink, it ends the
+// transaction with ErrBlocked.
 func (t *Tx) purge(ghost *Stored) error {
 	if t.State.Moves(&ghost.Item) {
 		t.Blocked = &Blocker{t.Container.Host, t.Range, ghost.RID}
@@ -287,9 +289,9 @@ func (t *Tx) purge(ghost *Stored) error {
 	return nil
 }
 
-// purgeWith is purge for a ghost whose keys are known. Only a reader of all versions sees a purge. For that
-// reader it is a change with its own sequence, before that of the item that takes the ghost's place.
-func (t *Tx) purgeWith(ghost *Stored, keys []view.Entry) {
+// purgeWith is purge for a ghost whose keys are known. Only the feed of all versions shows a purge. There
+// it is a change with its own sequence, before that of an item that takes over the ghost's id.
+func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)
 	if t.keeps || logged {
@@ -308,27 +310,28 @@ func (t *Tx) purgeWith(ghost *Stored, keys []view.Entry) {
 	t.remove(ghost, keys)
 }
 
-// charge counts the entries of a document that the indexing policy asks for.
+// charge adds the entries that the container's indexing policy asks for to the number on which the charge
+// depends.
 func (t *Tx) charge(entries []index.Entry) {
 	t.terms += max(0, len(entries)-t.State.Terms.Unnamed())
 }
 
-// owned appends the keys that belong to an item. Keys that contain a rid need not be read to know that they
-// are the item's own: an id or a unique key that a ghost holds is given to another item only after the
-// ghost has been purged, in the same transaction.
-func (t *Tx) owned(dst []view.Entry, item *Stored) ([]view.Entry, error) {
+// owned appends the keys that belong to an item. It need not read the point key and the unique keys to
+// check that they still refer to this item: another item gets the id or a unique key of an expired item
+// only after that item has been purged, in the same transaction.
+func (t *Tx) owned(dst []view.KeyValue, item *Stored) ([]view.KeyValue, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
 	t.charge(terms)
 	for _, e := range terms {
-		dst = append(dst, view.Entry{Key: e.Key})
+		dst = append(dst, view.KeyValue{Key: e.Key})
 	}
 	return dst, err
 }
 
 // remove deletes an item and its keys. To remove several items, get the keys of all of them first: a read
 // after a write makes the transaction build an index of its writes.
-func (t *Tx) remove(item *Stored, keys []view.Entry) {
+func (t *Tx) remove(item *Stored, keys []view.KeyValue) {
 	for _, e := range keys {
 		t.Delete(e.Key)
 	}

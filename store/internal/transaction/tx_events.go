@@ -13,11 +13,11 @@ type expiryWrite struct {
 	entry layout.Expiry
 }
 
-// logExpiry adds the expiry of an item to the log, under the last sequence taken.
+// logExpiry adds the expiry of an item to the log, with the sequence that take returned last.
 func (t *Tx) logExpiry(ghost *Stored) {
 	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.Item))
 	if !ok || at > t.Now {
-		at = t.Now // it expired under a former policy, by a floor
+		at = t.Now // it expired under a former policy, which a floor records
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
 		Kind: layout.Expired, Range: t.Range.Number, RID: ghost.RID, TS: t.Now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,

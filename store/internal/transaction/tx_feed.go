@@ -46,8 +46,8 @@ func (t *Tx) dropFeed(seq layout.Sequence) {
 	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq)))
 }
 
-// record adds a change to the feed of all versions, under the last sequence taken, if the container keeps
-// it. item is nil for a delete.
+// record adds a change to the feed of all versions, if the container keeps one, with the sequence that take
+// returned last. item is nil for a delete.
 func (t *Tx) record(kind uint8, old, item *Stored) {
 	if !t.keeps {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Records besides the items: what is stored about a range or a container.
+// Writes of records other than items: the ones that belong to a range or a container.
 
 // setShape writes the record of a shape.
 func (t *Tx) setShape(name, record []byte) {
@@ -35,8 +35,8 @@ func (t *Tx) SetSwept() {
 	t.Set(layout.SweptKey(t.Range.Scope), layout.Number(uint64(t.Now)))
 }
 
-// SetLease sets the end of an item's lease; 0 means no lease. It does not make a new version: nothing but
-// the header changes.
+// SetLease sets the end of an item's lease; 0 means no lease. It creates no new version: nothing but the
+// header changes.
 func (t *Tx) SetLease(item *Stored, until int64) {
 	item.Head.Life.LeaseUntil = until
 	t.setItem(item, false)
@@ -48,7 +48,7 @@ func (t *Tx) SetLease(item *Stored, until int64) {
 func (t *Tx) setItem(item *Stored, fresh bool) {
 	value := slices.Grow(t.value[:0], item.Head.Len()+len(item.Body))
 	t.value = append(item.Head.Append(value), item.Body...)
-	t.set(fresh, t.itemKey(item.RID), t.value) // copies it
+	t.set(fresh, t.itemKey(item.RID), t.value) // the engine copies t.value
 	t.touch(item)
 }
 
@@ -66,7 +66,7 @@ func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 // DropTombstone removes a partition tombstone.
 func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
-// noteDeadline records the earliest key that was written in each of the reaper's families.
+// noteDeadline records the earliest second of the keys that were written in each of the families w and x.
 func (t *Tx) noteDeadline(item *Stored) {
 	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {
@@ -78,12 +78,12 @@ func (t *Tx) noteDeadline(item *Stored) {
 	}
 }
 
-// earliestKeys are the earliest keys that a transaction has written in the reaper's families, in seconds;
+// earliestKeys are the earliest seconds of the keys that a transaction has written in the families w and x;
 // never if there are none.
 type earliestKeys struct{ written, deadline int64 }
 
-// rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have left
-// behind. It is called when the commit is visible: see container.Partition.HasPassed.
+// rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have gone
+// past. It is called once the commit is visible: see container.Partition.HasPassed.
 func (t *Tx) rescanBehind() bool {
 	if t.dues.written != view.Never && t.Range.HasPassed(layout.FamilyWritten, t.dues.written) ||
 		t.dues.deadline != view.Never && t.Range.HasPassed(layout.FamilyDeadline, t.dues.deadline) {
@@ -93,8 +93,8 @@ func (t *Tx) rescanBehind() bool {
 	return false
 }
 
-// rebase updates the header and the key in the index of expiry of an item of an earlier era. It does not
-// make a new version, and no feed shows it.
+// rebase updates the header and the key in the index of expiry of an item of an earlier era. It creates no
+// new version, and no feed shows it.
 func (t *Tx) rebase(item *Stored) {
 	before := item.Head.Life
 	after := t.State.Life(&item.Item)
@@ -116,8 +116,8 @@ func (t *Tx) rebase(item *Stored) {
 	t.noteDeadline(item)
 }
 
-// readItem reads an item that is to be changed without writing a new version. It returns nil if there is
-// none.
+// readItem reads an item that the caller will change without creating a new version. It returns nil if
+// there is none.
 func (t *Tx) readItem(rid uint64) (*Stored, error) {
 	v, err := t.Get(t.itemKey(rid))
 	if errors.Is(err, engine.ErrNotFound) {

@@ -21,23 +21,23 @@ import (
 // the first sequence of that LSN. Clients keep their session tokens and continuations, which are LSNs, and
 // the order of writes stays. Rids stay, since their old sequences are below all new ones. Etags change.
 //
-// An old sequence looks like a new one, so each must be changed exactly once. A transaction stores how far it
-// has come in the same commit. It walks a family backwards: the new key of an entry lies behind its old one,
-// where the walk does not come any more.
+// An old sequence looks like a new one, so each must be changed exactly once. Each transaction stores the
+// progress in the same commit. It reads a family backwards, because the new key of an entry lies after its
+// old one, in the part that has been read already.
 
-// progress is the position of PlaceSequences: everything before it, in the order of compare, has been
-// changed.
+// progress is the position of PlaceSequences: all entries before it, in the order of the method compare,
+// have been changed.
 type progress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
 	Family int    `json:"family"`        // index in sequenceFamilies; len: confirmed positions of webhooks
-	Key    []byte `json:"key,omitempty"` // the last key that was changed; nil: the family begins
+	Key    []byte `json:"key,omitempty"` // the last key that was changed; nil: none yet in this family
 }
 
 func progressKey() []byte { return layout.CatalogKey(layout.KindUpgrade, 0, "sequences") }
 
-// dropProgress removes the progress. The step from format 2 does it, since a crash after PlaceSequences may
-// make it run once more.
+// dropProgress removes the progress. The step from format 2 calls it; PlaceSequences itself cannot, since
+// after a crash it may run once more.
 func dropProgress(t engine.Txn) { t.Delete(progressKey()) }
 
 func (p progress) compare(q progress) int {
@@ -63,9 +63,9 @@ const (
 	upgradeBytes = 1 << 20
 )
 
-// PlaceSequences upgrades from format 1. It fails with engine.ErrOlderFormat, before it changes anything, if
-// documents of a deleted partition key are still stored: by their rids they could not be told from later
-// ones.
+// PlaceSequences upgrades from format 1. It fails with engine.ErrOlderFormat, before it changes anything,
+// if documents of a deleted partition key are still stored: their rids would be indistinguishable from
+// those of later documents.
 func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
 	var at progress

@@ -17,7 +17,7 @@ import (
 
 // CodeVectors upgrades from format 2, whose vector indexes hold no codes. It marks the documents of the
 // affected containers as possibly indexed without vectors, as after a change of the indexing policy. The
-// reindexer then makes all entries. Until it has finished, no query uses the vector index.
+// reindexer then creates all entries. Until it has finished, no query uses the vector index.
 func CodeVectors(ctx context.Context, e engine.Engine) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		dropProgress(t)
@@ -28,7 +28,7 @@ func CodeVectors(ctx context.Context, e engine.Engine) error {
 				return err
 			}
 			same := func(old json.RawMessage) bool { return bytes.Equal(old, without) }
-			if !slices.ContainsFunc(rec.IndexedBy, same) { // else an earlier run has done it
+			if !slices.ContainsFunc(rec.IndexedBy, same) { // otherwise an earlier run has done it
 				rec.IndexedBy = append(rec.IndexedBy, without)
 				rec.IndexRound++
 				changed[string(key)] = rec

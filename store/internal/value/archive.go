@@ -28,8 +28,8 @@ func ArchiveID(ghost *view.Item, n int) string {
 // Archived is an expired item that is being moved to an archive.
 type Archived struct {
 	*view.Item
-	Identity  *view.Identity // of its container
-	Container string         // name of its container
+	Identity  *view.Identity // of the container in which it has expired
+	Container string         // id of the container in which it has expired
 	ExpiredAt int64          // seconds since 1970
 }
 

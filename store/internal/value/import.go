@@ -71,8 +71,8 @@ func (o *ImportOptions) WrittenAt(p *ttl.Policy, l ttl.Life, now int64) (int64, 
 	return ts, nil
 }
 
-// ArchiveMember is the member of a document that gives its age for an import or, in an archive, its
-// origin.
+// ArchiveMember is the name of a property of documents: in an import it has the document's age, in an
+// archive the document's origin.
 const ArchiveMember = "_mayfly"
 
 // ParseImport splits an import into the document and its age. The age is given by a _ts, as in exported

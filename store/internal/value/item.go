@@ -82,8 +82,7 @@ func (it Item) AppendChanged(dst []byte, lsn uint64) []byte {
 	return sys.Append(dst, it.body)
 }
 
-// Expiry reports when the item expires if nothing changes, and which setting decides that, at the present
-// moment.
+// Expiry reports when the item expires if nothing changes, and which setting decides that, as of now.
 func (it Item) Expiry() inspect.Expiry {
 	return inspect.ExplainLife(it.of.Present(), &it.head, it.body)
 }

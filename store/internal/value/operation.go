@@ -37,11 +37,11 @@ type Operation struct {
 	Partition definition.PartitionKey // zero: the partition key of the batch
 	Body      []byte                  // of Create, Upsert and Replace
 	Patch     *Patch                  // of Patch
-	// NoContent means that the document in the result of a write is not used: it does not count towards
-	// the size of a batch's answer.
+	// NoContent means that the caller does not use the document in the result of a write. The document does
+	// not count towards the size of a batch's response.
 	NoContent bool
-	// Err is set by a translator of operations that finds one malformed. If it is not nil, the operation
-	// fails with it.
+	// Err, if not nil, makes the operation fail with this error. Callers set it for an operation that they
+	// have found to be malformed.
 	Err error
 	// WriteOptions are the preconditions. For a read, IfNoneMatch has the meaning that it has in
 	// ReadOptions.

@@ -23,7 +23,7 @@ type WriteOptions struct {
 	// Item.Plain reports it until the next write of the item.
 	ExcludeSystemProperties bool
 	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. If it is
-	// nil, the _ts is the present second.
+	// nil, the _ts is the current second.
 	Import *ImportOptions
 }
 
@@ -31,30 +31,30 @@ type WriteOptions struct {
 type ReadOptions struct {
 	// IfNoneMatch makes a read return CodeNotModified if the item has this etag (for "*": if it exists).
 	IfNoneMatch string
-	// Session requires the read to be at least as new as these positions; else it fails with
-	// CodeSessionNotAvailable. It fails with CodeRangeGone if the container does not have and never had
-	// any of the positions' ranges. Positions in ranges of a former container of the same name are
+	// Session requires the read to be at least as new as these positions; otherwise it fails with
+	// CodeSessionNotAvailable. It fails with CodeRangeGone if none of the positions' ranges exists or has
+	// ever existed in the container. Positions in ranges of a former container of the same name are
 	// ignored.
 	Session []SessionPosition
 }
 
-// SessionPosition is one entry of a session token: the LSN that a client has seen in a partition range.
-// Version is the version of the container: see Container.SessionVersion. The versions 0 and
-// NoSessionVersion are not checked.
+// SessionPosition is one entry of a session token: the highest LSN that a client has received from a
+// partition range. Version is the version of the container: see Container.SessionVersion. The versions 0
+// and NoSessionVersion are not checked.
 type SessionPosition struct {
 	Range   string
 	LSN     uint64
 	Version int64
 }
 
-// Receipt reports the effects and the cost of an operation. After a failure it holds what was known by
-// then.
+// Receipt reports the effects and the cost of an operation. After a failure it has the values that were
+// known at that point.
 type Receipt struct {
-	Range    string  // id of the partition range that served; empty if none was reached
+	Range    string  // id of the partition range that was used; empty if none was
 	LSN      uint64  // the range's position after the operation, for the session token
 	Charge   float64 // in RU
 	Inserted bool    // an upsert created the item
-	// the JSON by which a post-trigger replaced the document in the response, or nil
+	// Reply is the JSON by which a post-trigger has replaced the document in the response, or nil.
 	Reply []byte
 	Lint  definition.Lint // the rules that the written ttl breaks
 }
@@ -84,9 +84,8 @@ type ListOptions struct {
 	MaxItems     int    // per page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the previous page; empty for the first
 	Session      []SessionPosition
-	// Within is the time after which a page of a query ends early, if the query can be continued. It is
-	// for callers that do not want to wait longer. 0 means the maximum: 5 s, or half of
-	// Options.QueryTime.
+	// Within is the time after which a page of a query ends early, with a continuation, if the query can be
+	// continued. 0 means the maximum: 5 s, or half of Options.QueryTime.
 	Within time.Duration
 	// ByRange returns pages as Cosmos DB's gateway does: if the scope spans several partition ranges,
 	// each page is from one of them and may be empty, and continuations are those of the gateway. It does
@@ -95,13 +94,13 @@ type ListOptions struct {
 }
 
 // ImportOptions give the age of an imported item. At most one field may be set. If none is set, the item
-// is written with the present time.
+// is written with the current time.
 type ImportOptions struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64
 	// Age is the time since the item was written. A fraction of a second is dropped.
 	Age time.Duration
-	// ExpiresIn is the remaining time to live under the present policy. A fraction of a second counts as
+	// ExpiresIn is the remaining time to live under the current policy. A fraction of a second counts as
 	// a whole second.
 	ExpiresIn time.Duration
 }

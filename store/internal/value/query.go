@@ -12,7 +12,7 @@ type QueryRequest struct {
 	// Resume is the row at which a query with ORDER BY begins; nil: at its first row. A Continuation
 	// takes precedence.
 	Resume *Resume
-	// Continued tells QueryPlan that the client will ask for more than one page.
+	// Continued means, for QueryPlan, that the client will request more than one page.
 	Continued bool
 	// Explain requests the plan, with the work and the time of each part.
 	Explain bool
@@ -28,24 +28,24 @@ type OrderValue = query.OrderValue
 // uses it to continue in the ranges for which it has no continuation.
 type Resume struct {
 	Values []OrderValue // the sort values of the last returned row, one for each key of ORDER BY
-	// the _rid of that row's item, its position among rows of equal values; empty: before or after all of
-	// those
+	// RID is the _rid of that row's item, which is its position among the rows with equal values. If it is
+	// empty, the position is before all of these rows, or after them if Exclude is set.
 	RID     string
 	Exclude bool // begin after that item, or after all rows of equal values
 }
 
-// CrossPartition limits a query that names neither a partition key nor a range, whether in its options or
-// by its conditions.
+// CrossPartition determines how a query over all partition ranges is run. That is a query whose options and
+// conditions name neither a partition key nor a range.
 type CrossPartition uint8
 
-// The limits. The last two are those of a gateway of Cosmos DB.
+// The values of CrossPartition. A gateway of Cosmos DB uses the last two.
 const (
-	// CrossServe answers every query; the store merges the partial results of the ranges.
+	// CrossServe runs every query; the store merges the results of the ranges.
 	CrossServe CrossPartition = iota
-	// CrossStream answers queries that need no merging and select no aggregates. For others it returns
-	// CodeCrossPartition, and the client must merge.
+	// CrossStream runs queries whose result needs no merging and has no aggregates. Other queries fail with
+	// CodeCrossPartition, and the client must query each range and merge the results.
 	CrossStream
-	// CrossRefuse returns CodeBadRequest.
+	// CrossRefuse runs no such query: they fail with CodeBadRequest.
 	CrossRefuse
 )
 

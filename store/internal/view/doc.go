@@ -7,9 +7,10 @@
 //	life_rules.go  Lives: the times to live of items, also of items written under an earlier policy
 //
 // The store fills a State from memory and returns it with a snapshot of the engine that was taken under
-// that state. The two together describe the container completely at that moment, and cannot change it:
-// package store/internal/check checks its keys, and store/inspect computes future expiries.
+// that state. Together they describe the container completely at that moment, and are read-only. Package
+// store/internal/check uses them to check the container's keys, and store/inspect to compute future
+// expiries.
 //
-// The writers of items make keys by the same functions, so readers and writers always agree about the
+// The writers of items build keys with the same functions, so readers and writers always agree about the
 // keys of an item.
 package view

@@ -10,7 +10,8 @@ import (
 type Identity struct {
 	Database uint32 // the number of the container's database
 	CID      uint32
-	// Incarnation distinguishes the etags of the container from those of any other, here and in other stores.
+	// Incarnation makes the etags of the container differ from those of all other containers, also in other
+	// stores.
 	Incarnation uint32
 }
 

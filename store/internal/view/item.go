@@ -19,11 +19,11 @@ type Item struct {
 	PK   []byte // ordered encoding of the full partition key
 }
 
-// Entry is one key that exists because of an item, with its value.
-type Entry struct{ Key, Value []byte }
+// KeyValue is one of the keys that are stored for an item, with its value.
+type KeyValue struct{ Key, Value []byte }
 
-// Keys holds what the keys of a container's items depend on besides the items themselves. It never
-// changes.
+// Keys builds the keys of a container's items. It has the properties of the container on which these keys
+// depend, and never changes.
 type Keys struct {
 	CID    uint32
 	Def    definition.PartitionKeyDefinition
@@ -46,21 +46,22 @@ func (k *Keys) PartitionOf(body []byte) []byte { return k.Def.Extract(body).Appe
 
 // AppendEntries appends all keys of an item in no particular order, except its own key (d), its feed
 // entry (f) and its index entries (i, o). The keys are allocated in room.
-func (k *Keys) AppendEntries(dst []Entry, room *layout.Arena, scope []byte, item *Item) []Entry {
+func (k *Keys) AppendEntries(dst []KeyValue, room *layout.Arena, scope []byte, item *Item) []KeyValue {
 	epk := item.Head.EPK
 	rid := room.Keep(binary.BigEndian.AppendUint64(room.Free(), item.RID))
-	dst = append(dst, Entry{room.Keep(layout.AppendPointKey(room.Free(), k.CID, epk, item.PK, item.ID)), rid})
+	dst = append(dst,
+		KeyValue{room.Keep(layout.AppendPointKey(room.Free(), k.CID, epk, item.PK, item.ID)), rid})
 	for n := k.Def.Levels(); n > 0; n-- {
 		e, p := k.Def.Prefix(epk, item.PK, n)
 		key := append(layout.AppendPartitionPrefix(room.Free(), k.CID, layout.FamilyPartition, e, p), rid...)
-		dst = append(dst, Entry{room.Keep(key), nil})
+		dst = append(dst, KeyValue{room.Keep(key), nil})
 	}
 	for i := range k.Unique.Len() {
 		prefix := layout.AppendUniquePrefix(room.Free(), k.CID, item.PK, i)
-		dst = append(dst, Entry{room.Keep(k.Unique.Values(prefix, i, item.Body)), rid})
+		dst = append(dst, KeyValue{room.Keep(k.Unique.Values(prefix, i, item.Body)), rid})
 	}
 	if key := AppendTimeKey(room.Free(), scope, item.Head.Life, item.RID); key != nil {
-		dst = append(dst, Entry{room.Keep(key), nil})
+		dst = append(dst, KeyValue{room.Keep(key), nil})
 	}
 	return dst
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A Basis is the point from which the times to live of a container's items count: a property of the
-// document that holds seconds since 1970. If the document has no number there, it is the _ts. The zero
-// Basis is the _ts.
+// A Basis is the property of a document, in seconds since 1970, from which its time to live counts: the
+// ttlPropertyPath of a container. If the document has no number there, the time to live counts from its
+// _ts. The zero Basis is the _ts itself.
 type Basis struct {
 	path jsondoc.Path
 	set  bool
@@ -26,7 +26,7 @@ func NewBasis(path string) (Basis, error) {
 }
 
 // MaxBase is the latest second that a Basis returns, the last of the year 9999; -MaxBase is the earliest.
-// No clock reaches these seconds, so clamping does not change when an item expires.
+// Values beyond are clamped, which has no effect on expiry, since no clock reaches these seconds.
 const MaxBase = 253_402_300_799
 
 // Value returns the document's value of the property; jsondoc.Undefined if the Basis is the _ts.
@@ -56,14 +56,14 @@ type Era struct {
 	After Basis
 }
 
-// LifeRules computes the lives of a container's items as seen by its policy. It is immutable.
+// LifeRules computes the lives of a container's items, by which the expiry policy decides. It is immutable.
 type LifeRules struct {
 	Basis Basis // of items that are written now
-	Eras  []Era // eras of which items may exist, oldest first; empty: all items are of the present era
+	Eras  []Era // eras of which items may exist, oldest first; empty: all items are of the current era
 }
 
-// Of returns the life of an item: the one in its header, or for an item of an earlier era the life that
-// follows from the later eras.
+// Of returns the life of an item: the one in its header or, if the ttlPropertyPath has changed since the
+// item was written, the life by the later paths.
 func (v *LifeRules) Of(h *layout.Header, body []byte) ttl.Life {
 	if len(v.Eras) == 0 {
 		return h.Life

@@ -24,7 +24,7 @@ type State struct {
 	Policy         *ttl.Policy
 	Lives          LifeRules        // computes the life of an item for Policy
 	Now            int64            // seconds since 1970
-	Terms          *index.Indexer   // of Spec; it relies only on what Olders index too
+	Terms          *index.Indexer   // the indexer of Spec; queries use only paths that Olders index too
 	Olders         []*index.Indexer // policies by which documents may still be indexed
 	Ranges         []Range          // sorted by effective partition key
 	Tombstones     map[string]uint64
@@ -35,10 +35,10 @@ type State struct {
 	Logs     bool  // the container has a log of expiries
 }
 
-// Range is a partition range and the range of its items.
+// Range is a partition range.
 type Range struct {
 	ID       string
-	Number   uint16   // number of the range
+	Number   uint16   // its number in keys
 	Scope    []byte   // the prefix of the range's keys
 	Min, Max []byte   // effective partition keys; an empty Max has no upper bound
 	Parents  []string // ids of the ranges that it was split from
@@ -107,9 +107,9 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 // a range.
 const MaxGhosts = 10_000
 
-// KeyLife returns a life that a policy treats like the life of the item whose key in family w or x holds
-// second. The key does not hold the item's own ttl, but only the sum of base and ttl matters. The life
-// has the first policy's generation, so it has expired by every floor at or above it.
+// KeyLife returns a life that a policy treats like the life of the item whose key in family w or x has the
+// given second. The key does not have the item's own ttl by itself, but only the sum of base and ttl
+// matters. The life has the first policy's generation, so every floor at or above its second applies to it.
 func KeyLife(family byte, second int64) ttl.Life {
 	if family == layout.FamilyDeadline {
 		return ttl.Life{TS: second - 1, Own: 1}

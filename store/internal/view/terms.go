@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// MaxShapes is the maximum number of shapes with a record in a range. Documents of other shapes are marked
-// as unlisted and checked one by one. With more records, merging their postings would cost as much as
-// those checks.
+// MaxShapes is the maximum number of shapes with a record in a range. Queries check the documents of all
+// other shapes, the unlisted ones, one by one. If there were more records, merging their postings would
+// cost as much as these checks.
 const MaxShapes = 512
 
 // AppendTerms appends the index entries of an item that is indexed by x in a range, in the order of their
-// keys. The shape in them is not looked up: see StoredTerms.
+// keys. It does not look up whether the shape has a record: see StoredTerms.
 func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) []index.Entry {
 	n := len(dst)
 	dst = x.EntriesWithin(dst, scope, layout.RIDLen, item.Body, item.Head.Life.TS)
@@ -24,8 +24,8 @@ func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) 
 	return dst
 }
 
-// StoredTerms returns the index entries of an item that is indexed by x, with their keys as stored: an
-// unlisted shape is replaced by the name of all unlisted shapes.
+// StoredTerms returns the index entries of an item that is indexed by x, with their keys as stored: if the
+// item's shape has no record, its name is replaced by the common name of all shapes without a record.
 func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([]index.Entry, error) {
 	list := AppendTerms(nil, x, scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)

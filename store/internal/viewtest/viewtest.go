@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Now is the present second of the state.
+// Now is the current second of the state.
 const Now = 1_000_000
 
 // Container is a container of one range, with the unique key /code. Its partition key is /pk.
@@ -91,8 +91,8 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 	return item
 }
 
-// Entries returns the keys of an item that view.Keys makes.
-func (c *Container) Entries(item *view.Item) []view.Entry {
+// Entries returns the keys of an item, as view.Keys builds them.
+func (c *Container) Entries(item *view.Item) []view.KeyValue {
 	var room layout.Arena
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)
 }

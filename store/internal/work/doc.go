@@ -5,11 +5,10 @@
 //	memory.go       one budget of bytes for all requests
 //	stopwatch.go    ends a scan with its context and at its time limit
 //	patience.go     limits the time that a write waits for its range
-//	throttle.go     request units that refill by the second
-//	background.go   a goroutine that is woken for passes of work and repeats failed ones
+//	throttle.go     budgets of request units, refilled every second
+//	background.go   a goroutine that works when it is woken, and repeats failed work
 //	page_states.go, plans.go, ridcache.go   caches between requests
 //
-// Nothing in this package changes an answer. The caches can lose any entry at any moment: then a plan is
-// made again, a rid is looked up again, and a page computes again the rows that an earlier page had
-// cached for it.
+// The caches do not change any result. They can lose any entry at any moment: then a plan is made again, a
+// rid is looked up again, and a page computes the rows again that an earlier page had cached for it.
 package work

@@ -17,10 +17,10 @@ import (
 )
 
 // Long queries must neither occupy all processors nor fill the memory together. A query, or the condition
-// of a patch, that has run for longer than quick needs a place among the heavy queries, of which there
-// are few. Among these it needs a turn, and turns leave one processor for other work. Turns are short, so
-// that no query waits for the end of another. From then on it also runs at a lower priority than short
-// work: see internal/priority.
+// of a patch, that has run for longer than quick becomes a heavy query. Few heavy queries exist at a time;
+// others wait for a place. The heavy queries take turns to run, fewer at a time than there are processors,
+// so that one processor is left for other work. Turns are short, so that no query waits for the end of
+// another. A heavy query also runs at a lower priority than short work: see internal/priority.
 //
 // A script cannot be suspended while it runs, nor can the match of a regular expression. Therefore few
 // scripts run at the same time.
@@ -37,14 +37,14 @@ type Heavy struct {
 	places, turns *semaphore.Weighted // of queries
 	scripts       *semaphore.Weighted
 	Most          int // maximum number that run at a time
-	// watched is the number of future pieces of work that run in a goroutine of their own, whose priority
-	// can be lowered. That costs quick work some time, so it is done only for a while after a long piece
-	// of work. The first long query is restarted in such a goroutine; the first long script continues as
-	// it is.
+	// watched is the number of the next queries and scripts that run in a goroutine of their own, whose
+	// priority can be lowered. That costs short ones some time, so it is done only for a while after a long
+	// one. The first long query is restarted in such a goroutine; the first long script continues where it
+	// is.
 	watched atomic.Int64
 }
 
-// watchedAfterLong is the number of pieces of work that are watched after a long one.
+// watchedAfterLong is the number of queries and scripts that are watched after a long one.
 const watchedAfterLong = 10_000
 
 // Run runs fn, which may take long. fn receives nil if its priority cannot be lowered.
@@ -57,7 +57,7 @@ func (w *Heavy) Run(fn func(*priority.Work)) {
 	priority.Run(fn)
 }
 
-// long records that a long piece of work has run.
+// long records that a long query or script has run.
 func (w *Heavy) long() { w.watched.Store(watchedAfterLong) }
 
 // NewHeavy returns the queue of a process with a number of processors.
@@ -96,7 +96,8 @@ func (w *Heavy) RunScript(clock ttl.Clock, fn func()) {
 	}
 }
 
-// errUnwatched ends a long query in a goroutine whose priority cannot be lowered.
+// errUnwatched ends a long query that runs in a goroutine whose priority cannot be lowered, so that it is
+// restarted in another one.
 var errUnwatched = errors.New("a long query is not watched")
 
 // WithScripts runs fn, a transaction with scripts. If too many scripts run, it waits until one has ended
@@ -122,7 +123,7 @@ func (w *Heavy) WithScripts(ctx context.Context, limit time.Duration, fn func() 
 	return err
 }
 
-// Query returns one run of a query or of a condition. The run is limited to limit, measured by elapsed.
+// Query returns one run of a query or of a condition. limit is its maximum time, measured by elapsed.
 func (w *Heavy) Query(elapsed func() time.Duration, limit time.Duration) HeavyQuery {
 	return HeavyQuery{all: w, elapsed: elapsed, limit: limit}
 }
@@ -135,7 +136,7 @@ type HeavyQuery struct {
 	placed, runs bool
 	since        time.Duration // start of the turn, by elapsed
 	work         *priority.Work
-	BegunAnew    bool // the query has been restarted, or must not be restarted
+	BegunAnew    bool // the query has been restarted, or must not be
 }
 
 // Run runs fn, which calls Turn repeatedly. The query may continue in another call of Run. If the query
@@ -159,7 +160,7 @@ func (h *HeavyQuery) Run(fn func() error) (err error) {
 func (h *HeavyQuery) Turn(ctx context.Context) error {
 	now := h.elapsed()
 	if !h.runs && now < quick || h.runs && now-h.since < heavyTurn {
-		// lets a request that waits for this processor run before the end of the turn
+		// Let requests that wait for this processor run before the end of the turn.
 		runtime.Gosched()
 		return nil
 	}

@@ -13,12 +13,12 @@ import (
 // DefaultMemory is the memory of all requests together, in bytes, if Options.Memory is 0.
 const DefaultMemory = 256 << 20
 
-// minMemory is the minimum of the memory, however small GOMEMLIMIT is.
+// minMemory is the minimum budget in bytes, even if GOMEMLIMIT is smaller.
 const minMemory = 640 << 10
 
-// Memory is the common budget of bytes for running requests: the rows that queries keep to sort, group
-// and deduplicate, and the answers that are built or sent. One request may use a tenth of it. It is safe
-// for concurrent use.
+// Memory is the common budget of bytes for running requests: the rows that queries keep to sort, group and
+// deduplicate, and the responses that are being built or sent. One request may use a tenth of it. It is
+// safe for concurrent use.
 type Memory struct {
 	room  *semaphore.Weighted
 	large *semaphore.Weighted // of messages larger than a share
@@ -52,10 +52,9 @@ func (m *Memory) TryTake(n int64) bool { return m.room.TryAcquire(n) }
 // Give returns n bytes to the budget.
 func (m *Memory) Give(n int64) { m.room.Release(n) }
 
-// TakeLarge takes n bytes for one message that may be larger than a share. Half of the memory is
-// available for such messages. They wait for one another before they wait for the whole budget, so that
-// no other request waits behind a large message that waits for another one. A message of more than that
-// half takes all of the half.
+// TakeLarge takes n bytes for one message that may be larger than a share. Half of the memory is available
+// for such messages. They wait for one another before they wait for the whole budget, so that no other
+// request waits behind two large messages. A message that is larger than this half takes the whole half.
 func (m *Memory) TakeLarge(ctx context.Context, n int64) error {
 	n = min(n, m.most/2)
 	if err := m.large.Acquire(ctx, n); err != nil {
@@ -75,8 +74,8 @@ func (m *Memory) GiveLarge(n int64) {
 	m.large.Release(n)
 }
 
-// Attach makes a run of a query take the memory for its kept rows from the budget. The caller calls back
-// when the run has ended.
+// Attach makes a run of a query take the memory for the rows that it keeps from the budget. The caller must
+// call back when the run has ended, which returns the memory.
 func (m *Memory) Attach(env *query.Env) (back func()) {
 	held := int64(0)
 	env.MaxHeld = int(m.Share())

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// PageStates caches the states that pages of queries leave for their next pages: the rows that a DISTINCT
+// PageStates caches the states that pages of queries keep for their next pages: the rows that a DISTINCT
 // has already returned, and rows that are computed but not returned yet. It drops the oldest state first,
-// and every state after maxStateAge; the next page then computes the rows again. It is safe for
-// concurrent use.
+// and every state after maxStateAge; the next page then computes the rows again. It is safe for concurrent
+// use.
 type PageStates struct {
 	wall ttl.Clock
 	mu   sync.Mutex
@@ -63,7 +63,7 @@ func (p *PageStates) forgetOld() {
 	p.watch()
 }
 
-// Take implements query.Memory.
+// Take removes and returns the state for the page that begins at a cursor, or nil if there is none.
 func (p *PageStates) Take(cursor string) *query.PageState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *PageStates) Close() {
 	}
 }
 
-// Keep implements query.Memory.
+// Keep stores the state for the page that begins at a cursor.
 func (p *PageStates) Keep(cursor string, rows *query.PageState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

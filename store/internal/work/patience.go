@@ -8,34 +8,36 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Patience is the context with which a write waits for its range. It ends with the context of its
-// request, and after Limit of waiting: a sequence of scripts of other requests could hold the range for
-// ever. The time counts from the first wait, so that a write whose range is free needs no timer. Once the
+// Patience is the context with which a write waits for its range. It ends with the context of its request,
+// or when the write has waited for Limit, because other requests could otherwise block the range for ever.
+// The time counts from the first call of Done, so that a write whose range is free needs no timer. Once the
 // write has begun, the limit no longer applies.
 type Patience struct {
 	context.Context // of the request
 	Limit           time.Duration
-	limited         atomic.Pointer[limitedWait]
+	limited         atomic.Pointer[timeoutContext]
 	Begun           atomic.Bool
 }
 
-type limitedWait struct {
+// timeoutContext is a context that ends when the write has waited for Limit, with its cancel function.
+type timeoutContext struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// Done implements context.Context. The engine calls it only when it has to wait, and never concurrently.
+// Done returns a channel that is closed when the context ends. The engine calls it only when it has to
+// wait, and never concurrently.
 func (p *Patience) Done() <-chan struct{} {
 	w := p.limited.Load()
 	if w == nil {
-		w = new(limitedWait)
+		w = new(timeoutContext)
 		w.ctx, w.cancel = context.WithTimeout(p.Context, p.Limit)
 		p.limited.Store(w)
 	}
 	return w.ctx.Done()
 }
 
-// Err implements context.Context.
+// Err returns the error of the request's context, or a *fault.Error if the write has waited for too long.
 func (p *Patience) Err() error {
 	if err := p.Context.Err(); err != nil || p.Begun.Load() {
 		return err

@@ -16,12 +16,12 @@ type Plans struct {
 	Latest *lru.Cache[planKey, *query.Plan]
 }
 
-// planKey is what a plan depends on.
+// planKey identifies a cached plan: it has everything on which the plan depends.
 type planKey struct {
 	terms      *index.Indexer
 	text       string
 	parameters string // the parameters with their values
-	types      string // or only with their types: then the plan was made for one query of these types
+	types      string // the types of the parameters, in a key that is valid for all values of these types
 }
 
 const (

@@ -6,13 +6,13 @@ import (
 )
 
 // RIDCache caches the rids of point keys, so that a repeated point read needs one look-up in the engine
-// instead of two. It is a hash table without chains: each key has one place, and a new entry replaces the
-// old one.
+// instead of two. It is a hash table without chains: each key has one position, and a new entry replaces
+// the old one.
 //
-// A stale entry cannot cause a wrong answer. The partition key of the item that a rid names never
-// changes, and the header of an item that has ever had another id says so. A stale entry therefore names
-// an item that is gone, or an item whose id the reader compares; the reader then looks up the point key.
-// Keys are compared by 128 bits of two seeded hashes.
+// A stale entry cannot cause a wrong result. The partition key of the item with a rid never changes, and
+// the header of an item marks that it has had another id. So a stale entry has the rid of an item that does
+// not exist any more, or of a marked item whose id the reader compares. In both cases the reader looks up
+// the point key. Keys are compared by 128 bits of two seeded hashes.
 type RIDCache struct {
 	seeds   [2]maphash.Seed
 	stripes [RIDStripes]ridStripe

@@ -13,11 +13,11 @@ import (
 const watchEvery = 256
 
 // yieldBytes is the number of bytes of values after which a scan lets other goroutines run. Go interrupts a
-// goroutine only after 10 ms, so without this a short request would wait 10 ms for each scan ahead of it.
+// goroutine only after 10 ms, so a short request would otherwise wait 10 ms for each scan ahead of it.
 const yieldBytes = 256 << 10
 
-// Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. All
-// iterators of a view count their steps on it. ViewUnder is the only way to open such a view.
+// Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. It
+// counts the steps of all iterators of a view that ViewUnder has opened.
 type Stopwatch struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration // real time since the scan began; nil: only the context ends it
@@ -29,7 +29,7 @@ type Stopwatch struct {
 	err     error                // why the scan has ended
 }
 
-// LookBudget is the time limit of an inspection of a container, in real time.
+// LookBudget is the real time after which an inspection of a container ends with what it has found.
 const LookBudget = time.Second
 
 // step counts a step. It returns false if the scan must fail with err.
@@ -72,19 +72,19 @@ func ViewUnder(w *Stopwatch, eng engine.Engine, fn func(engine.Reader) error) er
 	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(Watched{r, w}) })
 }
 
-// Watched is a reader whose scans end with a stopwatch. Close of an iterator returns the stopwatch's
-// error.
+// Watched is a reader whose scans are limited by a stopwatch. If the stopwatch has ended a scan, Close of
+// its iterator returns the stopwatch's error.
 type Watched struct {
 	engine.Reader
 	watch *Stopwatch
 }
 
-// Scan implements engine.Reader.
+// Scan returns an iterator whose steps the stopwatch counts.
 func (r Watched) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &watchedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
 
-// GetMany implements engine.Reader.
+// GetMany returns the values of keys, and counts their bytes: see engine.Reader.
 func (r Watched) GetMany(keys [][]byte) ([][]byte, error) {
 	values, err := r.Reader.GetMany(keys)
 	for _, v := range values {
@@ -98,29 +98,29 @@ type watchedIterator struct {
 	watch *Stopwatch
 }
 
-// Next implements engine.Iterator.
+// Next moves to the next key, unless the stopwatch has ended the scan.
 func (it *watchedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
 
-// SeekGE implements engine.Iterator.
+// SeekGE moves to the first key at or after key, unless the stopwatch has ended the scan.
 func (it *watchedIterator) SeekGE(key []byte) bool {
 	return it.watch.step() && it.Iterator.SeekGE(key)
 }
 
-// Value implements engine.Iterator.
+// Value returns the value of the current key, and counts its bytes.
 func (it *watchedIterator) Value() []byte {
 	v := it.Iterator.Value()
 	it.watch.count(v)
 	return v
 }
 
-// Expect implements engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
-// remoteSkip is how many keys an iterator of a remote engine skips between two checks. Each skip is a round
-// trip.
+// remoteSkip is the number of keys that an iterator of a remote engine skips between two checks of the
+// context and the time. Each skip is a round trip.
 const remoteSkip = 1 << 16
 
-// Skip implements engine.Skipper.
+// Skip moves past up to most keys and returns their number: see engine.Skipper.
 func (it *watchedIterator) Skip(most int) (n int) {
 	between := watchEvery
 	if _, remote := it.Iterator.(engine.Expecter); remote {
@@ -139,7 +139,7 @@ func (it *watchedIterator) Skip(most int) (n int) {
 	return n
 }
 
-// Close implements engine.Iterator.
+// Close releases the iterator and returns its first error, or that of the stopwatch.
 func (it *watchedIterator) Close() error {
 	err := it.Iterator.Close()
 	if err == nil {

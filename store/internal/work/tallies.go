@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Tallies caches the numbers of keys in ranges of an engine, each for one version of the range. A caller must
-// not store a number before it is certain that all states of that version have the same keys in the range. It
-// is safe for concurrent use.
+// Tallies caches the numbers of keys in ranges of an engine, each for one version of the range. A caller
+// may store a number only if all states of that version have the same keys in the range. It is safe for
+// concurrent use.
 type Tallies struct {
 	recent *lru.Cache[tallyRange, tally]
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A throughput is a budget of request units that refills every second. At most one second's worth is
-// saved up. The cost of a request is known only after it has run, so one request may overdraw the budget.
-// As in Cosmos DB, requests are then refused until the budget is positive again. A server calls Admit
-// before each request and Spend after it. A program that embeds the store is not throttled.
+// A throughput is a budget of request units that refills every second. Unused units are kept, up to those
+// of one second. The cost of a request is known only after it has run, so one request may overdraw the
+// budget. As in Cosmos DB, requests are then refused until the budget is positive again. A server calls
+// Admit before each request and Spend after it. A program that embeds the store is not throttled.
 
 // RequestBudget is the remaining budget of a throughput. The zero RequestBudget is full.
 type RequestBudget struct {
