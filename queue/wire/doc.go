@@ -10,9 +10,9 @@
 //   - Value decodes any value to a Go value, for maps with arbitrary keys.
 //   - Check validates a value as Value does, without building a Go value.
 //
-// All of them accept every width of an encoding, a symbol instead of a string, and a string instead of a
-// symbol. They allocate at most a small multiple of the input's size, and limit nesting to maxDepth. A
-// count or size that exceeds the data is an *Error. Returned slices alias the input.
+// All of them accept each width of an encoding, and a symbol in place of a string or the reverse. They
+// allocate at most a small multiple of the input's size, and limit nesting to maxDepth. A count or size that
+// exceeds the data is an *Error. Returned slices alias the input.
 //
 // # Writing
 //
