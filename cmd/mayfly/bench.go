@@ -72,7 +72,7 @@ func benchCommand() *cobra.Command {
 	return cmd
 }
 
-// benchServerCommand is the server process that `mayfly bench` starts.
+// benchServerCommand returns the command that runs the server process for `mayfly bench`.
 func benchServerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "server {mayfly FOLDER | empty FILE}",
@@ -102,7 +102,8 @@ func benchServerCommand() *cobra.Command {
 	}
 }
 
-// startMayfly starts the product in the same way as serve.
+// startMayfly starts a Mayfly server in the same way as serve. It returns the address and a function that
+// stops the server.
 func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Context) error, error) {
 	s := &serve{log: newLogger(os.Stderr, "warn", "text")}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
