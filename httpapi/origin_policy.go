@@ -16,11 +16,11 @@ import (
 // With the public emulator key or without authorization such requests would succeed. Three rules prevent
 // that:
 //
-// - The Host of a request must be a name or an address of this server. Otherwise a page whose own host name
-//     resolves to this server (DNS rebinding) would have this server's origin.
-// - Scripts may read responses only if their origin is this server's own, one of the same machine, or one
-//     that the operator has listed.
-// - Pages of other origins may only read: a browser sends simple requests, including writes, without a
+//   - The Host of a request must be a name or an address of this server. Otherwise a page whose own host
+//     name resolves to this server (DNS rebinding) would have this server's origin.
+//   - Scripts may read responses only if their origin is this server's own, one of the same machine, or
+//     one that the operator has listed.
+//   - Pages of other origins may only read: a browser sends simple requests, including writes, without a
 //     preflight.
 //
 // The rules also apply if the key is secret, since keys are sometimes part of a page's source.

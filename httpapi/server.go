@@ -133,10 +133,11 @@ func protocols() *http.Protocols {
 // routes builds the chain that every request passes. Echo accepts the request and tracks the response. Its
 // other features do not fit the protocol:
 //
-// - its router unescapes before it splits, but an id may contain an escaped slash;
-// - its body limit applies before the request is authorized, and does not depend on the kind of resource;
-// - its CORS middleware writes header names in Go's canonical form, but clients compare them bytewise;
-// - its recovery does not log the activity id, which must be the same in the response and in the log.
+//   - its router unescapes before it splits, but an id may contain an escaped slash;
+//   - its body limit applies before the request is authorized, and does not depend on the kind of
+//     resource;
+//   - its CORS middleware writes header names in Go's canonical form, but clients compare them bytewise;
+//   - its recovery does not log the activity id, which must be the same in the response and in the log.
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
