@@ -25,9 +25,9 @@ const maxFrames = 256
 // response before it retries; a client in gateway mode waits a minute.
 const directPage = 2 * time.Second
 
-// tracker counts work in progress that http.Server does not track, so that Shutdown can wait for it:
+// drainGroup counts work in progress that http.Server does not track, so that Shutdown can wait for it:
 // connections in direct mode, and requests that connections serve without net/http.
-type tracker struct {
+type drainGroup struct {
 	mu     sync.Mutex
 	work   sync.WaitGroup
 	closed bool // no more work may begin
@@ -35,7 +35,7 @@ type tracker struct {
 
 // begin registers a piece of work, which the caller must report as done. It returns false, and the work must
 // not be done, if the server is shutting down.
-func (d *tracker) begin() bool {
+func (d *drainGroup) begin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
@@ -46,7 +46,7 @@ func (d *tracker) begin() bool {
 
 // end makes begin return false, and waits until all registered work is done. If ctx ends first, it returns
 // the error of ctx. Connections in direct mode end when the server is drained.
-func (d *tracker) end(ctx context.Context) error {
+func (d *drainGroup) end(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()

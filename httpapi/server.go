@@ -40,14 +40,13 @@ type Server struct {
 	http    *http.Server
 	conns   *conns
 	cancel  context.CancelFunc // ends every request's context
-	// draining is canceled when Shutdown begins. A request that waits for something must end when it is
-	// canceled.
+	// draining is canceled when Shutdown begins. A request that waits must end then.
 	draining context.Context
 	drain    context.CancelFunc
 
 	base      context.Context // parent of all request contexts
-	direct    tracker         // connections of direct mode
-	shortcuts tracker         // reads that connections serve by themselves
+	direct    drainGroup      // connections of direct mode
+	shortcuts drainGroup      // reads that connections serve by themselves
 
 	// gate is locked for reading by each request, and for writing by the last step of Shutdown.
 	gate   sync.RWMutex

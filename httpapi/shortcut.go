@@ -43,7 +43,7 @@ type shortcuts struct {
 	handler http.Handler
 	base    context.Context
 	log     *slog.Logger
-	running *tracker
+	running *drainGroup
 	date    atomic.Pointer[dateText]
 }
 
