@@ -27,9 +27,9 @@ func (c *Container) budget() (b *work.RequestBudget, perSecond int) {
 	return b, perSecond
 }
 
-// Admit returns nil if the container's throughput allows one more request at now. now is read from the
-// caller's wall clock, which must be the same clock as for Spend. Otherwise Admit fails with CodeThrottled
-// and a *fault.ThrottledError.
+// Admit returns nil if the container's throughput allows one more request at now. now is a time of the
+// caller's wall clock; calls of Spend must use the same clock. Otherwise Admit fails with CodeThrottled and
+// a *fault.ThrottledError.
 func (c *Container) Admit(now time.Time) error {
 	b, perSecond := c.budget()
 	if b == nil {
@@ -52,6 +52,6 @@ func (c *Container) Spend(now time.Time, charge float64) {
 	}
 }
 
-// share returns this server's part of a throughput. Servers that share the data divide it evenly, and do not
-// tell each other what they have spent.
+// share returns this server's part of a throughput. Servers that share the data divide the throughput
+// evenly; they do not exchange how much of it they have used.
 func (ds *dataset) share(perSecond int) int { return max(perSecond/ds.in.ServerCount(), 1) }

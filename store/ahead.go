@@ -15,7 +15,8 @@ import (
 )
 
 // DryRunTTL reports what changing the container's DefaultTTL to next would do at this moment. It fails with
-// the same errors as the change itself. It takes about a second at most: see DryRun.Complete.
+// the same errors as the change itself. It runs for about a second at most; DryRun.Complete reports whether
+// that was enough.
 func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.DryRunOptions) (
 	inspect.DryRun, error) {
 	c.ds.in.Enter()
@@ -30,8 +31,8 @@ func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.D
 	return d, classify.ToFault(err)
 }
 
-// Forecast reports which items of one container are going to expire. It takes about a second at most: see
-// Forecast.Complete.
+// Forecast reports which items of one container are going to expire. It runs for about a second at most;
+// Forecast.Complete reports whether that was enough.
 func (c *Container) Forecast(ctx context.Context) (inspect.Forecast, error) {
 	f := inspect.NewForecast()
 	err := c.forecast(ctx, &f, c.ds.startWatch(ctx))

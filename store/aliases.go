@@ -20,8 +20,8 @@ type Memory = work.Memory
 // DefaultMemory is the number of bytes that running requests may hold together if Options.Memory is 0.
 const DefaultMemory = work.DefaultMemory
 
-// NewMemory returns a budget of most bytes, or DefaultMemory if most is 0, capped at a quarter of
-// GOMEMLIMIT.
+// NewMemory returns a budget of most bytes, or of DefaultMemory bytes if most is 0. The budget is capped at
+// a quarter of GOMEMLIMIT.
 func NewMemory(most int64) *Memory { return work.NewMemory(most) }
 
 // The settings of a container that are Mayfly's own: see package definition.
@@ -100,7 +100,7 @@ const (
 	MaxPageBytes = value.MaxPageBytes // a page is closed when it has reached this size; it may exceed it
 )
 
-// PageLimit returns the maximum number of items of a page if the client has asked for asked items: see
+// PageLimit returns the maximum number of items of a page for a client that has asked for asked items: see
 // ListOptions.MaxItems.
 func PageLimit(asked int) int { return value.PageLimit(asked) }
 

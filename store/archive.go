@@ -13,11 +13,11 @@ import (
 
 // Archives: an expired document is moved to another container instead of being deleted.
 //
-// Expiry itself does not change. From the second of its expiry nobody can see the document. Its purge moves
-// it: one transaction over both containers removes it from the source, with reason ttl, and creates it in
-// the archive. So the document is in exactly one place at any moment and arrives exactly once, even after a
-// crash. Between expiry and purge no read finds it in either container; how long that takes depends on the
-// reaper.
+// Expiry itself does not change. From the second of its expiry on, no read returns the document. The
+// reaper's purge moves it: one transaction over both containers removes the document from the source, with
+// reason ttl, and creates it in the archive. So the document is in exactly one place at any moment and
+// arrives exactly once, even after a crash. Between expiry and purge no read finds it in either container;
+// how long that takes depends on the reaper.
 //
 // Only documents that have expired by their ttl since the archive was set are moved. Documents deleted with
 // their whole partition key are not moved, nor are documents that had expired before.
@@ -31,11 +31,11 @@ import (
 //	 "previous"?: the "_mayfly" that the document had in the source, from an earlier move,
 //	 "document"?: see below}
 //
-// The document's ttl is kept in "_mayfly" only, since as a property it would make the document expire in
-// the archive, too. The archive's own default decides how long it lives there. Its partition key is
-// extracted by the archive's definition; a document without a value at the path gets the key of documents
-// without one. If that key would be too long for Cosmos DB, the whole document goes into "_mayfly.document"
-// and has no other properties beside it.
+// The document's ttl is kept in "_mayfly" only, because a property "ttl" would make the document expire in
+// the archive as well. The archive's own default decides how long the document lives there. The archive's
+// definition determines the partition key; a document without a value at the key's path gets the key of
+// such documents (undefined). If that key would be too long for Cosmos DB, the whole document goes into
+// "_mayfly.document" and has no other properties beside it.
 //
 // A move never replaces a document of the archive. If the id is taken in its partition, the document gets
 // the id "<id>~<n>", with n the LSN of its last version. If that is taken as well, it gets "<id>~<n>~2" and
@@ -45,17 +45,17 @@ import (
 // of other documents skip it, each round of the reaper tries again and logs the failure, and a write that
 // needs its id fails with CodeTooLarge.
 //
-// A write may have to purge an expired document that holds its id or a unique key. That purge moves the
-// document as well. The write's transaction has the scope of its own range only, so it is rolled back, the
-// document is moved, and the write is done again.
+// A write may have to purge an expired document that still occupies the id or a unique key of the new one.
+// That purge moves the expired document as well. The write's transaction has the scope of its own range
+// only, so the transaction is rolled back, the expired document is moved, and the write is repeated.
 //
-// Locks: a move holds the gates of both containers, shared, and takes them in the order of the containers'
-// creation, as does every operation that takes several gates exclusively. A container cannot be deleted
-// while it is the archive of another, except with the whole database.
+// Locks: a move holds the gates of both containers, shared. It takes them in the order in which the
+// containers were created, as does every operation that takes several gates exclusively. A container cannot
+// be deleted while it is the archive of another, except with the whole database.
 
 const (
-	// An archived document may be larger and deeper than a document in a request, by this much for each
-	// move.
+	// By these amounts for each move, an archived document may be larger and more deeply nested than a
+	// document in a request.
 	archiveBytes = 16 << 10
 	archiveDepth = 2
 )
@@ -147,8 +147,9 @@ func (a *archiver) begin(t *transaction.Tx) error {
 	return nil
 }
 
-// take creates the document for a ghost in the archive. It returns false if the document belongs to a range
-// whose scope the transaction lacks; this could not be foreseen when the transaction began.
+// take creates the document in the archive for a ghost (an expired item that is not purged yet). It returns
+// false if the document belongs to a range of the archive whose scope is not part of the transaction; that
+// is known only once the document is built.
 func (a *archiver) take(ghost *transaction.Stored) (taken bool, err error) {
 	to, err := a.Convert(a.t, ghost, a.archive.moment())
 	if err != nil {

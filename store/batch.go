@@ -21,11 +21,11 @@ const (
 	maxBatchAnswer     = 4 << 20 // of all documents in the response
 )
 
-// ErrTooManyOperations is the cause of the error for a batch with more than MaxBatchOperations operations,
-// whatever its size.
+// ErrTooManyOperations is the cause of the error for a batch with more than MaxBatchOperations operations.
+// The size of the documents does not matter.
 var ErrTooManyOperations = errors.New("more operations than a batch may have")
 
-// BatchOptions say how the operations of a batch depend on each other.
+// BatchOptions are the options of a batch. The zero value makes the operations independent of each other.
 type BatchOptions struct {
 	// Atomic makes the batch one transaction on items of one partition key: all operations take effect, in
 	// order and with one LSN, or none does. Without it the operations are independent, and each may have
@@ -37,9 +37,9 @@ type BatchOptions struct {
 	// with CodeRangeGone if the range does not exist. An operation on an item in another range fails with
 	// CodeRangeGone.
 	Range string
-	// Session requires that reads see at least these positions; otherwise the batch fails with
-	// CodeSessionNotAvailable and nothing is written. As for single writes, it is ignored by a batch that
-	// only writes.
+	// Session lists the positions that reads must have reached; otherwise the batch fails with
+	// CodeSessionNotAvailable and nothing is written. A batch that only writes ignores Session, as a single
+	// write does.
 	Session []SessionPosition
 }
 
@@ -58,8 +58,8 @@ type BatchResult struct {
 // more than 2 MB.
 //
 // The results hold documents of 4 MB at most. An atomic batch that would exceed that fails as a whole, and
-// its last operation has CodeTooLarge, as in Cosmos DB. In other batches a read that would exceed it fails
-// with CodeTooLarge, and a write returns an Item whose Body is nil.
+// its last operation has CodeTooLarge, as in Cosmos DB. In other batches a read that would exceed the limit
+// fails with CodeTooLarge; a write that would exceed it succeeds and returns an Item whose Body is nil.
 //
 // pk is the partition key of the operations that have none. The receipt has the sum of the charges and the
 // position of the range that was written or read last.
@@ -312,9 +312,9 @@ func (b *batch) runAll(ctx context.Context) {
 }
 
 // runRanges carries out the operations of a list. Operations on items of one range share a transaction,
-// since most of the time goes into waiting for the disk. Operations on one item keep their order. If a
-// shared transaction fails as a whole, for instance because of its size, each of its operations gets a
-// transaction of its own, so that no operation fails because of another.
+// since waiting for the disk takes most of the time. Operations on one item keep their order. If a shared
+// transaction fails as a whole, for instance because of its size, each of its operations gets a transaction
+// of its own, so that no operation fails because of another.
 func (b *batch) runRanges(ctx context.Context, list []int) {
 	for len(list) > 0 {
 		left, err := b.runRange(ctx, list)

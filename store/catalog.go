@@ -48,8 +48,9 @@ func (ds *dataset) loadCatalog(ctx context.Context) error {
 	})
 }
 
-// reread implements host.OpenTenant.Reload. Databases and containers that are in memory already stay the same
-// objects. A container whose record has changed refreshes its state.
+// reread reads the whole catalog again, after another server has changed it (host.OpenTenant.Reload).
+// Databases and containers that are in memory already keep their objects. A container whose stored record
+// has changed gets the new state.
 func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 	var changed []*Container
 	next, err := ds.readCatalog(r, func(c *Container, rec record.Container) error {
@@ -77,7 +78,7 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 }
 
 // readCatalog reads the whole catalog. Databases and containers that are in memory already keep their
-// objects. known is called for each such container, with its stored record.
+// objects. readCatalog calls known, unless it is nil, for each such container with its stored record.
 func (ds *dataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
@@ -163,7 +164,7 @@ func (ds *dataset) loadContainers(r engine.Reader, cat *catalog,
 	return err
 }
 
-// loadContainer makes a container from its record and the other records stored for it.
+// loadContainer creates a container from its record and the other records stored for it.
 func (d *Database) loadContainer(r engine.Reader, rec record.Container) (*Container, error) {
 	spec, _, err := definition.ParseContainerSpec(rec.Spec, false)
 	if err != nil {
@@ -223,8 +224,8 @@ func (ds *dataset) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
-// dropContainerRecords removes a container from the catalog and writes a drop record. From then on its keys
-// are unreachable. They are erased at once, or by the next Open.
+// dropContainerRecords removes a container's records from the catalog and writes a drop record, after which
+// nothing reads the container's keys. The caller erases the keys; if it cannot, the next Open does.
 func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) error {
 	t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
 	for _, o := range offers {

@@ -39,9 +39,9 @@ func (b *databaseCopy) announce(t *host.Change) {
 	}
 }
 
-// raiseLSNs raises the LSN of every copied range above all LSNs that clients can have seen, of the replaced
-// containers and of containers dropped before. A feed reader that continues from such an LSN then misses
-// nothing. No one has used the copied ranges yet.
+// raiseLSNs raises the LSN of every copied range above all LSNs that clients can have received from the
+// replaced containers and from containers dropped before. A feed reader that continues from such an LSN
+// then misses nothing. Nothing has used the copied ranges yet.
 func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {

@@ -40,8 +40,8 @@ func (c *Container) switchRanges(ctx context.Context, m *splitRun, st, next *con
 	})
 }
 
-// undoSplit deletes what an unfinished split has copied. Its ranges are free again, since nobody has seen an
-// LSN of theirs. Nobody else uses the container meanwhile.
+// undoSplit deletes what an unfinished split has copied. The new ranges can be used by another split, since
+// no client has received an LSN of theirs. The caller is the only user of the container.
 func (c *Container) undoSplit(ctx context.Context, st container.State) error {
 	split, next := *st.Rec.Split, st
 	next.Rec.Split, next.Rec.RangeNumbers = nil, int(split.Lower)
@@ -57,8 +57,8 @@ func (c *Container) undoSplit(ctx context.Context, st container.State) error {
 	return err
 }
 
-// recoverSplits undoes the splits that were interrupted by a crash. It leaves those of servers that are
-// running.
+// recoverSplits undoes the splits that were interrupted by a crash. It does not touch splits of servers
+// that are running.
 func (ds *dataset) recoverSplits(ctx context.Context) error {
 	for _, c := range ds.cat.containers {
 		st := *c.state.Load()

@@ -22,11 +22,11 @@ import (
 //	             deadline (w or x, neither for ttl -1), unique keys (u), index entries (i, o)
 //
 // While documents are being reindexed, an item must have the entries that all applicable indexing policies
-// agree on, and may have the entries of any of them. In a container that keeps all versions (v), the
-// current version of each item is among them, and so is each version that another one follows, back to the
-// beginning of what is kept. Check also proves that every item lies in the range that its partition key
-// hashes to, is well-formed JSON and has an LSN below its range's ceiling, and that every key belongs to a
-// container and a range. The returned error is a failure to read; a violation is not an error of Check.
+// agree on, and may have the entries of any of them. In a container that keeps all versions (v), Check
+// proves that v has the current version of each item, and the predecessor of each version back to the
+// oldest one kept. Check also proves that every item lies in the range that its partition key hashes to, is
+// well-formed JSON and has an LSN below its range's ceiling, and that every key belongs to a container and
+// a range. The returned error is a failure to read; a violation is not an error of Check.
 func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	return db.live().check(ctx, report)
 }

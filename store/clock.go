@@ -13,8 +13,8 @@ import (
 
 // The server has a clock, and so has each database; a container uses its database's clock. Items and
 // container settings are dated by the database's clock. Databases, users, permissions, scripts and
-// throughputs are dated by the server's clock. The clocks themselves belong to the host; this file has what
-// they date.
+// throughputs are dated by the server's clock. The clocks themselves belong to the host; this file connects
+// them to the data that they date.
 
 // stamp returns the present second of the server's clock, for a catalog record that is about to be stored.
 func (ds *dataset) stamp() int64 {
@@ -23,7 +23,8 @@ func (ds *dataset) stamp() int64 {
 	return now
 }
 
-// loadMark notes a moment that was read from a stored catalog record.
+// loadMark records a moment that was read from a stored catalog record, so that the server's clock is never
+// behind it.
 func (ds *dataset) loadMark(t int64) {
 	ds.marks.Raise(container.MarkCatalog, t)
 	ds.in.Clock().Raise(t)
@@ -32,8 +33,9 @@ func (ds *dataset) loadMark(t int64) {
 // moment returns the present second of the container's clock, which is its database's.
 func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 
-// momentOf returns the second by which a read decides what has expired: not before now, which was taken
-// before the read began, nor before the database's time that came with the data.
+// momentOf returns the second by which a read decides what has expired: the later of now, which the caller
+// took before the read began, and the time of the database (PostgreSQL's clock, for example) that came with
+// the data in at.
 func (c *Container) momentOf(now int64, at engine.Position) int64 {
 	return max(now, c.d.clock.At(at.Now).Unix())
 }
@@ -113,7 +115,7 @@ func (d *Database) exists() error {
 // clockOf describes the owner of a database's clock, for an error message.
 func clockOf(database string) string { return "of the database " + database }
 
-// Clock tells the reaper which clock decides the expiry in a range.
+// Clock returns the clock that decides what has expired in a range.
 func (w sweeper) Clock(r ttl.Range) ttl.Clock {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()

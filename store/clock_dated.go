@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// clockObserver tells the host what its clocks date: the server's clock dates the catalog's records, a
-// database's clock dates the contents of its containers.
+// clockObserver gives the host, which owns the clocks, access to the data that they date: the server's
+// clock dates the catalog's records, a database's clock dates the contents of its containers.
 type clockObserver struct{ ds *dataset }
 
-// Clocks implements host.ClockObserver.
+// Clocks returns the clocks that date something in the store.
 func (w clockObserver) Clocks() (list []*host.Clock) {
 	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
@@ -35,8 +35,9 @@ func (w clockObserver) containers(clocks []*host.Clock) (list []*Container) {
 	return list
 }
 
-// Hold implements host.ClockObserver. It takes the gates in the order of the containers' creation, as does
-// every operation that takes several.
+// Hold takes the gates of all containers that use one of the clocks, so that none of them is written until
+// release. It takes the gates in the order in which the containers were created, as does every operation
+// that takes several.
 func (w clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
 	taken := 0
@@ -59,7 +60,8 @@ func (w clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release 
 	return release, nil
 }
 
-// loadLast reads when other stores over the engine have stored something in the container.
+// loadLast reads when other servers have last stored something in the container, and keeps these moments in
+// memory.
 func (c *Container) loadLast(ctx context.Context) error {
 	if !c.ds.in.Shared() {
 		return nil
@@ -74,7 +76,8 @@ func (c *Container) loadLast(ctx context.Context) error {
 	})
 }
 
-// Latest implements host.ClockObserver.
+// Latest returns the latest moment that is stored by one of the clocks. The clocks must not be set back
+// behind it.
 func (w clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
@@ -87,7 +90,8 @@ func (w clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Expired implements host.ClockObserver.
+// Expired returns the last expiry after to of an item that is dated by one of the clocks, even if the item
+// is not purged yet. The clocks must not be set back behind it.
 func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
@@ -102,7 +106,7 @@ func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to tim
 	return host.Moment{}, nil
 }
 
-// Moved implements host.ClockObserver.
+// Moved wakes everything that waits for a time of one of the clocks.
 func (w clockObserver) Moved(clocks []*host.Clock) {
 	for _, c := range w.containers(clocks) {
 		for _, s := range c.state.Load().Ranges {
@@ -113,9 +117,9 @@ func (w clockObserver) Moved(clocks []*host.Clock) {
 }
 
 // diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there
-// is none. Setting a clock back would revive the items that have expired since and are not purged. So a
-// clock goes back no further than the last expiry, purged (see marks) or not, and the answer does not
-// depend on the reaper's pace. The caller holds the container's gate.
+// is none. A clock that is set back behind such a second would revive the item. So a clock cannot be set
+// back behind the last expiry, whether the item was purged (then marks has its second) or not, and the
+// result does not depend on the speed of the reaper. The caller holds the container's gate.
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	state := c.viewState(c.state.Load(), c.moment())
 	err = c.ds.view(ctx, func(r engine.Reader) (err error) {

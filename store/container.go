@@ -33,8 +33,9 @@ type Container struct {
 	def   definition.PartitionKeyDefinition
 	items transaction.Container
 
-	// gate keeps the policy and the present moment consistent: writes, purges and readers of the policy
-	// hold it shared, a change of state holds it exclusively. state is replaced as a whole, under the gate.
+	// gate makes an operation use one policy and one moment that belong together: writes, purges and
+	// readers of the policy hold it shared, a change of state holds it exclusively. state is replaced as a
+	// whole, under the gate.
 	gate  host.Gate
 	state atomic.Pointer[container.State]
 
@@ -95,7 +96,7 @@ type Range struct {
 	// Splitting reports whether the range is being split.
 	Splitting bool
 
-	made uint64 // the catalog's LSN at which the range was made
+	made uint64 // the catalog's LSN at which the range was created
 }
 
 // RangeSet is all ranges of a container, contiguous and in order.
@@ -213,7 +214,7 @@ func (c *Container) Ranges() RangeSet {
 	return set
 }
 
-// Position returns the id and the LSN of a range; of the first range if rangeID is empty or unknown.
+// Position returns the id and the LSN of a range; those of the first range if rangeID is empty or unknown.
 func (c *Container) Position(rangeID string) (id string, lsn uint64) {
 	st := c.state.Load()
 	s := st.Ranges[0]
@@ -259,8 +260,8 @@ func (c *Container) enter(ctx context.Context) (*container.State, int64, error) 
 func (c *Container) leave() { c.gate.Leave() }
 
 // stateAndTime returns a state and a moment that belong together. It does not hold the gate:
-// gate.Unchanged(at) reports whether the state is still the container's. Pending changes that wait for users
-// of the container do not block look.
+// gate.Unchanged(at) reports whether the state is still the container's. A pending change that waits for
+// the users of the container does not block stateAndTime.
 func (c *Container) stateAndTime(ctx context.Context) (st *container.State, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.Stamp(ctx); err != nil {
@@ -285,8 +286,8 @@ func (c *Container) gone() error {
 	return fault.New(fault.CodeOwnerNotFound, "The container "+c.name+" does not exist.")
 }
 
-// change replaces the state while nobody else uses the container. fn returns the next state. Everything
-// that fn stores must be durable when it returns. CodeCanceled: ctx has ended while others still used the
+// change replaces the state by the one that fn returns, while nobody else uses the container. Everything
+// that fn stores must be durable when fn returns. CodeCanceled: ctx has ended while others still used the
 // container.
 func (c *Container) change(ctx context.Context, fn func(st container.State, now int64) (container.State,
 	error)) error {

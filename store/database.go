@@ -60,7 +60,7 @@ func (ds *dataset) database(id string) (*Database, error) {
 	return d, nil
 }
 
-// CatchUp loads the changes that other stores over the same engine have made to databases, containers and
+// CatchUp loads the changes that other servers on the same engine have made to databases, containers and
 // the resources in them. A caller that does not find something by its name calls CatchUp and looks again.
 // CatchUp waits while a change of this store is being made durable.
 func (db *DB) CatchUp(ctx context.Context) error {
@@ -195,8 +195,8 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 	})
 }
 
-// eraseAll frees the space of dropped containers. They are out of the catalog already, so an error does no
-// harm: the next Open erases what an error or a crash has left.
+// eraseAll frees the space of dropped containers. The containers have left the catalog already, so an error
+// does no harm: the next Open erases keys that are left after an error or a crash.
 func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
 		if err := ds.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
@@ -206,7 +206,7 @@ func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 	}
 }
 
-// highest returns the highest LSN that a client can have seen of the containers' ranges.
+// highest returns the highest LSN that a client can have received from the containers' ranges.
 func highest(containers []*Container) (high uint64) {
 	for _, c := range containers {
 		for _, s := range c.state.Load().Ranges {

@@ -49,7 +49,7 @@ type dataset struct {
 	purged      atomic.Uint64
 }
 
-// tenant presents the store to its host.
+// tenant is the store as a tenant of its host.
 type tenant struct{ db *DB }
 
 // Tenant returns the store as a tenant, for host.Open.
@@ -58,12 +58,13 @@ func (db *DB) Tenant() host.Tenant { return tenant{db} }
 // tenantName is the store's name in the host.
 const tenantName = "documents"
 
-// KeySpace implements host.Tenant: containers' keys begin with their number, whose top bit is set.
+// KeySpace returns the part of the engine's keys that belongs to the store: the keys of a container begin
+// with its number, whose top bit is set.
 func (tenant) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
 }
 
-// Scopes implements host.Tenant.
+// Scopes returns the scopes of all partition ranges.
 func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		for _, r := range rec.Ranges {
@@ -74,7 +75,7 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	return scopes, err
 }
 
-// Open implements host.Tenant.
+// Open loads the catalog of an instance and makes it the data of the DB.
 func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	db, err := t.db.moveIn(ctx, in)
 	return host.OpenTenant{Life: db, Reload: db.reread, Sweep: sweeper{db}, ClockObserver: clockObserver{db},
@@ -96,7 +97,7 @@ func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error)
 	return db, db.loadCatalog(ctx)
 }
 
-// Recover implements host.Life.
+// Recover finishes what a crash has interrupted: drops, splits and upgrades.
 func (ds *dataset) Recover(ctx context.Context) error {
 	if err := ds.finishDrops(ctx); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (ds *dataset) Recover(ctx context.Context) error {
 	return ds.followPaths(ctx)
 }
 
-// Start implements host.Life.
+// Start starts the background work: the reindexer and the splitter.
 func (ds *dataset) Start() {
 	if ds.db.host == nil { // the host is the same through all restores
 		ds.db.host = ds.in.Host()
@@ -121,7 +122,7 @@ func (ds *dataset) Start() {
 	ds.db.catalogWatch.Notify()
 }
 
-// Stop implements host.Life.
+// Stop stops the background work and waits for its goroutines.
 func (ds *dataset) Stop() {
 	ds.in.Closing("the splitting of ranges")
 	ds.splitter.Close()
@@ -129,11 +130,10 @@ func (ds *dataset) Stop() {
 	ds.reindexer.Close()
 }
 
-// Leave implements host.Life.
+// Leave stores when containers were last used, for those that delete themselves when they are idle.
 func (ds *dataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
 
-// Gone implements host.Life. It wakes everybody who waits for a change, since there will be none in this
-// dataset.
+// Gone wakes everybody who waits for a change, since no change will happen in this dataset any more.
 func (ds *dataset) Gone() {
 	ds.pageStates.Close()
 	ds.mu.RLock()
@@ -144,9 +144,9 @@ func (ds *dataset) Gone() {
 	}
 }
 
-// settle waits until everything that reads of this scope have returned is durable. After it has returned,
-// no crash can undo what the caller has read before the call, present or absent. seen is the highest LSN
-// that the caller has read, 0 if unknown. settle waits for the disk only, not for writers.
+// settle waits until everything that the caller has read in a scope is durable. After that no crash can
+// undo it, neither an item nor the absence of one. seen is the highest LSN that the caller has read, 0 if
+// unknown. settle waits for the disk only, not for writers.
 func (ds *dataset) settle(ctx context.Context, scope []byte, seen uint64) error {
 	return classify.ToFault(ds.eng.Settle(ctx, scope, seen))
 }
@@ -190,7 +190,8 @@ func (ds *dataset) snapshotNote() (member string, value any) {
 
 const noteDatabases = "databases"
 
-// leader returns a function that runs background work while it is this server's task.
+// leader returns a function that runs one kind of background work while this server is the one that does
+// it, among the servers that share the data.
 func (ds *dataset) leader(work string) func(context.Context, func(context.Context)) {
 	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
 }
@@ -198,8 +199,8 @@ func (ds *dataset) leader(work string) func(context.Context, func(context.Contex
 // Server is a running server of those that share the data.
 type Server = host.Server
 
-// Servers returns the running servers that share the data with their leases, the oldest first; this one if
-// the engine cannot be shared.
+// Servers returns the running servers that share the data, and their leases, the oldest server first. If
+// the engine cannot be shared, it returns this server only.
 func (db *DB) Servers(ctx context.Context) ([]Server, error) {
 	list, err := db.live().in.ListServers(ctx)
 	return list, classify.ToFault(err)
@@ -208,13 +209,15 @@ func (db *DB) Servers(ctx context.Context) ([]Server, error) {
 // Shared reports whether other servers may have the data open at the same time.
 func (db *DB) Shared() bool { return db.live().in.Shared() }
 
-// ChangeAuthority calls fn with the certificate authority that the servers share, as PEM text, nil if there
-// is none, and stores what fn returns unless that is nil. fn may run more than once; the last run counts.
+// ChangeAuthority calls fn with the certificate authority that the servers share, as PEM text, or with nil
+// if there is none. It stores the result of fn unless that is nil. fn may run more than once; the last run
+// counts.
 func (db *DB) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byte, error)) error {
 	return classify.ToFault(db.live().in.ChangeAuthority(ctx, fn))
 }
 
-// await returns a channel that the next change closes, also one by another server.
+// await returns a channel that is closed at the next notification of n, and at the next change of the
+// container by another server.
 func (c *Container) await(n *host.Notifier) <-chan struct{} {
 	change := n.Changed()
 	if c.ds.in.Shared() {
@@ -223,7 +226,8 @@ func (c *Container) await(n *host.Notifier) <-chan struct{} {
 	return change
 }
 
-// awaited implements host.OpenTenant.Awaited.
+// awaited returns the scopes of the containers that somebody waits for, so that the host watches them for
+// changes by other servers (host.OpenTenant.Awaited).
 func (ds *dataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -235,8 +239,9 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 	return scopes
 }
 
-// changedElsewhere implements host.OpenTenant.Changed. It also lets the splitter look after the splits of
-// servers that may have ended.
+// changedElsewhere wakes those who wait for a change of a scope that another server has written to
+// (host.OpenTenant.Changed). It also wakes the splitter, which undoes the splits of servers that have
+// ended.
 func (ds *dataset) changedElsewhere(scope []byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -258,8 +263,8 @@ func hasScope(st *container.State, scope []byte) bool {
 	return slices.ContainsFunc(st.Scopes(), func(own []byte) bool { return bytes.Equal(own, scope) })
 }
 
-// followStates reads the states of the containers again that another store has changed, so that background
-// work finds what those changes have left to do.
+// followStates reads again the states of containers that another server has changed, so that background
+// work finds what it has to do because of those changes.
 func (ds *dataset) followStates(ctx context.Context) error {
 	if !ds.in.Shared() {
 		return nil

@@ -25,13 +25,13 @@ type DB struct {
 	owned   bool // Close closes the host
 	dataset atomic.Pointer[dataset]
 
-	// The following fields survive restores.
+	// A restore does not change the following fields.
 	heavy        *work.Heavy
 	memory       *Memory
 	temp         *spill.Dir    // nil if there is no such folder
 	catalogWatch host.Notifier // see CatalogChanged
 	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It applies to containers
-	// created from then on. The value that applied to a container is stored in its record.
+	// that are created from then on; each stores the value in its record.
 	backup atomic.Bool
 }
 
@@ -59,9 +59,9 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 	return db, nil
 }
 
-// New makes a store that shares a host with other tenants. The caller passes its Tenant to host.Open; when
-// that has returned, the store can be used. The clocks, the logger and ManualReaper in o must be those of
-// the host.
+// New creates a store that shares a host with other tenants. The caller passes its Tenant to host.Open;
+// when that has returned, the store can be used. The clocks, the logger and ManualReaper in o must be those
+// of the host.
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
 	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0))}
@@ -78,7 +78,7 @@ func New(o Options) (*DB, error) {
 
 // Close closes the host that Open has opened. It stops the reaper, the reindexer, the splitter and a
 // database that is being copied from a snapshot, waits for them, and closes the engine. Later calls fail
-// with CodeUnavailable. Close does nothing for a store made by New: closing its host closes it.
+// with CodeUnavailable. Close does nothing for a store created by New: closing its host closes it.
 func (db *DB) Close() error {
 	if !db.owned {
 		return nil
@@ -101,8 +101,8 @@ func (db *DB) Incarnation(ctx context.Context) (uint32, error) {
 	return n, classify.ToFault(err)
 }
 
-// Ping durably writes a record and reads it back. It fails if the store could not accept a write now. It
-// waits for the disk, but not for changes of the catalog.
+// Ping durably writes a record and reads it back. It fails if the store cannot accept a write at the
+// moment. It waits for the disk, but not for changes of the catalog.
 func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live().in.Ping(ctx)) }
 
 // live returns the present dataset.
@@ -116,9 +116,9 @@ func (db *DB) Memory() *Memory {
 	return db.memory
 }
 
-// LongWork returns the maximum number of long-running tasks that yield to short ones. Each of them occupies
-// a thread that counts against GOMAXPROCS, so a server raises GOMAXPROCS by this number. It is zero on
-// systems without thread priorities.
+// LongWork returns the maximum number of long-running tasks that run at a low thread priority, so that
+// short requests get the processors first. Each of them occupies a thread that counts against GOMAXPROCS,
+// so a server raises GOMAXPROCS by this number. It is zero on systems without thread priorities.
 func (db *DB) LongWork() int {
 	if !priority.Supported {
 		return 0

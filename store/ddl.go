@@ -30,7 +30,7 @@ func (d *Database) Container(id string) (*Container, error) {
 	d.ds.mu.RLock()
 	c := d.byName[id]
 	d.ds.mu.RUnlock()
-	if c == nil || c.state.Load().Dropped { // dropped by another store, not removed here yet
+	if c == nil || c.state.Load().Dropped { // dropped by another server, and not removed here yet
 		return nil, value.NotFound("container", id)
 	}
 	return c, nil
@@ -227,8 +227,8 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 	return c, nil
 }
 
-// replaceSpec is the part of ReplaceContainer that depends on one state of the container and is repeated if
-// that has changed. The caller holds the catalog's lock.
+// replaceSpec is the part of ReplaceContainer that depends on the state of the container. The caller
+// repeats it if the state has changed. The caller holds the catalog's lock.
 func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSpec, o WriteOptions) error {
 	if err := value.CheckIfMatch(o.IfMatch, c.Info().ETag); err != nil {
 		return err
@@ -291,7 +291,7 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 	})
 }
 
-// drop drops a container unless check fails. check is called when no operation is running in the container
+// drop drops a container unless check fails. It calls check once no operation is running in the container
 // any more. The caller holds the catalog's lock.
 func (d *Database) drop(ctx context.Context, c *Container, check func() error) error {
 	db := d.ds

@@ -72,28 +72,29 @@
 // # Throughput and ranges
 //
 // A container is created with the partition ranges that its throughput needs. If the throughput is raised,
-// ranges are split until there are as many as it needs then (splitter.go). The wanted number is stored with
-// the throughput, so that the next process continues.
+// ranges are split until there are as many as it needs then (splitter.go). The number of ranges to reach is
+// stored with the throughput, so that splitting continues after a restart.
 //
 // # Host and instances
 //
 // A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
 // clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New makes a store that
-// shares a host with other tenants. Callers hold a DB. Its data in one instance of the host, with its
-// databases and containers, are a dataset (dataset.go), which a restore replaces.
+// shares a host with other tenants. Callers hold a DB. Databases and containers belong to a dataset
+// (dataset.go), the data of one instance of the host. A restore replaces the dataset and keeps the DB.
 //
 // # Several stores on one engine
 //
-// Each store that is open over an engine keeps the state of every container in memory. The state has a
-// version, which is stored in the mark of each range. Transactions and reads compare it with the version in
-// memory; the mark comes with the position, so the comparison costs no extra read. An operation that finds
-// another version reads the state again and starts over (state.go).
+// Several servers can have the same engine open. In this package "another server" means another DB over the
+// same engine, usually in another process. Each server keeps the state of every container in memory. The
+// state has a version, which is stored in the mark of each range. Transactions and reads compare it with
+// the version in memory; the mark comes with the position, so the comparison costs no extra read. An
+// operation that finds another version reads the state again and starts over (state.go).
 //
 // The mark of the catalog is the version of databases, containers and the resources in them. A change of
 // the catalog is refused if the mark has moved. A caller that does not find a name calls CatchUp.
 //
-// Two things are not shared: clocks that are moved while several stores are open, and the calls that wait
-// for a change (Wait, long polls of feeds), which a store wakes for its own writes only.
+// Two things are not shared: clocks that are moved while several servers are running, and the calls that
+// wait for a change (Wait, long polls of feeds), which a server wakes for its own writes only.
 //
 // # Structure
 //

@@ -17,18 +17,18 @@ import (
 //
 // There is exactly one entry for each expiry. Either of two transactions can write it: the one that purges
 // the item, or, if the reaper is held back, an earlier one that announces the expiry and marks the item's
-// header. The mark keeps the purge from writing a second entry. It is not a new version, so the etag and
-// the feeds do not change. Expiry is final, so a marked item stays expired: a write of its id creates a new
-// item without the mark. Either transaction records its moment as a purge does, so that the clock cannot be
-// set back behind it. Neither waits for the disk, since readers of the log wait for it: an entry that a
-// crash takes back has not been read by anybody, and its item is announced again.
+// header. The mark prevents the purge from writing a second entry. Setting it does not create a new version
+// of the item, so the etag and the feeds do not change. Expiry is final, so a marked item stays expired: a
+// write of its id creates a new item without the mark. Both transactions record their moment, so that the
+// clock cannot be set back behind it. Neither waits for the disk, since the readers of the log do: a crash
+// can undo only an entry that nobody has read, and the expiry of its item is then announced again.
 //
 // An item that had expired before the log began has no entry, whether or not it had been purged by then.
 // Neither has an item that was deleted by a partition tombstone before it was announced: a tombstone is a
 // delete.
 //
-// Entries are kept for the log's retention. The newest of the trimmed entries stays as a floor without
-// content, so that a reader who has not seen it can be told that entries are missing.
+// Entries are kept for the log's retention. The newest of the deleted entries stays as a floor without
+// content. A reader whose position is before the floor gets an error, since it would miss entries.
 
 // storeSettings makes the changed settings in next.rec durable. It begins or ends the log of expiries if
 // the settings have turned it on or off. The caller holds the catalog's lock and the container's gate.
@@ -122,7 +122,8 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 }
 
 // announceBatch is announceExpired in one transaction. judged is the number of candidates that it has
-// checked. alive is survivors with the live ones among them appended.
+// checked. alive is the list of survivors, with those of the checked candidates appended that have not
+// expired.
 func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
 	survivors []sweep.Candidate) (judged int,
 	alive []sweep.Candidate, err error) {

@@ -17,11 +17,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
-// Expirations returns up to limit entries (0: 100) of the container's log of expiries that follow a
-// position; "" is the beginning of what is kept. A returned page is durable, and the same position returns
-// it again as long as its entries are kept. Each expiry is in the log once, whether or not the item has
-// been purged. Positions survive splits of ranges. CodeBadRequest: the container keeps no log, or the
-// position is malformed or ahead of the store.
+// Expirations returns the entries of the container's log of expiries that follow a position, up to limit of
+// them (100 if limit is 0). The position "" is the oldest entry that is kept. A returned page is durable,
+// and the same position returns it again as long as its entries are kept. Each expiry is in the log once,
+// whether or not the item has been purged. Positions survive splits of ranges. CodeBadRequest: the
+// container keeps no log, or the position is malformed or ahead of the store.
 func (c *Container) Expirations(ctx context.Context, after string, limit int) (ExpirationsPage, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
@@ -95,8 +95,8 @@ func (s Subscription) Name() string {
 }
 
 // WhileDelivering runs deliver while this server is the one that sends the subscription's events, until ctx
-// ends. Of several servers that share the data one does; if it stops, another one continues behind the
-// confirmed position. The context of deliver ends when the server must stop.
+// ends. Of several servers that share the data, one sends; if it stops, another one continues after the
+// confirmed position. The context of deliver is canceled when this server must stop sending.
 func (s Subscription) WhileDelivering(ctx context.Context, deliver func(ctx context.Context)) {
 	c := s.Container
 	c.ds.in.WhileLeased(ctx, fmt.Sprintf("delivery/%x/%s", c.cid, s.Name()), deliver)
@@ -122,13 +122,13 @@ func (ds *dataset) subscriptions() (list []Subscription) {
 	return list
 }
 
-// CatalogChanged returns a channel that is closed when the result of Subscriptions, or what databases and
-// containers exist, may have changed.
+// CatalogChanged returns a channel that is closed when the result of Subscriptions or the set of databases
+// and containers may have changed.
 func (db *DB) CatalogChanged() <-chan struct{} { return db.catalogWatch.Changed() }
 
-// Confirmed returns the position up to which a subscriber has confirmed its events; name is its
-// Subscription.Name. Before its first confirmation the position is "", and all events are sent from the
-// beginning. CodeNotFound: there is no such subscriber (any more).
+// Confirmed returns the position up to which a subscriber has confirmed its events; name is
+// Subscription.Name. The position is "" before the first confirmation; events are then sent from the oldest
+// one on. CodeNotFound: there is no such subscriber (any more).
 func (c *Container) Confirmed(ctx context.Context, name string) (string, error) {
 	if err := c.hasSubscriber(c.state.Load(), name); err != nil {
 		return "", err

@@ -18,20 +18,21 @@ import (
 // purges them. One kind of sink is the archive, a container of the same database (archive.go). Other kinds
 // belong to other tenants of the host, which finds them by kind and name.
 
-// expirySink is an expiry sink's part in one purge of a container, as host.SinkTx is for other tenants. It
-// is created when the locks of both sides are held.
+// expirySink is the part of an expiry sink in one purge of a container. It is created when the locks of the
+// container and of the sink are held. (host.SinkTx is the same for sinks of other tenants.)
 type expirySink interface {
-	// scopes returns the additional scopes that are written when the expired items among the candidates are
-	// moved.
+	// scopes returns the scopes that a transaction needs, besides the range's own, to move the expired
+	// items among the candidates.
 	scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) ([][]byte, error)
-	// begin begins the sink's part of transaction t, which has these scopes. A repeated transaction calls
-	// it again.
+	// begin begins the sink's part of transaction t, which includes the result of scopes. It is called
+	// again if the transaction is repeated.
 	begin(t *transaction.Tx) error
 	// take moves a ghost to the sink. It returns false if that needs a scope which the transaction lacks.
 	take(ghost *transaction.Stored) (taken bool, err error)
 	// finish ends the sink's part: no more ghosts follow.
 	finish()
-	// leave releases the locks of both sides. committed reports whether the transaction was committed.
+	// leave releases the locks of the container and of the sink. committed reports whether the transaction
+	// was committed.
 	leave(committed bool)
 }
 
@@ -51,12 +52,12 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 		if err != nil || st.Rec.Settings.ExpirySink() == to {
 			return st, h, err
 		}
-		h.leave(false) // the settings have changed meanwhile
+		h.leave(false) // the settings have changed since
 	}
 }
 
-// withMoved calls fn, in a view, with the candidates that have expired and are to be moved. It does not
-// call fn if there are none.
+// withMoved calls fn, in a view of the engine, with those candidates that have expired and have to be
+// moved. It does not call fn if there are none.
 func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition,
 	batch []sweep.Candidate, fn func(r engine.Reader, items []*transaction.Stored) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
@@ -150,8 +151,8 @@ func (h *tenantSink) begin(t *transaction.Tx) error {
 	return nil
 }
 
-// take is expirySink.take. If the sink refuses even the first ghost, no other transaction would succeed
-// either, and the purge fails.
+// take moves a ghost to the other tenant's sink. If the sink refuses the first ghost of a transaction, a
+// new transaction would not help, and the purge fails.
 func (h *tenantSink) take(ghost *transaction.Stored) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {

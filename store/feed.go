@@ -20,11 +20,11 @@ type ChangesRequest struct {
 }
 
 // Changes returns the changes of a scope that follow a start. A page without changes means that the reader
-// has reached the present end of the feed, unless the page has More. CodeBadRequest: a malformed position
-// or scope, a position ahead of the store, or, for AllVersions, a container that does not keep them or a
-// start before the oldest kept version, as is the beginning of the feed: see ChangesStart.Kept.
-// CodeRangeGone: a range that does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of
-// the store.
+// has reached the current end of the feed, unless the page has More. CodeBadRequest: the position or the
+// scope is malformed, or the position is ahead of the store. For AllVersions also: the container does not
+// keep all versions, or the start is before the oldest version kept (the beginning of the feed always is:
+// see ChangesStart.Kept). CodeRangeGone: a range that does not exist (any more). CodeSessionNotAvailable:
+// req.Session is ahead of the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()

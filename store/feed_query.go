@@ -17,11 +17,12 @@ type ChangesQueryPage struct {
 	Stats    query.Stats
 }
 
-// QueryChanges returns the rows that a query makes from the changes after a start. Each change is an item
-// for the query: with _lsn, or in the form of AllVersions. The query may consist of SELECT, FROM, JOIN and
-// WHERE. Pages whose changes make no row are skipped, so a page without rows is at the end of the feed,
-// unless it has More. The scope, session and page size are taken from req, not from q. CodeBadRequest: an
-// invalid query, or one with other clauses. The other errors are those of Changes.
+// QueryChanges runs a query over the changes after a start and returns its rows. To the query each change
+// is a document: the item with _lsn, or for AllVersions the change in the form of that mode. The query may
+// consist of SELECT, FROM, JOIN and WHERE. QueryChanges skips pages whose changes produce no row, so a page
+// without rows is at the end of the feed, unless it has More. The scope, session and page size are taken
+// from req, not from q. CodeBadRequest: an invalid query, or one with other clauses. The other errors are
+// those of Changes.
 func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage,
 	Receipt, error) {
 	info := c.items.QueryInfo(c.state.Load())

@@ -17,21 +17,22 @@ import (
 // Containers that delete themselves when nobody uses them.
 //
 // The last use is kept in memory, in seconds of the data clock, and only for containers whose settings ask
-// for it. The stored record is a second in the future: the container counts as used until then. It is
-// renewed when a later use is found, so that a container in constant use writes one small record a minute,
-// without waiting for the disk. After a crash the stored second counts as the last use. It may keep a
-// container a minute longer. It never deletes one early, except that reads since the last round of the
-// reaper, which were not stored yet, do not count. The last write is known from its _ts. Close stores the
-// exact second.
+// for it. The stored record is a second up to a minute in the future, until which the container counts as
+// used. It is renewed when a later use is found, so that a container in constant use writes one small
+// record a minute, without waiting for the disk. After a crash the stored second counts as the last use. So
+// a crash may keep a container for a minute longer. It can delete a container early only if the last uses
+// were reads since the last round of the reaper, which were not stored yet. The last write is known from
+// its _ts. Close stores the exact second.
 //
-// The reaper's rounds look for containers whose time is over. A container that is the archive of another
-// one is never idle.
+// Each round of the reaper looks for containers that have been idle for too long. A container that is the
+// archive of another one is never idle.
 
-// usedUntilMargin is by how many seconds the stored "used until" lies after a use.
+// usedUntilMargin is the number of seconds between a use and the stored second until which the container
+// counts as used.
 const usedUntilMargin = 60
 
-// beginUse and endUse enclose a request to the container. They tell the reaper, which yields to requests,
-// and record the use for AutoDeleteOnIdle.
+// beginUse and endUse enclose a request to the container. They report it to the reaper, which yields to
+// requests, and record the use for AutoDeleteOnIdle.
 func (c *Container) beginUse() {
 	c.ds.in.Enter()
 	if c.state.Load().Rec.Settings.AutoDeleteOnIdle > 0 {
@@ -119,7 +120,7 @@ func (c *Container) loadUse(r engine.Reader) error {
 	return nil
 }
 
-// usedElsewhere reads when other stores over the engine have used the container, if they have stored it.
+// usedElsewhere reads the last use of the container that other servers have stored.
 func (c *Container) usedElsewhere(ctx context.Context) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
 		if err := c.loadUse(r); err != nil {

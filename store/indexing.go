@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 )
 
-// changeIndex prepares next, whose spec has been replaced, to index by the new spec. If the index
-// definition or the base of times to live has changed and there are documents, they must be reindexed.
+// changeIndex prepares next, a state whose spec has been replaced, so that the container indexes by the new
+// spec. If the definition of the index or the ttlPropertyPath has changed and the container has documents,
+// next requires them to be reindexed.
 func (c *Container) changeIndex(ctx context.Context, next, st *container.State) error {
 	same := container.IndexDefinition(&next.Spec, next.Rec.Recent).
 		Equal(container.IndexDefinition(&st.Spec, st.Rec.Recent))

@@ -24,8 +24,9 @@ type Lease struct {
 
 // Lease suspends the expiry of a live item for a number of seconds of the data clock from now on, 1 to
 // MaxLease. When the lease ends, or ReleaseLease ends it, the item expires at once if its time to live has
-// passed meanwhile. An item has at most one lease; another call replaces it, even by an earlier end.
-// CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or the key are invalid.
+// passed by then. An item has at most one lease; another call replaces it, even if the new lease ends
+// earlier. CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or the key are
+// invalid.
 func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (Lease,
 	error) {
 	if seconds < 1 || seconds > MaxLease {
@@ -53,7 +54,8 @@ func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey
 	return err
 }
 
-// lease sets the end of an item's lease to until of the present second; 0 removes it.
+// lease sets the end of an item's lease to the result of until, which is called with the current second; 0
+// removes the lease.
 func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string,
 	until func(now int64) int64) error {
 	p, err := c.items.Address(c.state.Load(), pk, Operation{Kind: OperationRead, ID: id})

@@ -18,8 +18,9 @@ func (c *Container) lintItem(st *container.State, p *transaction.Prepared) defin
 	return found
 }
 
-// Refused implements transaction.Host. It counts a document that is refused because its ttl is null. The rule
-// is logged once: clients that write null mean no value, and all of their documents are refused.
+// Refused implements transaction.Host. It counts a document that is refused because its ttl is null. The
+// rule is logged once only: a client that writes null for "no value" does so in all of its documents, and
+// all are refused.
 func (c *itemOwner) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
 		of := (*Container)(c)

@@ -14,11 +14,11 @@ import (
 )
 
 // List returns one page of the items in a scope, in insertion order inside a partition range, one range
-// after the other. In one logical partition a page has a continuation if an item follows it. Elsewhere a
-// full page has one even if nothing follows. A page that is not full has none, with two exceptions: see
-// ListOptions.ByRange; and a page that has used up its time on expired items has one, which continues from
-// there. A continuation stays valid through writes, restarts and splits; after a split it works for each of
-// the range's children. CodeBadRequest: a malformed continuation or scope.
+// after the other. In one logical partition a page has a continuation if an item follows it. In larger
+// scopes a full page has a continuation even if nothing follows. A page that is not full has none, with two
+// exceptions: pages by ListOptions.ByRange, and a page that has used up its time on expired items. A
+// continuation stays valid through writes, restarts and splits; after a split it works for each of the
+// range's children. CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
@@ -30,7 +30,7 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 	}
 	for {
 		page, r, err := c.listByRange(ctx, o)
-		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else: split meanwhile
+		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else: the range was split during the list
 			return page, r, err
 		}
 	}

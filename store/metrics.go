@@ -15,7 +15,7 @@ import (
 )
 
 // Metrics is a snapshot of the store's counters and of the purge backlog. It includes state that is not
-// durable yet, so that it is available even while everybody waits for the disk.
+// durable yet, so that it is available even while all writers wait for the disk.
 type Metrics struct {
 	Databases  int
 	Containers []ContainerMetrics // in order of creation
@@ -26,7 +26,7 @@ type Metrics struct {
 	Reaper  ttl.ReaperMetrics
 	Engine  engine.Metrics
 
-	StuckScripts int // that were stopped and abandoned, and have not ended yet
+	StuckScripts int // scripts that were told to stop, and have not ended yet
 }
 
 // ContainerMetrics are the metrics of one container.
@@ -57,7 +57,7 @@ func (ds *dataset) metrics(ctx context.Context) (Metrics, error) {
 	for _, c := range containers {
 		one, err := c.metrics(ctx)
 		if fault.ErrorCode(err) == fault.CodeOwnerNotFound {
-			continue // dropped meanwhile
+			continue // dropped since
 		}
 		if err != nil {
 			return m, err

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Offer is the throughput of a container, or of a database that shares its own among its containers.
+// Offer is the throughput of a container, or of a database whose containers share it.
 type Offer struct {
 	ID          string // also its rid
 	Resource    string // the _self of the database or container
@@ -45,7 +45,7 @@ func putOffer(t engine.Txn, o *record.Offer, now int64) error {
 	return host.SetRecord(t, layout.OfferKey(o.Num), o)
 }
 
-// hasOwnOffer reports whether a database shares a throughput among its containers. The caller holds the
+// hasOwnOffer reports whether a database has a throughput, which its containers share. The caller holds the
 // catalog's lock.
 func (ds *dataset) hasOwnOffer(d *Database) bool {
 	return slices.ContainsFunc(ds.cat.offers, func(o record.Offer) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ServerInfo is what a server tells about itself.
+// ServerInfo describes a server to the other servers that share its data, and to their clients.
 type ServerInfo = host.ServerInfo
 
 // Options configure a DB. The zero value is a good default.
@@ -32,11 +32,11 @@ type Options struct {
 	// s.
 	ScriptTime time.Duration
 	// Memory is the number of bytes that all running requests may hold together: see Memory. Default:
-	// DefaultMemory. It is capped at a quarter of GOMEMLIMIT.
+	// DefaultMemory. Memory is capped at a quarter of GOMEMLIMIT.
 	Memory int64
-	// Temp is a folder for the rows that queries sort, group and deduplicate beyond Memory, and for rows
-	// that they have computed for later pages. The folder belongs to the store alone: files found
-	// there at the start are removed. If Temp is empty, queries that exceed Memory fail.
+	// Temp is a folder for the rows that queries sort, group and deduplicate if these do not fit in Memory,
+	// and for rows that queries have computed for later pages. No one else may use the folder: the store
+	// removes all files in it at the start. If Temp is empty, queries that exceed Memory fail.
 	Temp string
 	// TempSize is the maximum size of the files in Temp together, in bytes. Default: 16 GB.
 	TempSize int64
@@ -53,17 +53,17 @@ type Options struct {
 	// Lenient sorts for an ORDER BY over several paths without a composite index, and accepts the query
 	// texts that syntax.ParseLenient accepts. Without it both are refused, as in Cosmos DB.
 	Lenient bool
-	// TTLPreviousImage stores the last version of an expired item in the entry that its purge adds to the
-	// feed of all versions. Without it the entry has only the item's key, as in Cosmos DB.
+	// TTLPreviousImage adds the last version of an expired item to its entry in the feed of all versions.
+	// Without it the entry has only the item's key, as in Cosmos DB.
 	TTLPreviousImage bool
 	// ContinuousBackup applies to containers created while it is set: they keep the feed of all versions
 	// and deletes for seven days if their own policy has no retention, as an account with continuous backup
 	// does. SetContinuousBackup changes it.
 	ContinuousBackup bool
-	// Server describes this server to those who list servers.
+	// Server describes this server in the list of servers that share the data.
 	Server ServerInfo
-	// ManualReaper runs no background loop: expired items are purged by SweepNow only. No answer depends on
-	// it.
+	// ManualReaper starts no background loop of the reaper: only SweepNow and Reap purge expired items.
+	// Reads do not depend on it.
 	ManualReaper bool
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
-// checkPositions checks the positions of a session token. It fails with CodeSessionNotAvailable for a
-// position of a later container of this name than the store has. It fails with CodeRangeGone if no position
-// belongs to a present or former range of the container. Positions of an earlier container of the name are
-// ignored: that container's data is gone, and the ids of its ranges never name other spans in this one.
+// checkPositions checks the positions of a session token. It fails with CodeSessionNotAvailable if a
+// position belongs to a newer container of this name than the one that the store has. It fails with
+// CodeRangeGone if no position belongs to a present or former range of the container. It ignores positions
+// of an earlier container of the name: that container's data is gone, and the ids of its ranges never name
+// other spans of keys in this one.
 func (c *Container) checkPositions(ctx context.Context, session []SessionPosition) error {
 	for {
 		st := c.state.Load()
@@ -98,7 +99,7 @@ func (c *Container) loadInto(r engine.Reader, st *container.State) error {
 	return err
 }
 
-// loadMoments makes sure that the clock is not behind the moments stored in a range. It returns the second
+// loadMoments moves the clock to the moments stored in a range if it is behind them. It returns the second
 // of the last write.
 func (c *Container) loadMoments(r engine.Reader, s *container.Partition) (wrote int64, err error) {
 	err = s.Moments(r, func(k container.Mark, t int64) {

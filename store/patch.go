@@ -22,9 +22,9 @@ func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id st
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
-// A condition is evaluated before the transaction begins, on the version that the item has then, so that
-// other writes of the range need not wait. If the transaction finds another version, it evaluates the
-// condition again. That has a shorter time limit, because now other writes do wait.
+// A condition is evaluated before the transaction begins, on the current version of the item, so that other
+// writes of the range need not wait. If the transaction finds a newer version, it evaluates the condition
+// again. This limit applies then, because other writes of the range wait for it.
 const maxCondition = 5 * time.Second
 
 // evaluateAhead evaluates the condition of a patch on the present version of the item. Errors about the
@@ -84,8 +84,8 @@ func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on
 	return took(), err
 }
 
-// maxEvaluations is how often the conditions of an operation are evaluated because the items have changed
-// in the meantime.
+// maxEvaluations is how often the conditions of an operation are evaluated again because the items have
+// changed.
 const maxEvaluations = 10
 
 // updateConditional is update, with the conditions of patches evaluated before the transaction.

@@ -37,9 +37,10 @@ func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 // Query returns one page of a query's result. Without ORDER BY the rows are in insertion order, range after
 // range.
 //
-// A continuation stays valid through writes and restarts, for the same query and scope. A page has one if a
-// row follows it, or if its time ended before that was known. Without conditions, JOIN, TOP and OFFSET a
-// full page has one even if nothing follows, except in one logical partition.
+// A continuation stays valid through writes and restarts, for the same query and scope. A page has a
+// continuation if a row follows it, or if its time ended before that was known. A full page of a query
+// without conditions, JOIN, TOP and OFFSET has a continuation even if nothing follows, except in one
+// logical partition.
 //
 // An invalid query fails with CodeBadRequest; a *query.Error has the position and the reason.
 // CodeCrossPartition: see CrossStream. Its cause is a *CrossPartitionError, or a *query.Error if clients
@@ -61,7 +62,7 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 			return QueryPage{}, c.refused(), classify.ToFault(err)
 		}
 		page, r, err := c.run(ctx, st, plan, q)
-		// A range was split meanwhile.
+		// A range was split during the query.
 		if err != errStale && !(q.ByRange && q.Scope.Range == "" &&
 			fault.ErrorCode(err) == fault.CodeRangeGone) {
 			return page, r, classify.ToFault(err)
@@ -69,8 +70,8 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	}
 }
 
-// CrossPartitionError is the cause of CodeCrossPartition. It has the plan by which the client can merge the
-// result from the answers of the partition ranges.
+// CrossPartitionError is the cause of CodeCrossPartition. It has the plan by which the client can query
+// each partition range and merge the results.
 type CrossPartitionError struct {
 	Plan []byte // as QueryPlan returns it
 }
@@ -80,10 +81,10 @@ func (*CrossPartitionError) Error() string {
 }
 
 // errStale means that the container's settings have changed since the plan was made. The plan depends on
-// what was indexed then.
+// the indexes that existed when it was made.
 var errStale = errors.New("the plan is stale")
 
-// run makes one page with a plan that was made for state st.
+// run computes one page with a plan that was made for state st.
 func (c *Container) run(ctx context.Context, st *container.State, plan *query.Plan, q QueryRequest) (
 	QueryPage, Receipt, error) {
 	scope, over, err := c.reach(st, plan, q)
@@ -139,8 +140,8 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 	return out, r, nil
 }
 
-// runIn makes one page of the rows in a scope. served is the last range that was read, nil if there was
-// none. The error is errStale if the plan is.
+// runIn computes one page of the rows in a scope. served is the last range that was read, nil if there was
+// none. It fails with errStale if the settings have changed since the plan was made.
 func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan, scope Scope,
 	session []SessionPosition, o query.RunOptions) (page query.Page, served *container.Partition, err error) {
 	stale := false
@@ -166,7 +167,8 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 			defer heavy.Leave()
 			defer c.ds.db.memory.Attach(&env)()
 			env.Turn, env.Temp = heavy.Turn, c.ds.db.temp
-			// The state that the page before has left can be used only once, so the run must not be repeated.
+			// The state that the page before has kept can be used only once, so the run must not be
+			// repeated.
 			heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
 			udfs := c.scripts().Functions(ctx)
 			defer udfs.Close()
@@ -210,9 +212,9 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 	}
 }
 
-// reach returns the scope of a query, and the spans that its pages read one after the other; no spans if
-// the query is not run range by range. If the query has no scope, its conditions may determine the
-// partition key, or a prefix of it.
+// reach returns the scope of a query, and the spans of partition keys that its pages read one after the
+// other. It returns no spans if the query does not run range by range. For a query without a scope, reach
+// uses the partition key, or the prefix of one, that its conditions determine.
 func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest) (Scope, []query.Span,
 	error) {
 	byRange := q.ByRange && plan.Streamable()

@@ -12,11 +12,11 @@ import (
 )
 
 // QueryPlan returns the plan by which a client runs a query over several partition ranges: the JSON
-// document that Cosmos DB calls PartitionedQueryExecutionInfo. It contains the query for each range and
-// says how to merge the answers. features are Cosmos DB's names of the features that the client can merge;
-// nil means all. Of the request only the text, the parameters, the partition key and Continued are used.
-// CodeBadRequest: the query is invalid. CodeCrossPartition: it needs a feature that is not in features; the
-// cause is a *query.UnsupportedError.
+// document that Cosmos DB calls PartitionedQueryExecutionInfo. It contains the query that the client sends
+// to each range, and how to merge the results. features are Cosmos DB's names of the features that the
+// client can merge; nil means all. Of the request only the text, the parameters, the partition key and
+// Continued are used. CodeBadRequest: the query is invalid. CodeCrossPartition: it needs a feature that is
+// not in features; the cause is a *query.UnsupportedError.
 func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	features []string) ([]byte, Receipt, error) {
 	c.beginUse()
@@ -57,10 +57,10 @@ func (c *Container) gatewayPlan(q QueryRequest, features []string,
 	return plan.JSON(c.keyRanges(keys, known))
 }
 
-// keyRanges returns the ranges of effective partition keys that contain the given keys, in order: a point
-// for a full key, a range for a prefix of one. For an empty list of keys it returns the point of the empty
-// key, so that a client asks one range, which finds nothing. If the keys are not known, it returns the
-// whole key space.
+// keyRanges returns the ranges of effective partition keys that contain the given keys, in order: a single
+// point for a full key, a range for a prefix of one. If known is false, it returns the whole key space. For
+// an empty list of known keys it returns the point of the empty key, so that the client queries one range
+// and finds nothing.
 func (c *Container) keyRanges(keys [][]jsondoc.Value, known bool) []query.KeyRange {
 	switch {
 	case !known:

@@ -64,8 +64,8 @@ func (c *Container) receipt(s *container.Partition, charge float64) Receipt {
 }
 
 // position returns the highest LSN of a range that a read or a commit has shown to be durable. For a range
-// that has been split it stays at the last LSN before the split, because its session tokens are also used
-// for the half that got a new range.
+// that has been split it stays at the last LSN before the split, because clients use the range's session
+// tokens for both halves.
 func (c *Container) position(s *container.Partition) uint64 {
 	lsn := s.Shown.Load()
 	if lsn == 0 {
@@ -94,9 +94,9 @@ func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
 }
 
 // get reads one item without a lock and without a snapshot. A rid is never reused, so a rid from the cache
-// leads to the right item or to none; if to none, the point key is read again. The answer, an item or its
-// absence, is durable. position is the position of the range at that moment. Errors must be ignored if the
-// range has been split meanwhile.
+// leads to the right item or to none; in the latter case get reads the point key again. The result, an item
+// or its absence, is durable. position is the position of the range at that moment. The caller must ignore
+// errors if the range has been split since.
 func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
 	p transaction.Location, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
@@ -140,8 +140,8 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.ID)
 }
 
-// maxLookups is how often a point read may lose the race against a delete and a create of the same id.
-// After that, the point key is considered corrupt.
+// maxLookups is how often a point read tries again because its item was deleted and created anew between
+// its two reads. After that, the point key is considered corrupt.
 const maxLookups = 1000
 
 // found is the stored value that a point read has found.
@@ -224,7 +224,7 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 		if again {
 			continue
 		}
-		if err == nil || slices.Equal(st.Ranges, c.state.Load().Ranges) { // else a range was split meanwhile
+		if err == nil || slices.Equal(st.Ranges, c.state.Load().Ranges) { // else a range was split during the call
 			return k, err
 		}
 	}
@@ -234,8 +234,8 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 // item were addressed by its id: CodeBadRequest if it is missing but required, CodePartitionKeyMismatch if
 // it is incomplete or too long, CodeNotFound if it is the key of another partition.
 //
-// If the item does not exist, the receipt is that of the named partition's range, and o.Session is checked
-// against that range. If it exists, the receipt is zero.
+// If the item exists, the receipt is zero. If it does not, the receipt is that of the named partition's
+// range, and o.Session is checked against that range.
 func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string,
 	o ReadOptions) (Key, Receipt, error) {
 	key, err := c.ResolveRID(ctx, rid)
@@ -253,7 +253,8 @@ func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey
 	return key, Receipt{}, nil
 }
 
-// absentFrom returns the receipt and the error for an item that does not exist in a partition.
+// absentFrom returns the receipt and the error of a request for an item that does not exist in its
+// partition.
 func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, o ReadOptions) (Receipt,
 	error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {

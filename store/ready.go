@@ -16,9 +16,9 @@ const answerTime = 10 * time.Second
 
 // Ready reports whether the store works: the catalog can be written and read on disk, and each range of
 // each container accepts a writer within 10 seconds. CodeUnavailable: one of these fails, and the message
-// names it. The check runs only while Ready is called. Abandoned scripts (Metrics.StuckScripts) hold no
-// range, so they do not count, even if they are so many that no other script can start: items are still
-// read and written, and a client that calls a script gets an error.
+// names it. The check runs only while Ready is called. Abandoned scripts (Metrics.StuckScripts) do not
+// count, even if there are so many that no other script can start, because they block no range: items are
+// still read and written, and only calls of scripts fail.
 func (db *DB) Ready(ctx context.Context) error { return db.live().ready(ctx) }
 
 func (ds *dataset) ready(ctx context.Context) error {
@@ -41,13 +41,13 @@ func (ds *dataset) ready(ctx context.Context) error {
 	return nil
 }
 
-// awaitTurn runs an empty transaction in a scope, so it returns when a writer has had its turn.
+// awaitTurn runs an empty transaction in a scope. So it returns when the scope has let a writer in.
 func (ds *dataset) awaitTurn(ctx context.Context, scope []byte) error {
 	_, err := ds.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
 	return err
 }
 
-// notReady adds to an error what has not answered in time.
+// notReady adds to an error the part of the store that has not responded in time.
 func notReady(ctx context.Context, what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &fault.Error{Code: fault.CodeUnavailable, Message: what + " does not answer.", Err: err,

@@ -30,17 +30,17 @@ func purgeBatchOf(e engine.Engine) int {
 	return localPurge
 }
 
-// rescanEvery is after how many seconds of the data clock a pass starts again at the beginning of the
-// families, even without a reason. It bounds how long an entry that was skipped by mistake stays behind. If
-// there is nothing to purge it costs two seeks.
+// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning
+// of the families. So an entry that was skipped by mistake is found after this time. A pass that finds
+// nothing to purge costs two seeks.
 const rescanEvery = 60
 
-// sweeper presents the store to the reaper.
+// sweeper is the store as the reaper uses it.
 type sweeper struct{ ds *dataset }
 
 // Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so
-// it also deletes idle containers. That may fail because the disk is full, which the round is going to
-// mend.
+// it also deletes idle containers. An error of that does not end the round: it may be a full disk, and the
+// round frees space.
 func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {
@@ -102,7 +102,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		return ttl.Swept{}, classify.ToFault(ctx.Err())
 	}
 	if err != nil {
-		return ttl.Swept{Next: never}, nil // dropped meanwhile
+		return ttl.Swept{Next: never}, nil // dropped since
 	}
 	if rescan {
 		s.Announcing.Restart(0)
@@ -121,7 +121,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
-	// Nothing more may be purged in this second, or for now.
+	// A limit (a purge delay, for instance) allows no more purges in this second.
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}
@@ -173,9 +173,10 @@ func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *co
 	return ttl.Swept{Purged: purged, More: more, Next: l.Next}, err
 }
 
-// purge deletes the expired ones among the candidates, by the policy and the moment of each transaction. It
-// does not wait for the disk: a purge that a crash takes back is merely late. survivors are the candidates
-// that are alive, because of a lease or a newer policy, and whose entry still belongs to them.
+// purge deletes those candidates that have expired by the policy and the moment of the deleting
+// transaction. It does not wait for the disk: a purge that a crash undoes is repeated later. survivors are
+// the candidates that have not expired, because of a lease or a newer policy, and whose entry in the index
+// of expiry is still correct.
 func (c *Container) purge(ctx context.Context, s *container.Partition, items []sweep.Candidate) (purged int,
 	survivors []sweep.Candidate,
 	err error) {
@@ -268,8 +269,8 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch 
 	return judged, t.Purged, alive, nil, nil
 }
 
-// before returns how many candidates of batch precede the one with the given rid, and those of alive that
-// are among them.
+// before returns the number n of candidates in batch that precede the one with the given rid, and those
+// candidates of alive that are among these n.
 func before(batch []sweep.Candidate, rid uint64, alive []sweep.Candidate) (n int, left []sweep.Candidate) {
 	n = slices.IndexFunc(batch, func(cand sweep.Candidate) bool { return cand.RID == rid })
 	left = slices.DeleteFunc(alive, func(cand sweep.Candidate) bool {

@@ -12,10 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 )
 
-// Tests of behaviour that depends on purges can hold them back: completely (PauseReaper), one by one (Reap
-// with a limit), some time after the expiry (PurgeDelay), or to a low rate (Starvation). Delay and
-// starvation are settings and survive a restart; a pause does not. Meanwhile expired items are invisible to
-// every reader all the same, and their expiry is in the log of expiries as if nothing were held back.
+// Tests of behaviour that depends on purges can delay the purges: stop them (PauseReaper), run them a few
+// at a time (Reap with a limit), start them some time after the expiry (PurgeDelay), or limit their rate
+// (Starvation). PurgeDelay and Starvation are settings and survive a restart; a pause does not. None of
+// this changes what readers see: an expired item is invisible at once, and its expiry is in the log of
+// expiries at once.
 
 // reaping is the reaper's state of one container. It belongs to the goroutine that has the reaper's turn,
 // except paused.
@@ -46,11 +47,11 @@ func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
 // ReaperPaused reports whether purges of all containers are stopped.
 func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 
-// SweepNow purges everything that has expired by now, in every database by its own clock, except what is
-// held back from the reaper (see Reap). It reports the number of purged items. After a clock was moved,
-// SweepNow completes the consequences, including the entries in the logs of expiries. Otherwise it has no
-// visible effect but on space and Metrics. If times to live are changing to another property, SweepNow
-// first completes that change.
+// SweepNow purges everything that has expired by now, in every database by its own clock, and returns the
+// number of purged items. Items whose purge a test has delayed (PauseReaper, PurgeDelay, Starvation) stay;
+// Reap purges those too. Call SweepNow after moving a clock, to complete the consequences, including the
+// entries in the logs of expiries. Otherwise it only frees space and changes Metrics. If times to live are
+// changing to another property, SweepNow first completes that change.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	if err := db.live().settleLives(ctx); err != nil {
 		return 0, err
@@ -60,8 +61,8 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 }
 
 // settleLives completes all changes of ttlPropertyPath. After that the index of expiry contains all expired
-// items. With a ttlPropertyPath, another store over the same engine may have written expired items far
-// before the position of this store's passes, so the passes start again.
+// items. With a ttlPropertyPath, another server may have written expired items far before the position of
+// this server's passes, so the passes start again.
 func (ds *dataset) settleLives(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers
@@ -94,7 +95,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 		return 0, err
 	}
 	for _, s := range st.Ranges {
-		s.Rescan.Store(true) // the pass may be beyond items that were held back
+		s.Rescan.Store(true) // the pass may have gone past items whose purge was delayed
 		for more := true; more && purged < limit; {
 			err := c.ds.in.HoldReaper(ctx, func(ctx context.Context) error {
 				sw, err := c.sweep(ctx, s, min(c.ds.purgeBatch, limit-purged), true)
@@ -128,17 +129,17 @@ func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
 	return purged + others, classify.ToFault(err)
 }
 
-// purgeBlock is what limits the purges of one step of the reaper.
+// purgeBlock is how much one step of the reaper may purge in a container.
 type purgeBlock struct {
-	any  bool // purges are or may be held back: expiries are announced before purges
+	any  bool // purges are or may be delayed: expiries are announced before the items are purged
 	room int  // how many items may be purged
-	// again is, if there is no room, the second at which there may be some; never means that the reaper
-	// will be woken
+	// again is the second at which there may be room, if there is none now; never means that the reaper
+	// will be woken then
 	again int64
 	delay *definition.PurgeDelay // nil if there is none
 }
 
-// purgeBlockFor returns the limits of one step. force ignores everything that holds the reaper back.
+// purgeBlockFor returns the limits of one step. force ignores everything that delays purges.
 func (c *Container) purgeBlockFor(st *container.State, now int64, limit int, force bool) purgeBlock {
 	h := purgeBlock{room: limit, again: never}
 	if force {
@@ -160,7 +161,7 @@ func (c *Container) purgeBlockFor(st *container.State, now int64, limit int, for
 	return h
 }
 
-// starve returns how many items a starved reaper may purge in this second.
+// starve returns how many items the reaper may purge in this second under the setting Starvation.
 func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.ds.in.Working() > 0 {

@@ -19,19 +19,19 @@ import (
 //
 //   - Under one name the id of a partition range never names two different spans of partition keys. A
 //     container whose ranges are laid out like those of the last one of its name gets the same ids; any
-//     other gets new ones: see assignRangeIDs. As long as the partition key definition is the same, an id of a
-//     former container still names its span. A read by that id is served from the ranges that the span has
-//     now, since some SDKs never recover from the answer that the range is gone.
+//     other gets new ones: see assignRangeIDs. As long as the partition key definition is the same, an id
+//     of a former container still names its span. A read by that id is served from the ranges that the span
+//     has now, since some SDKs never recover from a response which says that the range is gone.
 //   - A session token contains a version, which identifies its container: see SessionVersion. A token of a
 //     former container is ignored. It is not refused because the SDK for .NET keeps such a token through
 //     all of its retries, so a refusal would fail the operation for good.
 //   - LSNs of the new container begin above those of the old: see beginAbove.
 //
 // A client that reads the ranges of a former container by its rid gets those of the container that has the
-// name now, as children of the ranges that it knows: see Successor. The SDK for .NET does this in gateway
-// mode after a range is gone (410/1002), and fails the query if the answer is 404. It goes on with the
-// partition key definition that it knows. Therefore a container with another definition is no successor:
-// with 404 the SDK reads the container again.
+// name now, as children of the ranges that it has cached: see Successor. The SDK for .NET does this in
+// gateway mode after a range is gone (410/1002), and fails the query if the answer is 404. It continues
+// with the partition key definition that it has cached. Therefore a container with another definition is no
+// successor: after a 404 the SDK reads the container again.
 
 // mostFormer is how many former containers of one name are kept for Successor.
 const mostFormer = 64
@@ -153,9 +153,9 @@ func beginAbove(t *host.Change, rec record.Container) {
 	}
 }
 
-// assignRangeIDs assigns ids to the ranges of a container that is being created. The ranges keep the ids they
-// have, unless those may have named other spans under the container's name; then they get new ones. The
-// caller holds the catalog's lock.
+// assignRangeIDs assigns ids to the ranges of a container that is being created. The ranges keep the ids
+// that they have, unless an id may have named another span of keys in an earlier container of the same
+// name; then all ranges get new ids. The caller holds the catalog's lock.
 func (ds *dataset) assignRangeIDs(t *host.Change, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
 	var former record.Former

@@ -17,17 +17,16 @@ import (
 )
 
 // A change of a container's indexing policy is one record: the new spec, together with the older ones by
-// which documents may still be indexed. From then on each write makes the entries of the new policy and
-// removes those of all policies, and a query uses only what all of them index. In the background the
-// reindexer goes over the documents, range by range in the order of their rids, and gives each the entries of
-// the new policy. When it has finished, the older specs are removed from the record. Another change in the
-// meantime adds one more older spec and starts the work again.
+// which documents may still be indexed. From then on each write creates the entries of the new policy and
+// removes the old entries of all these policies, and a query uses only paths that all of them index. In the
+// background the reindexer visits the documents, range by range in the order of their rids, and writes the
+// entries of the new policy for each. When it has finished, the older specs are removed from the record. If
+// the policy changes again before that, the record gets one more older spec, and the work starts again.
 //
-// It works like the reaper. It makes the entries of a few documents in a view, without any lock, and writes
-// them in a short transaction, for those documents that have not been written since (same LSN): a document
-// that has been written already has the right entries. It does not wait for the disk. Its progress is
-// stored in the same transaction, so it is never ahead of the work. Work that a crash takes back is done
-// again.
+// It works like the reaper. It computes the entries of a few documents in a view, without any lock, and
+// writes them in a short transaction. It skips documents that have been written since (their LSN differs),
+// because these have the right entries already. It does not wait for the disk. Its progress is stored in
+// the same transaction, so it is never ahead of the work. Work that a crash undoes is repeated.
 
 const (
 	// While requests are being served, the reindexer pauses after each batch, for a multiple of the time
@@ -116,7 +115,7 @@ func (c *Container) IndexProgress() int {
 }
 
 // reindex indexes the documents of a container by its present policy and removes the older ones from its
-// record. more reports that the policy has changed meanwhile, so that reindex must be called again.
+// record. more reports that the policy has changed during the work, so that reindex must be called again.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
 	if !st.Unsettled() || st.Dropped {
@@ -163,8 +162,8 @@ func (c *Container) endReindex(ctx context.Context, st *container.State) (more b
 	return more, err
 }
 
-// reindexSome reindexes a few documents of a range. same is false if st's policy is not the present one any
-// more.
+// reindexSome reindexes a few documents of a range. same is false if the policy of st is no longer the
+// container's.
 func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
 	err error) {
 	if st.Terms.Policy().Mode == index.None && st.LifeRules.Settled() {

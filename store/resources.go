@@ -49,39 +49,39 @@ func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
 // resourceCatalog gives package resource access to the catalog.
 type resourceCatalog struct{ ds *dataset }
 
-// Lock implements resource.Catalog.
+// Lock takes the catalog's lock.
 func (cat resourceCatalog) Lock(ctx context.Context) error { return cat.ds.lockCatalog(ctx) }
 
-// Unlock implements resource.Catalog.
+// Unlock releases the catalog's lock.
 func (cat resourceCatalog) Unlock() { cat.ds.in.Catalog().Unlock() }
 
-// Change implements resource.Catalog.
+// Change runs fn as one transaction on the catalog. The caller holds the lock.
 func (cat resourceCatalog) Change(ctx context.Context, fn func(*host.Change) error) error {
 	return cat.ds.changeCatalog(ctx, fn)
 }
 
-// Resources implements resource.Catalog.
+// Resources returns the small resources of the catalog. Guard protects them.
 func (cat resourceCatalog) Resources() resource.Set { return cat.ds.cat.resources }
 
-// Guard implements resource.Catalog.
+// Guard returns the mutex that protects the catalog in memory.
 func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
 
 // grantNames resolves the names in permissions.
 type grantNames struct{ ds *dataset }
 
-// HasRID implements resource.Names.
+// HasRID reports whether a database has the given resource id.
 func (n grantNames) HasRID(database string) bool {
 	_, err := n.ds.databaseByRID(database)
 	return err == nil
 }
 
-// HasDatabase implements resource.Names.
+// HasDatabase fails if there is no database with the given id.
 func (n grantNames) HasDatabase(id string) error {
 	_, err := n.ds.database(id)
 	return err
 }
 
-// Target implements resource.Names.
+// Target returns the container that a permission names.
 func (n grantNames) Target(database, container string) (resource.Target, error) {
 	d, err := n.ds.database(database)
 	if err != nil {
@@ -94,13 +94,13 @@ func (n grantNames) Target(database, container string) (resource.Target, error) 
 // grantTarget is a container to which a permission gives access.
 type grantTarget struct{ *Container }
 
-// CheckKey implements resource.Target.
+// CheckKey fails if a partition key does not fit the container's definition.
 func (c grantTarget) CheckKey(pk definition.PartitionKey) error {
 	_, err := c.def.ScopeKey(pk)
 	return err
 }
 
-// Exists implements resource.Target.
+// Exists fails if the container has no live item with the given key and id.
 func (c grantTarget) Exists(ctx context.Context, pk definition.PartitionKey, id string) error {
 	if _, err := c.def.FullKey(pk, id); err != nil {
 		return nil

@@ -19,15 +19,15 @@ import (
 // Execution is the outcome of a stored procedure.
 type Execution struct {
 	Body []byte // JSON: the response that it has set; empty if none
-	Log  string // its output by console.log, with ExecuteOptions.Logging
+	Log  string // what it printed with console.log, with ExecuteOptions.Logging
 }
 
 // ExecuteOptions are the options of Execute.
 type ExecuteOptions struct {
 	Logging bool // collect the procedure's output by console.log
-	// Range is the id of the partition range in which a system procedure runs without a partition key; each
-	// document that it writes then has its own key. Execute fails with CodeRangeGone if the range does not
-	// exist. Writing a document of another range fails with the same code.
+	// Range is the id of the partition range in which a system procedure runs if it has no partition key;
+	// each document that it writes then has its own key. Execute fails with CodeRangeGone if the range does
+	// not exist. Writing a document of another range fails with the same code.
 	Range   string
 	Session []SessionPosition
 }
@@ -82,8 +82,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// scriptPlace returns the location in whose range a procedure runs, and the full partition key it runs on.
-// The key is zero for a system procedure that runs on a range.
+// scriptPlace returns a location in the range in which a procedure runs, and the full partition key on
+// which it runs. The key is zero for a system procedure that runs on a range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
 	rangeID string) (transaction.Location,
 	definition.PartitionKey, error) {
@@ -204,13 +204,13 @@ type scriptTransaction struct {
 	patch *transaction.Prepared // the patch of a write with triggers, prepared before; nil if there is none
 }
 
-// Container implements procedure.Transaction.
+// Container returns the links and the usage of the container, for the script's view of its collection.
 func (x *scriptTransaction) Container() (self, alt, usage string) {
 	c := x.c
 	return c.self(), "dbs/" + c.d.ID() + "/colls/" + c.name, c.LastUsage()
 }
 
-// Apply implements procedure.Transaction.
+// Apply carries out one operation in the transaction.
 func (x *scriptTransaction) Apply(key definition.PartitionKey, op Operation) OperationResult {
 	if op.Kind == OperationPatch && x.patch != nil {
 		return x.t.Apply(x.patch)
@@ -225,7 +225,7 @@ func (x *scriptTransaction) Apply(key definition.PartitionKey, op Operation) Ope
 	return x.t.Apply(p)
 }
 
-// Stored implements procedure.Transaction.
+// Stored returns a live item, as the transaction sees it.
 func (x *scriptTransaction) Stored(key definition.PartitionKey, id string) (Item, error) {
 	found, ghost, err := x.t.Find(x.c.items.Locate(key, id).Point)
 	if err != nil || found == nil || ghost {
@@ -234,7 +234,7 @@ func (x *scriptTransaction) Stored(key definition.PartitionKey, id string) (Item
 	return x.c.items.Item(found), nil
 }
 
-// IDOf implements procedure.Transaction.
+// IDOf returns the id of the item with the given resource id.
 func (x *scriptTransaction) IDOf(key definition.PartitionKey, rid string) (string, error) {
 	c := x.c
 	b, ok := layout.ParseRID(rid, 16)
@@ -253,7 +253,7 @@ func (x *scriptTransaction) IDOf(key definition.PartitionKey, rid string) (strin
 	return item.ID, nil
 }
 
-// Query implements procedure.Transaction.
+// Query returns one page of a query, which sees the writes of the transaction.
 func (x *scriptTransaction) Query(ctx context.Context, q QueryRequest) (query.Page, error) {
 	return x.c.queryIn(ctx, x.t, q)
 }

@@ -42,8 +42,8 @@ func (c *Container) ChangeSettings(ctx context.Context,
 	return next, nil
 }
 
-// changeSettings is the part of ChangeSettings that depends on one state of the container and is repeated
-// if that has changed. The caller holds the catalog's lock.
+// changeSettings is the part of ChangeSettings that depends on the state of the container. The caller
+// repeats it if the state has changed. The caller holds the catalog's lock.
 func (c *Container) changeSettings(ctx context.Context,
 	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings, error) {
 	next := c.Settings().Clone()
@@ -161,8 +161,8 @@ func (c *Container) checkArchive(name string) error {
 	return nil
 }
 
-// movesInto returns the maximum number of times that a document in this container can have been moved.
-// There are no cycles.
+// movesInto returns the maximum number of times that a document in this container can have been moved: the
+// length of the longest chain of archives that leads here. Chains have no cycles.
 func (c *Container) movesInto() (n int) {
 	for _, from := range c.archiveOf() {
 		n = max(n, from.movesInto()+1)
@@ -177,7 +177,7 @@ func (c *Container) archiveOf() []*Container {
 	})
 }
 
-// checkDrop fails if the container is the archive of others: documents that they want kept would be lost
+// checkDrop fails if the container is the archive of others, because their archived documents would be lost
 // unnoticed. The caller holds the catalog's lock.
 func (c *Container) checkDrop() error {
 	if from := c.archiveOf(); len(from) > 0 {

@@ -11,11 +11,12 @@ import (
 
 // A snapshot is all data of the host at one moment, under a name; package host restores it.
 //
-// The restored data are a new incarnation of the old: etags differ, numbers of databases and containers
-// continue from the higher of the two, and every range continues above the highest LSN that any range has
-// issued before the restore. So an identifier that a client still holds never names something else: an etag
-// fails its condition, a session token is satisfied, and a continuation of a change feed continues with
-// what is written from now on. (The feed does not show that documents went back.)
+// The restored data are a new incarnation of the replaced data: etags differ, numbers of databases and
+// containers continue from the higher of the two, and every range continues above the highest LSN that any
+// range has issued before the restore. So an identifier that a client still holds never names something
+// else: a condition on an old etag fails, a session token is satisfied, and a continuation of a change feed
+// continues with what is written from now on. (The feed does not show that documents have earlier versions
+// again.)
 
 // Snapshot describes one snapshot.
 type Snapshot struct {
@@ -71,10 +72,10 @@ func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
 }
 
 // Restore replaces the whole store, and the other tenants of its host, by a snapshot, in one step: after a
-// crash either the old or the restored data are there. What was written since the snapshot is gone; virtual
-// clocks go back too. Running operations, and all later use of a Database or Container looked up before,
-// fail with CodeUnavailable; see Incarnation. Restore fails with CodeNotFound if there is no such snapshot,
-// and with CodeDiskFull. If it fails, the store continues unchanged.
+// crash the store has either the old or the restored data. Everything written since the snapshot is lost;
+// virtual clocks go back too. Running operations, and all later use of a Database or Container looked up
+// before, fail with CodeUnavailable; see Incarnation. Restore fails with CodeNotFound if there is no such
+// snapshot, and with CodeDiskFull. If it fails, the store continues unchanged.
 func (db *DB) Restore(ctx context.Context, name string) error {
 	return classify.ToFault(db.host.Restore(ctx, name))
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// mostAhead is by how many seconds the clock of a snapshot may be ahead of the database's clock when a
-// container is restored. The database's clock stands still until it has caught up.
+// mostAhead is the maximum number of seconds by which the clock of a snapshot may be ahead of the
+// database's clock when a container is restored. The database's clock is then moved ahead and stops until
+// the time has caught up with it.
 const mostAhead = 300
 
 // RestoreContainer restores one container from a snapshot, with its definition, settings, scripts and its
@@ -26,7 +27,7 @@ func (db *DB) RestoreContainer(ctx context.Context, snapshot, database, id strin
 		if err != nil {
 			return err
 		}
-		if b.into != nil && b.into != d { // the database was deleted and created again meanwhile
+		if b.into != nil && b.into != d { // the database was deleted and created again since
 			return value.NotFound("database", database)
 		}
 		if b.from.clock.Seconds() > d.clock.Seconds()+mostAhead {

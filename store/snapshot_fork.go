@@ -40,9 +40,9 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 }
 
 // RestoreDatabase restores one database from a snapshot, including users and permissions; the others stay
-// unchanged. It is a fork that replaces the old database in one step, and takes as long. It fails with
-// CodeNotFound if there is no such snapshot or the snapshot has no such database. The database need not
-// exist now.
+// unchanged. It copies the database like ForkDatabase, which takes as long, and replaces the old one in one
+// step. It fails with CodeNotFound if there is no such snapshot or the snapshot has no such database. The
+// database need not exist now.
 func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Database, error) {
 	return db.copyFromSnapshot(ctx, snapshot, id, func(b *databaseCopy) error {
 		b.as = id
@@ -68,7 +68,8 @@ type databaseCopy struct {
 	families   []broughtFamily
 }
 
-// broughtFamily is a copied family of small resources under its new owner.
+// broughtFamily is a copied family of small resources (all users of a database, for instance) under its new
+// owner.
 type broughtFamily struct {
 	record.Family
 	records []*record.Resource
@@ -175,7 +176,7 @@ func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 	return records
 }
 
-// addOffer copies the throughput of a container; with number 0 that of the database.
+// addOffer copies the throughput of container was to container is; if these are 0, that of the database.
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {

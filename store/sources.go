@@ -30,7 +30,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 	}
 	err := c.snapshot(watch, pick, func(_ *container.State, now int64, r engine.Reader,
 		at []engine.Position) error {
-		state.Now = now // nobody else uses it yet
+		state.Now = now // no other goroutine uses it yet
 		for i, in := range sp.Ranges {
 			src := sources[i]
 			src.State, src.Range, src.Span, src.Reader, src.Watch, src.At = state, in, &sp, r, watch, at[i]
@@ -52,7 +52,8 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 	return classify.ToFault(err)
 }
 
-// newSources returns sources with what they have to know from before their snapshot is opened.
+// newSources returns the sources of ranges, with the state that must be read before their snapshot is
+// opened.
 func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 	sources, room := make([]*scan.Source, len(ranges)), make([]scan.Source, len(ranges))
 	for i, s := range ranges {
@@ -70,10 +71,10 @@ func (c *Container) scope(st *container.State, s Scope) (scan.Span, error) {
 // itemOwner is the container for its items (value.Owner) and their transactions (transaction.Host).
 type itemOwner Container
 
-// Identity implements value.Owner.
+// Identity returns the container's names and numbers.
 func (c *itemOwner) Identity() *view.Identity { return &c.items.Identity }
 
-// Present implements value.Owner.
+// Present returns the container's current state as a plain value.
 func (c *itemOwner) Present() *view.State {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }

@@ -26,13 +26,13 @@ import (
 // The steps, in the order in which they become durable:
 //
 //  1. The container's record gets a note that a split has begun, and which ranges it fills.
-//  2. The contents of the range's range are copied to the new ones, in pieces.
+//  2. The contents of the range are copied to the new ones, in pieces.
 //  3. The container's record gets the new ranges, and the old range is emptied: the moment of the split.
 //
 // After a crash before step 3, Open deletes the copies. A split that fails deletes them itself; if it
-// cannot, the next split, the next pass of the splitter or Open does. Of several servers, one whose splitter
-// finds that the server which made the split has ended does so; until then writes to the range are refused
-// on the servers that do not make the split.
+// cannot, the next split, the next pass of the splitter or Open does. If several servers share the data and
+// the one that makes the split ends, the splitter of another one finds that out and deletes the copies.
+// Until then the other servers refuse writes to the range.
 //
 // The copy holds neither the catalog's lock nor the gate, so that requests to the range continue. Meanwhile
 // each writer records which items it has written or removed, after its commit and before it leaves the
@@ -46,10 +46,11 @@ import (
 //
 // Other changes of the container do not wait for the copy, only for the piece of it that is being written.
 // A change of the indexing policy makes the copy start again, since its index entries are those of the
-// former policy. A container that is dropped refuses the next piece. A reader that holds an older snapshot,
-// or has looked up a range before the split, detects that from the state and starts again.
+// former policy. In a dropped container, the write of the next piece fails. A reader that uses an older
+// snapshot, or has looked up a range before the split, compares its state with the container's and starts
+// again.
 
-// errUnwanted means that the splitter does not need this split any more.
+// errUnwanted ends a split that is not needed any more, because the throughput has been lowered.
 var errUnwanted = errors.New("store: a split is not wanted any more")
 
 // Split divides the partition range with the id rangeID in two at the effective partition key at, in
@@ -57,10 +58,10 @@ var errUnwanted = errors.New("store: a split is not wanted any more")
 // each half, as far as partition keys allow; a range without documents, or whose documents all have one
 // partition key, is split in the middle of its key space. It returns the two new ranges.
 //
-// Requests continue meanwhile; they only wait for the moment of the split. Splits of one container wait for
-// each other. CodeRangeGone: there is no such range (any more). CodeBadRequest: at does not lie in it.
-// CodeConflict: it cannot be split further. CodeOwnerNotFound: the container was dropped meanwhile. If ctx
-// ends early, nothing has changed.
+// Requests continue during the split; they only wait while it switches to the new ranges. Splits of one
+// container wait for each other. CodeRangeGone: there is no such range (any more). CodeBadRequest: at does
+// not lie in it. CodeConflict: it cannot be split further. CodeOwnerNotFound: the container was dropped
+// during the split. If ctx ends before the split is complete, nothing has changed.
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
@@ -72,8 +73,8 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 	return halves, classify.ToFault(err)
 }
 
-// split does the work of Split. wanted may be nil. Otherwise it is called under the catalog's lock, and if
-// it returns false, split stops with errUnwanted.
+// split does the work of Split. wanted reports whether the split is still needed; nil means always. It is
+// called under the catalog's lock; if it returns false, split stops with errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
 	if err := c.splitting.Lock(ctx); err != nil {
 		return nil, classify.ToFault(err)
@@ -237,7 +238,8 @@ func (m *splitRun) Write(ctx context.Context, round uint32, alone bool, scopes [
 	return err
 }
 
-// checkOngoing fails with *container.ElsewhereError if another store has undone the split.
+// checkOngoing fails with *container.ElsewhereError if another server has undone the split, which it does
+// if it takes this server for dead.
 func (m *splitRun) checkOngoing(r engine.Reader) error {
 	rec, err := m.c.storedRecord(r)
 	if err != nil && !isAbsent(err) {
@@ -275,15 +277,15 @@ func (c *Container) finishSplit(ctx context.Context, m *splitRun, wanted func() 
 }
 
 // trySwitch copies the rest and switches to the halves. If the rest is more than may be copied under the
-// locks, it copies a part, does not switch and returns nil.
+// locks, it copies a part of it and returns nil without switching.
 func (c *Container) trySwitch(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
 	err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
 		}
-		// Another server undoes the split if this one was stopped for longer than it counts as running. What
-		// was copied is gone then. The catalog's lock has brought the record up to date.
+		// Another server undoes the split, and deletes the copies, if this server was stopped for so long
+		// that its lease has expired. Taking the catalog's lock has brought the record up to date.
 		if !m.isOngoing(&st.Rec) {
 			return &container.ElsewhereError{Version: st.Version}
 		}
@@ -342,12 +344,12 @@ func (c *Container) halves(st container.State, m *splitRun) (next container.Stat
 	next.Rec.Ranges = slices.Replace(next.Rec.Ranges, i, i+1, recs...)
 	next.Ranges = slices.Replace(next.Ranges, i, i+1, partitions...)
 	next.Rec.Split = nil
-	// New indexers, although they are equal: plans, entries made in advance and the reindexer's pass
-	// compare them by identity, and must be made again for the new ranges.
+	// New indexers, although they are equal: plans, prepared index entries and the reindexer's pass compare
+	// indexers by identity, and must be computed again for the new ranges.
 	return next, next.Compile()
 }
 
-// tidySplit deletes what a failed split has left. The caller holds splitting.
+// tidySplit deletes the copies that a failed split has left. The caller holds splitting.
 func (c *Container) tidySplit(ctx context.Context) error {
 	err := c.alone(ctx, func(st container.State) error {
 		if st.Rec.Split == nil {

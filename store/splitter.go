@@ -25,9 +25,9 @@ import (
 // single split is atomic. Lowering a throughput cancels the splits that have not been made yet; it never
 // merges ranges.
 //
-// Each split is an ordinary Split: requests to the container continue. If a raise is taken back while a
-// range is being copied, the copy is abandoned. The next range to be split is the one with the fewest
-// ancestors, and of those the lowest, so that the ranges stay of similar size.
+// Each split is an ordinary Split: requests to the container continue. If a throughput is lowered again
+// while a range is being copied, the copy is abandoned. The next range to be split is the one with the
+// fewest ancestors, and of those the lowest, so that the ranges stay of similar size.
 
 // splitter is the goroutine that splits ranges.
 type splitter struct {
@@ -138,7 +138,7 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 	return false, nil
 }
 
-// tidy deletes what failed splits have left and could not delete themselves.
+// tidy deletes the copies of failed splits that could not delete them themselves.
 func (x *splitter) tidy(ctx context.Context) error {
 	x.ds.mu.RLock()
 	containers := x.ds.cat.containers

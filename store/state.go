@@ -18,38 +18,39 @@ import (
 )
 
 // The state of a container (policies, settings, tombstones and ranges) is kept in memory as a whole, and in
-// records on disk. Several stores may be open over one engine; each has its own copy of the state.
-// Therefore states have versions, which are stored in the mark that the engine keeps with each range's
-// scope.
+// records on disk. Several servers may have one engine open; each has its own copy of the state. Therefore
+// states have versions, which are stored in the mark that the engine keeps with each range's scope.
 //
 // A change of the container is made in the scopes of all of its ranges, and raises their marks. A
 // transaction compares the mark of its range with the version of its state first. A read compares the mark
-// that it receives with the position of its data. A different version means that another store has changed
-// the container. Then everything read is discarded, the state is read again, and the operation starts over.
+// that it receives with the position of its data. A different version means that another server has changed
+// the container. Then the operation discards everything that it has read, reads the state again, and starts
+// over.
 //
 // A container's first version is container.FirstVersion, so that the mark 0 of an erased scope is never a
 // valid version.
 //
-// The upper half of a mark identifies the store that has written to the range last. A store that finds
-// another one there first reads the moments of the last writes in the range, so that it never dates a write
-// before a stored one, whatever the clocks of the servers say (takeOver). A store that is alone does so
-// once for each range.
+// The upper half of a mark identifies the server that has written to the range last. A server that finds
+// the id of another one there first reads the moments of the last writes in the range, so that it never
+// dates a write before a stored one, even if the clocks of the servers differ (takeOver). A server that is
+// alone does so once for each range.
 //
-// If the engine tells the time, all stores date their writes by it, behind the range's lock, so no write is
-// dated before a stored one and nobody takes over. Then the upper half identifies the last wipe of the
-// range's index, since what stores have cached about the index ends with it.
+// If the engine has a clock (PostgreSQL's), all servers date their writes by it while they hold the range's
+// lock. So no write is dated before a stored one, and takeOver has nothing to do. Then the upper half
+// identifies the last wipe of the range's index, which invalidates what servers have cached about the
+// index.
 //
 //	+---------------+---------+
 //	| store or wipe | version |   a slot's mark
 //	+---------------+---------+
 //	     32 bits      32 bits
 
-// ownMark returns a mark that identifies this store.
+// ownMark returns a mark that identifies this server.
 func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
-// writable is the first step of a transaction. It fails if the transaction must not write to the range: with
-// *container.ElsewhereError if the state is outdated, or with container.ErrSplitElsewhere if another store is
-// splitting the range.
+// writable is the first step of a transaction. It fails if the transaction must not write to the range:
+// with *container.ElsewhereError if the state is outdated, or with container.ErrSplitElsewhere if another
+// server is splitting the range.
 func (c *Container) writable(t engine.Txn, st *container.State, s *container.Partition) error {
 	mark := t.Mark(s.Scope)
 	if err := st.Current(mark); err != nil {
@@ -61,9 +62,9 @@ func (c *Container) writable(t engine.Txn, st *container.State, s *container.Par
 	return c.takeOver(t, s, mark)
 }
 
-// commitRecord makes a change of the container's state durable that also changes its record. fn writes the
-// changes, in the scopes of all ranges, of new unused ones, and of the catalog. commitRecord sets the
-// version of next. The caller holds the catalog's lock and the gate.
+// commitRecord makes a change of the container's state and of its record durable. fn writes the change; its
+// transaction has the scopes of all ranges, also of new ones that are not used yet, and of the catalog.
+// commitRecord sets the version of next. The caller holds the catalog's lock and the gate.
 func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
 	return c.ds.changeCatalog(ctx, func(t *host.Change) error {
@@ -82,8 +83,9 @@ func (c *Container) commitTombstones(ctx context.Context, st, next *container.St
 	return classify.ToFault(err)
 }
 
-// takeOver records in the mark of a range that this store writes to it now. If another store has written
-// before, it raises the clock, so that new writes are not dated before the stored ones.
+// takeOver records in the mark of a range that this server was the last to write to it. If another server
+// was before, takeOver moves the clock ahead of that server's last write, so that new writes are not dated
+// before the stored ones.
 func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) error {
 	if c.ds.timed {
 		s.Shapes.Follow(uint32(mark >> 32))
@@ -101,7 +103,8 @@ func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) 
 	return nil
 }
 
-// wipeTerms deletes all index entries of a range, and tells other stores of it.
+// wipeTerms deletes all index entries of a range. It also changes the range's mark, so that other servers
+// discard what they have cached about the index.
 func (c *Container) wipeTerms(t *transaction.Tx) {
 	t.WipeTerms()
 	if c.ds.timed {
@@ -111,8 +114,9 @@ func (c *Container) wipeTerms(t *transaction.Tx) {
 	}
 }
 
-// refreshed reports whether an operation has failed because another store has changed the container. If so,
-// it has read the state again, and the operation may be repeated.
+// refreshed checks whether an operation has failed with err because another server has changed the
+// container. If so, it reads the state again and returns true: the operation may be repeated. Otherwise it
+// returns err.
 func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 	if err == nil {
 		return false, nil
@@ -125,14 +129,15 @@ func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if st.Version == gone.Version { // else this store has changed it, or it was refreshed already
+	if st.Version == gone.Version { // else this server has changed it, or it was refreshed already
 		err = c.refresh(ctx, st)
 	}
 	return err == nil, err
 }
 
-// outdated is called before refusing a request on the basis of state st alone, without having read
-// anything. It reports whether st was outdated; if so, the state has been read again.
+// outdated reports whether another server has changed the container since state st was read; if so, it
+// reads the state again. An operation calls it before it refuses a request because of st alone, without
+// having read anything else.
 func (c *Container) outdated(ctx context.Context, st *container.State) bool {
 	scope := st.Ranges[0].Scope
 	err := c.ds.view(ctx, func(r engine.Reader) error {
@@ -152,7 +157,7 @@ func (c *Container) retryOutdated(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
 		if errors.Is(err, host.ErrCatalogMoved) {
-			continue // the next lock of the catalog follows the change
+			continue // taking the catalog's lock loads the change
 		}
 		again, err := c.refreshed(ctx, err)
 		if !again {
@@ -161,7 +166,7 @@ func (c *Container) retryOutdated(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againLocked is again for a caller that holds the catalog's lock.
+// againLocked is retryOutdated for a caller that holds the catalog's lock.
 func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
@@ -178,7 +183,7 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againChange is change, repeated by again.
+// againChange is change, repeated by retryOutdated.
 func (c *Container) againChange(ctx context.Context,
 	fn func(container.State, int64) (container.State, error)) error {
 	return c.retryOutdated(ctx, func() error { return c.change(ctx, fn) })
@@ -206,7 +211,8 @@ func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 	}, scopes...)
 }
 
-// refresh reads the container's state again if it is still st. The caller does not hold the gate.
+// refresh reads the container's state again, unless it has changed from st already. The caller does not
+// hold the gate.
 func (c *Container) refresh(ctx context.Context, st *container.State) error {
 	err := c.ds.view(ctx, func(r engine.Reader) error { return c.refreshFrom(ctx, r, st) })
 	if err != nil {
@@ -240,7 +246,8 @@ func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *contai
 	return nil
 }
 
-// followSplit checks whether a split by another store has ended, if there was one.
+// followSplit checks whether a split by another server has ended, if there was one, by reading the state
+// again.
 func (c *Container) followSplit(ctx context.Context) error {
 	if !c.state.Load().Elsewhere {
 		return nil
@@ -248,8 +255,8 @@ func (c *Container) followSplit(ctx context.Context) error {
 	return c.inspect(ctx, func(*view.State, *container.State, engine.Reader) error { return nil })
 }
 
-// storedRecord returns the record of the container's name. If the container was dropped, it is absent or
-// that of another container.
+// storedRecord returns the stored record under the container's name. If the container was dropped, there is
+// no record, or it is that of a newer container with another number (CID).
 func (c *Container) storedRecord(r engine.Reader) (rec record.Container, err error) {
 	raw, err := r.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 	if err == nil {
@@ -258,8 +265,9 @@ func (c *Container) storedRecord(r engine.Reader) (rec record.Container, err err
 	return rec, err
 }
 
-// reread returns a state made from the stored records. Ranges that st has, too, keep their partition. It
-// does not change the container, since r may be older than its state.
+// reread builds a state from the records that r reads. A range that st has as well keeps its
+// *container.Partition. reread does not change the container, since the snapshot of r may be older than the
+// container's current state: see refreshFrom.
 func (c *Container) reread(r engine.Reader, st *container.State) (next container.State, err error) {
 	next = *st
 	rec, err := c.storedRecord(r)
@@ -306,7 +314,7 @@ func (c *Container) adopt(st, next *container.State) {
 		if next.Rec.IndexRound != st.Rec.IndexRound {
 			s.Reindexed.Store(0)
 		}
-		if !next.Dropped && !slices.Contains(next.Ranges, s) { // its position stays what it was at the split
+		if !next.Dropped && !slices.Contains(next.Ranges, s) { // a range that was split keeps its position
 			s.Behind.Store(s.Shown.Load() + 1)
 		}
 	}

@@ -33,13 +33,13 @@ type Transaction struct {
 
 // Transact runs fn as one transaction on one logical partition. All changes of fn take effect, or none if
 // fn returns an error, which Transact returns unchanged. fn sees its own writes. An operation that fails
-// has no effect, and fn may go on after it.
+// has no effect, and fn may continue after it.
 //
 // Other writes of the partition range wait for fn; reads do not. So fn has 5 seconds. After that, or when
 // ctx ends, the transaction is rolled back (CodeCanceled). fn itself cannot be stopped, but all its further
-// operations fail. fn may run more than once, if an expired item had to be moved to an archive first. It
-// must not write to the container except through the transaction: such a write would wait for fn forever.
-// Transact passes a panic of fn on to its caller.
+// operations fail. fn runs more than once if an expired item has to be moved to an archive first. It must
+// not write to the container except through the transaction: such a write would wait for fn forever. If fn
+// panics, Transact panics with the same value.
 //
 // CodeTooLarge: the transaction writes more than 16 MB.
 func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,

@@ -13,9 +13,9 @@ import (
 //
 // A change of the path is one record, like a change of the default, and applies at once to all items. The
 // former path and policy become an era of the record. For an item of an earlier era, every reader derives
-// its present life from the document (view.LifeRules). In the background the reindexer updates the header and
-// the key of each item. Until it has finished, the index of expiry does not match the present path, so
-// counts do not use it. Then the eras are removed from the record.
+// its current time to live from the document (view.LifeRules). In the background the reindexer updates the
+// header and the key of each item. Until it has finished, the index of expiry does not match the present
+// path, so counts do not use it. Then the eras are removed from the record.
 
 // followPaths upgrades containers that were written before ttlPropertyPath was supported. Their specs
 // contain it, but their items expired by their _ts. followPaths makes them use the path from now on.

@@ -25,7 +25,7 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 // transactions before it.
 func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
-	scope := layout.RangeScope(is, 0) // nobody else uses it yet
+	scope := layout.RangeScope(is, 0) // no other goroutine uses it yet
 	for rg.Start != nil {
 		var batch []view.Entry
 		var err error

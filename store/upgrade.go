@@ -7,7 +7,7 @@ import (
 
 var _ host.Upgrader = tenant{}
 
-// Upgrades implements host.Upgrader.
+// Upgrades returns the steps that bring data of older formats up to date.
 func (tenant) Upgrades() []host.Upgrade {
 	return []host.Upgrade{
 		{From: 1, What: "sequences of writes get a position", Run: upgrade.PlaceSequences},
@@ -15,7 +15,7 @@ func (tenant) Upgrades() []host.Upgrade {
 	}
 }
 
-// Format is the format of the data: what it was when Open found them, and what it is now.
+// Format is the format of the data: the one that Open found, and the current one.
 type Format = host.Format
 
 // Format returns the format of the data.

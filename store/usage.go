@@ -38,9 +38,10 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	return u, nil
 }
 
-// usageVersion identifies the items that are stored in a snapshot; "" if nothing does. A write changes the
-// LSN of its range. A purge that is not part of a write is counted by the only server, and recorded with its
-// second if there may be several: in that second another purge may follow.
+// usageVersion returns a text that differs whenever the set of stored items differs, or "" if there is none
+// at the moment. It consists of the LSNs of the ranges, which every write changes, and of the purges, which
+// may change no LSN. A server that is alone counts its purges. If there may be several servers, each purge
+// stores its second; while that second lasts, another purge may follow, and usageVersion returns "".
 func (c *Container) usageVersion(state *view.State, r engine.Reader) (version string, err error) {
 	scopes, swept := make([][]byte, len(state.Ranges)), make([][]byte, len(state.Ranges))
 	for i := range state.Ranges {

@@ -15,12 +15,11 @@ import (
 // for expiry, whether an entry is inside the window is decided by its time when it is read; the reaper only
 // frees the space of entries outside.
 //
-// A reader is refused only if an entry that it has not seen lies outside the window, not because its
-// position is old: a reader of a range without changes may pause as long as it likes. To make this
-// possible, the newest entry outside the window is kept without its content when the older ones are
-// deleted. Such an entry is a floor: what was before it cannot be read, even if the retention becomes
-// longer. Turning the policy on sets a floor, too. So a range has at most one floor, and it is the range's
-// first entry.
+// A reader gets an error only if there is an entry outside the window that it has not read. An old position
+// alone is no error: a reader of a range without changes may pause for any time. To make this possible, the
+// newest entry outside the window is kept without its content when the older ones are deleted. Such an
+// entry is a floor: entries before it cannot be read, even if the retention becomes longer. Turning the
+// policy on sets a floor, too. So a range has at most one floor, and it is the range's first entry.
 
 // ContinuousBackup reports whether containers that are created from now on keep the feed of all versions
 // and deletes for seven days if their policy has no retention.

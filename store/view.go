@@ -34,7 +34,7 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 		}
 		same := true
 		err = work.ViewUnder(w, c.ds.eng, func(r engine.Reader) error {
-			positions, err := r.Positions(scopes) // this creates the snapshot
+			positions, err := r.Positions(scopes) // this call creates the snapshot
 			if err != nil {
 				return err
 			}
@@ -89,8 +89,8 @@ func (c *Container) viewState(st *container.State, now int64) *view.State {
 	return s
 }
 
-// inspectDurable is inspect for results that must be durable: when it returns, everything that the snapshot
-// can have shown is on disk.
+// inspectDurable is inspect for results that must be durable: when it returns, everything that fn can have
+// read is on disk.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var seen *view.State

@@ -45,8 +45,8 @@ type WaitResult struct {
 }
 
 // Wait waits until the condition is true. It sleeps until the container changes or its clock has reached
-// the moment at which the item expires, so it uses no CPU meanwhile. If ctx ends first, the error is
-// CodeCanceled and the result has the present state. If the store is closed, the error is CodeUnavailable.
+// the moment at which the item expires, so it uses no CPU while it waits. If ctx ends first, the error is
+// CodeCanceled and the result has the current state. If the store is closed, the error is CodeUnavailable.
 func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, error) {
 	w := waiter{c: c, req: req}
 	if req.For != WaitQuiet {
@@ -96,8 +96,8 @@ type waiter struct {
 	out   WaitResult
 }
 
-// check reports whether the wait is over. If not, wake is the second at which to check again even without a
-// change.
+// check reports whether the condition is true. If not, wake is the second at which to check again even
+// without a change.
 func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	if w.req.For == WaitQuiet {
 		done, err = w.checkQuiet(ctx)

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// update runs fn as one durable transaction in the range of p. The receipt is also filled for a failure, as
-// far as possible. If the transaction needs an expired item moved to an expiry sink first, update moves it
-// and runs fn again. CodeCanceled: ctx has ended before fn began, or others have held the range for
+// update runs fn as one durable transaction in the range of p. The receipt is filled as far as possible,
+// even if update fails. If an expired item has to be moved to an expiry sink first, update moves it and
+// runs fn again. CodeCanceled: ctx ended before fn began, or other writers held the range for
 // Options.QueryTime.
 func (c *Container) update(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
 	Receipt, error) {
@@ -126,7 +126,7 @@ func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id s
 	return r, err
 }
 
-// begin begins a transaction. It fails with *container.ElsewhereError if st is not the present state of the
+// begin begins a transaction. It fails with *container.ElsewhereError if st is not the current state of the
 // container.
 func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State,
 	s *container.Partition) error {

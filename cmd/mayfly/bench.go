@@ -17,7 +17,7 @@ import (
 
 func benchCommand() *cobra.Command {
 	o := bench.Options{Version: version()}
-	asJSON := false
+	asJSON, engineURL := false, ""
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of this build, beside the bare engine and an empty server",
@@ -49,10 +49,17 @@ func benchCommand() *cobra.Command {
 		"file with the --json of an older run: tells which figures have changed significantly")
 	flags.Float64Var(&o.MaxDrop, "max-drop", 0,
 		"with --compare: fail if a figure is significantly worse by more than this share, for example 0.1")
+	flags.StringVar(&engineURL, "engine", "",
+		"address of a PostgreSQL database: instead of the sections, measure the same operations on\n"+
+			"Pebble, on that database, and on a plain table of jsonb in it; the database's schemas\n"+
+			"mayfly_bench and mayfly_bench_table are replaced")
 	flags.StringVar(&o.SVG, "svg", "", "folder for a picture of each section, as SVG")
 	flags.BoolVar(&asJSON, "json", false,
 		"print the figures as JSON, for programs; the table goes to the standard error output")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		if engineURL != "" {
+			return compareEngines(cmd, engineURL, o)
+		}
 		table := cmd.OutOrStdout()
 		if asJSON {
 			table = cmd.ErrOrStderr()
@@ -68,7 +75,7 @@ func benchCommand() *cobra.Command {
 		}
 		return cli.PrintResult(cmd.OutOrStdout(), true, "", b.Result())
 	})
-	cmd.AddCommand(benchServerCommand(), benchEnginesCommand())
+	cmd.AddCommand(benchServerCommand())
 	return cmd
 }
 

@@ -11,32 +11,31 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// benchEnginesCommand compares the engines.
-func benchEnginesCommand() *cobra.Command {
-	o := bench.EngineOptions{}
-	cmd := &cobra.Command{
-		Use:   "engines URL",
-		Short: "Measure the same operations on Pebble, on PostgreSQL and on a plain table of jsonb",
-		Long: "Load documents of 1 KB into a store on Pebble, into a store in a PostgreSQL database and\n" +
-			"into a plain table of jsonb in that database, and measure the same operations on each of\n" +
-			"them in turn. URL is the address of the database. Its schemas mayfly_bench and\n" +
-			"mayfly_bench_table are replaced.",
-		Args: cobra.ExactArgs(1),
+// engineDocs is the default number of documents in each store of a comparison of engines.
+const engineDocs = 20_000
+
+// compareEngines measures the same operations on Pebble, on the PostgreSQL database at url and on a plain
+// table of jsonb in that database, and prints a table.
+func compareEngines(cmd *cobra.Command, url string, o bench.Options) (err error) {
+	e := bench.EngineOptions{URL: url, Docs: engineDocs, Seconds: o.Seconds}
+	switch {
+	case !postgres.IsURL(url):
+		return cli.Misuse("--engine must begin with postgres://")
+	case len(o.Docs) > 1 || len(o.Docs) == 1 && o.Docs[0] < 1:
+		return cli.Misuse("with --engine, --docs is one number above 0")
+	case o.Seconds <= 0:
+		return cli.Misuse("--seconds must be above 0")
+	case len(o.Docs) == 1:
+		e.Docs = o.Docs[0]
 	}
-	cmd.Flags().IntVar(&o.Docs, "docs", 20_000, "documents in each store")
-	cmd.Flags().Float64Var(&o.Seconds, "seconds", 2, "seconds for each measurement")
-	cmd.RunE = cli.Run(func(cmd *cobra.Command, args []string) (err error) {
-		if o.URL = args[0]; !postgres.IsURL(o.URL) {
-			return cli.Misuse("URL must begin with postgres://")
+	for _, name := range []string{"only", "shapes", "dir", "compare", "max-drop", "svg", "json"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Misuse("--engine compares engines and prints a table: --" + name + " is not possible with it")
 		}
-		if o.Docs < 1 || o.Seconds <= 0 {
-			return cli.Misuse("--docs and --seconds must be positive")
-		}
-		if o.Dir, err = os.MkdirTemp("", "mayfly-engines-"); err != nil {
-			return err
-		}
-		err = bench.CompareEngines(cmd.Context(), o, cmd.OutOrStdout())
-		return errors.Join(err, os.RemoveAll(o.Dir))
-	})
-	return cmd
+	}
+	if e.Dir, err = os.MkdirTemp("", "mayfly-engines-"); err != nil {
+		return err
+	}
+	err = bench.CompareEngines(cmd.Context(), e, cmd.OutOrStdout())
+	return errors.Join(err, os.RemoveAll(e.Dir))
 }

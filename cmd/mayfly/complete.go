@@ -57,6 +57,8 @@ func flagValues() map[string]cobra.CompletionFunc {
 		"method": choices("GET", "POST", "PUT", "PATCH", "DELETE", "attach", "transfer", "disposition",
 			"management"),
 		"har":             files("har"),
+		"compare":         files("json"),
+		"svg":             folders,
 		"until":           choices("empty", "messages"),
 		"after":           choices("now"),
 		"import --format": choices(transfer.ImportFormats...),

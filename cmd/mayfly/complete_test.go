@@ -141,7 +141,7 @@ func TestCompletionOfFiles(t *testing.T) {
 // freeFlags are those whose values nobody can know ahead.
 var freeFlags = map[string]string{
 	"numbers": "account-id count limit requests-memory docs examples from max-delivery-count parallel port random-seed ranges " +
-		"seconds share skip substatus memory-in-flight servicebus-port servicebus-tls-port " +
+		"seconds share skip max-drop substatus memory-in-flight servicebus-port servicebus-tls-port " +
 		"servicebus-admin-port servicebus-admin-tls-port",
 	"times": "auto-delete-on-idle delay duplicates-within for latency lock-duration query-time since took " +
 		"retry-after script-time set slow-query timeout ttl wait",

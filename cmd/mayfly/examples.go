@@ -49,6 +49,7 @@ var examples = []example{
 		[]string{
 			"mayfly bench --only read,create --docs 100000",
 			"mayfly bench --only query --docs 10000,200000",
+			"mayfly bench --engine postgres://mayfly@localhost/shop --docs 10000",
 		},
 	},
 	{"man", "", []string{"mayfly man man1"}},

@@ -24,7 +24,7 @@ func TestPlainErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"serv", exitUsage, `there is no command "serv" in mayfly: did you mean serve?`},
+		{"serv", exitUsage, `there is no command "serv" in mayfly: did you mean serve or servers?`},
 		{"zzz", exitUsage, `"zzz" in mayfly: ` + "`mayfly --help` lists them all"},
 		{"snapshot lst", exitUsage, `there is no command "lst" in mayfly snapshot: did you mean list?`},
 		{"serve --port abc", exitUsage, `--port "abc": a port is a number from 0 to 65535`},

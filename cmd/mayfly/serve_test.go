@@ -256,6 +256,9 @@ func TestRefusals(t *testing.T) {
 	}
 	defer busy.Close()
 	open := t.TempDir()
+	if err := os.Chmod(open, 0o700); err != nil { // no warning
+		t.Fatal(err)
+	}
 	running := boot(t, "--data", open)
 	_, port, _ := strings.Cut(running.host, ":")
 	running.host = "127.0.0.1:" + port

@@ -180,7 +180,7 @@ func TestShellSuggests(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"plan": `did you mean \explain?`, "quit": `did you mean \q?`,
 		"tabel": `did you mean \table?`, "expiri": `did you mean \expiry?`, "snapshots": `did you mean \snapshot?`,
-		"xyzzy": `\? lists them`, "serve": `\? lists them`, "help": `did you mean \??`} {
+		"xyzzy": `\? lists them`, "serve": `did you mean \servers?`, "help": `did you mean \??`} {
 		code, _, errs := shelled(t, `\`+name+"\n")
 		if code != exitUsage || !strings.Contains(errs, `there is no command \`+name+": "+want+"\n") {
 			t.Errorf("%s: %d %s", name, code, errs)

@@ -136,6 +136,7 @@ type iterator struct {
 	walk    btree.IterG[row]
 	began   bool
 	ended   bool
+	past    bool // the walk is behind the last key
 	at      *row
 	page    int // keys in a page
 	left    int // of the present page
@@ -166,7 +167,7 @@ func (it *iterator) fetch() bool {
 
 // Next implements engine.Iterator.
 func (it *iterator) Next() bool {
-	if it.ended || it.err != nil || !it.fetch() {
+	if it.ended || it.past || it.err != nil || !it.fetch() {
 		return false
 	}
 	for it.step() {
@@ -179,7 +180,7 @@ func (it *iterator) Next() bool {
 			return true
 		}
 	}
-	it.at = nil
+	it.at, it.past = nil, true
 	return false
 }
 
@@ -219,7 +220,7 @@ func (it *iterator) SeekGE(key []byte) bool {
 	if bytes.Compare(key, it.in.Start) < 0 {
 		key = it.in.Start
 	}
-	it.began = true
+	it.began, it.past = true, false
 	found := it.walk.Seek(row{key: key})
 	for ; found && contains(it.in, it.walk.Item().key); found = it.walk.Next() {
 		if here := it.walk.Item(); !it.from.hides(here.key) {
@@ -227,7 +228,7 @@ func (it *iterator) SeekGE(key []byte) bool {
 			return true
 		}
 	}
-	it.at = nil
+	it.at, it.past = nil, true
 	return false
 }
 

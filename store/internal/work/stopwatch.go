@@ -116,14 +116,15 @@ func (it *watchedIterator) Value() []byte {
 // Expect implements engine.Expecter.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
-// skipEvery is the number of keys that an engine.Skipper skips between two checks.
-const skipEvery = 1 << 16
+// remoteSkip is how many keys an iterator of a remote engine skips between two checks. Each skip is a round
+// trip.
+const remoteSkip = 1 << 16
 
 // Skip implements engine.Skipper.
 func (it *watchedIterator) Skip(most int) (n int) {
 	between := watchEvery
-	if _, ok := it.Iterator.(engine.Skipper); ok {
-		between = skipEvery
+	if _, remote := it.Iterator.(engine.Expecter); remote {
+		between = remoteSkip
 	}
 	for n < most {
 		part := min(between, most-n)
