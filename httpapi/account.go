@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi/explorer"
 )
 
-// fromBrowser reports whether the request comes from a browser: it prefers HTML and carries no authorization
-// header. Client libraries do neither.
+// fromBrowser reports whether a request comes from a browser. A browser prefers HTML and sends no
+// authorization header; client libraries do neither.
 func (c *call) fromBrowser() bool {
 	h := c.r.Header
 	return first(h, "Authorization") == "" && strings.HasPrefix(first(h, "Accept"), "text/html")
@@ -21,8 +21,8 @@ func (s *Server) redirectToExplorer(c *call) error {
 	return c.noContent(http.StatusSeeOther)
 }
 
-// endpoint returns the server's URL with a trailing slash, as clients should use it: Options.Advertise if
-// set, otherwise the scheme and host of the request.
+// endpoint returns the URL at which clients should use the server, with a slash at the end:
+// Options.Advertise if set, otherwise the scheme and host of the request.
 func (s *Server) endpoint(r *http.Request) string { return string(s.appendEndpoint(nil, r)) }
 
 func (s *Server) appendEndpoint(dst []byte, r *http.Request) []byte {
@@ -37,11 +37,11 @@ func (s *Server) appendEndpoint(dst []byte, r *http.Request) []byte {
 	return append(append(dst, host...), '/')
 }
 
-// scheme returns the scheme, http or https, by which the client sent a request. X-Forwarded-Proto is trusted
-// only from a proxy on the same machine, which ends TLS in front of the server.
+// scheme returns the scheme, http or https, by which the client sent a request. X-Forwarded-Proto is
+// accepted only from a proxy on the same machine, which may terminate TLS for the server.
 func scheme(r *http.Request) string {
 	if said := first(r.Header, "X-Forwarded-Proto"); said != "" && fromLoopback(r) {
-		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client comes first
+		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client is the first
 		if said = strings.ToLower(strings.TrimSpace(said)); said == "http" || said == "https" {
 			return said
 		}

@@ -31,7 +31,7 @@ const (
 // maxSkew is the largest accepted difference, in either direction, between the clocks of client and server.
 const maxSkew = 15 * time.Minute
 
-// credential is the kind of credential that authorized a request.
+// credential is the kind of credential by which a request was authorized.
 type credential uint8
 
 const (
@@ -41,13 +41,13 @@ const (
 	resourceToken                     // a permission's token
 )
 
-// authority authorizes requests. Its only secret is the master key.
+// authority checks the authorization of requests. Its only secret is the master key.
 type authority struct {
 	keyText    []byte // the master key in base64
 	wellKnown  bool   // the key is EmulatorKey
 	checkClock bool
 	wall       ttl.Clock
-	signers    sync.Pool // *signer: hashes that are already keyed
+	signers    sync.Pool // *signer, hashes that are initialized with the key
 	tokens     *cosmos.Tokens
 }
 
@@ -66,7 +66,7 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 // type=aad and type=resource with a token, and "Bearer KEY" with the master key itself. For a resource
 // token, verify returns the grant in it; cosmos.Service.Permit decides whether the grant covers the request.
 //
-// A signature also decides whether the query string is part of the item's id (see target.absorbQuery).
+// The signature also shows whether the query string is part of the item's id (see target.absorbQuery).
 func (a *authority) verify(method string, header http.Header, t *target) (credential, *cosmos.Grant, error) {
 	text := first(header, "Authorization")
 	if text == "" {
@@ -201,10 +201,11 @@ func (a *authority) checkSkew(at time.Time) error {
 	return nil
 }
 
-// verifyDirectoryToken checks a Microsoft Entra ID token (a JWT). The server has no directory with which it
-// could verify the token's signature. With the public emulator key it accepts any unexpired token, as the
-// emulators do. With any other key the third part of the token must be that key, which is how the emulators'
-// own test tokens are made. Without this rule, anybody could write a token and bypass the key.
+// verifyDirectoryToken checks a Microsoft Entra ID token (a JWT). The server has no identity provider with
+// which it could verify the signature of the token. If its key is the public emulator key, it accepts any
+// token that has not expired, as Microsoft's emulators do. If it has another key, the signature of the
+// token, its third part, must be that key; test tokens for the emulators are made in the same way. Otherwise
+// anybody could write a valid token without the key.
 func (a *authority) verifyDirectoryToken(token string) error {
 	header, rest, _ := strings.Cut(token, ".")
 	payload, signature, found := strings.Cut(rest, ".")
@@ -242,7 +243,8 @@ func first(h http.Header, name string) string {
 	return ""
 }
 
-// signer computes signatures with one key. It is pooled because keying a hash costs as much as signing.
+// signer computes signatures with one key. Signers are pooled, because initializing a hash with a key costs
+// as much as signing.
 type signer struct {
 	mac     hash.Hash
 	text    []byte // the payload to sign

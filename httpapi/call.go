@@ -16,8 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// call is one request in progress: the HTTP request, the operation it stands for, and the operation's
-// answer.
+// call is one request in progress: the HTTP request, the operation that it requests, and the response.
 type call struct {
 	srv    *Server
 	r      *http.Request
@@ -27,28 +26,29 @@ type call struct {
 	*exchange
 
 	began time.Time     // by the wall clock
-	took  time.Duration // time until the answer's head; 0 until it is known
+	took  time.Duration // time until the head of the response; 0 until it is known
 	fault string        // id of the fault rule that the request matched
-	// headerErr is the error in the headers. It is returned only after the request has been authorized.
+	// headerErr is the first error in the request headers. It is returned only after the request has been
+	// authorized.
 	headerErr error
-	reading   bool   // the server has begun to read the body
+	reading   bool   // the server has started to read the body
 	bodyHeld  int64  // bytes of memory reserved for the body
 	body      []byte // the body or its beginning, for the request log
 
 	conn   *sniffConn // nil: none, as in tests
-	mapped bool       // the head is in w.Header(), not in exchange.head
+	mapped bool       // the response headers are in w.Header(), not in exchange.head
 	texts  texts
 }
 
-// texts stores the header values that are built for a request in one allocation.
+// texts collects the header values that are built for a response, in one allocation.
 type texts struct{ b strings.Builder }
 
-// textRoom is the number of bytes that suffices for the header values of most answers.
+// textRoom is a size in bytes that suffices for the header values of most responses.
 const textRoom = 256
 
-// keep returns string(value), stored in t.
+// keep returns value as a string whose memory belongs to t.
 func (t *texts) keep(value []byte) string {
-	if t.b.Cap()-t.b.Len() < len(value) { // earlier strings keep using the old buffer
+	if t.b.Cap()-t.b.Len() < len(value) { // strings that were made before keep using the old buffer
 		t.b = strings.Builder{}
 		t.b.Grow(max(textRoom, len(value)))
 	}
@@ -57,12 +57,12 @@ func (t *texts) keep(value []byte) string {
 	return t.b.String()[at:]
 }
 
-// ctx returns the request's context. It ends when the client disconnects or the server is shut down by
-// force.
+// ctx returns the context of the request. It ends when the client disconnects, or when Shutdown cancels the
+// request.
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// set sets a response header. name is written as given, in lower case as the service does, because clients
-// compare header names by their bytes. Only Content-Length, Content-Type and Connection are in Go's
+// set sets a response header. name is sent as given. It must be in lower case, as in Cosmos DB, because
+// clients compare header names bytewise. Only Content-Length, Content-Type and Connection are in Go's
 // canonical form, which net/http requires.
 func (c *call) set(name, value string) {
 	if c.mapped {
@@ -72,22 +72,23 @@ func (c *call) set(name, value string) {
 	c.head = append(c.head, requests.Field{Name: name, Value: value})
 }
 
-// exchange is an operation and its answer. It is pooled because it has many fields, of which few are set.
+// exchange is an operation and its response. Exchanges are pooled, because they have many fields, of which
+// few are set.
 type exchange struct {
 	req  cosmos.Request
 	ans  cosmos.Answer
-	sent []requests.Field // the headers of the request for the request log; empty if there is no log
-	head []requests.Field // the headers of the answer, unless call.mapped is set
+	sent []requests.Field // request headers for the log of requests; empty if there is no log
+	head []requests.Field // response headers, unless call.mapped is set
 }
 
 // exchanges is the pool of exchanges. All exchanges in it are empty.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-// release returns the memory of the request and its answer.
+// release frees the memory of the request and its response.
 func (c *call) release() {
 	c.ans.Release()
 	c.srv.ops.ReleaseBody(c.bodyHeld)
-	clear(c.sent) // drop references to header values
+	clear(c.sent) // drop the references to header values
 	clear(c.head)
 	*c.exchange = exchange{sent: c.sent[:0], head: c.head[:0]}
 	exchanges.Put(c.exchange)
@@ -100,7 +101,7 @@ func (c *call) setTarget(t target) {
 	c.req.Operation = c.operation()
 }
 
-// Limits, in bytes, of how much of a refused request's body is read.
+// The maximum number of bytes that are read from the body of a refused request.
 const (
 	maxDrain  = 16 << 20  // before the answer
 	maxLinger = 256 << 20 // after the answer
@@ -157,8 +158,8 @@ func (c *call) readBody() error {
 	return nil
 }
 
-// recordBody stores the body for the request log, because the operation drops it once it has read it. Of a
-// large body only the beginning is stored, so that the rest can be freed.
+// recordBody keeps the body for the log of requests, because the operation does not keep it. It keeps only
+// the beginning of a large body, so that the rest can be freed.
 func (c *call) recordBody() {
 	if c.srv.opt.Requests == nil {
 		return
@@ -169,11 +170,11 @@ func (c *call) recordBody() {
 	}
 }
 
-// takeBody reads what the client is still sending of a refused request. Most clients read the answer only
-// after they have sent everything, and treat a connection that is closed earlier as a transient fault. more
-// reports whether more than maxDrain bytes remain: then the answer must be sent first, and linger reads the
-// rest. The usual time limits of bodies apply. A client that waits for permission to send (Expect:
-// 100-continue) is answered at once.
+// takeBody reads the rest of the body of a refused request. Most clients read the response only after they
+// have sent the whole request, and treat a connection that is closed earlier as a transient fault. more
+// reports whether more than maxDrain bytes remain: the response must then be sent first, and linger reads
+// the rest. The usual time limits of bodies apply. If the client waits for permission to send (Expect:
+// 100-continue), takeBody reads nothing.
 func (c *call) takeBody() (more bool) {
 	r := c.r
 	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {
@@ -181,23 +182,24 @@ func (c *call) takeBody() (more bool) {
 	}
 	if r.ContentLength <= maxDrain {
 		if _, err := io.CopyN(io.Discard, r.Body, maxDrain); err != nil {
-			return false // the body has ended, or the client is gone
+			return false // the body has ended, or the client has disconnected
 		}
 	}
-	if r.ProtoMajor != 1 { // HTTP/2 can end the request's body and keep the connection
+	if r.ProtoMajor != 1 { // HTTP/2 can end the body of a request and keep the connection open
 		return false
 	}
 	if err := http.NewResponseController(c.w.Writer).EnableFullDuplex(); err != nil {
-		return false // no connection: a test's recorder
+		return false // there is no connection, as in a test
 	}
 	c.set("Connection", "close") // in the canonical form that net/http requires
 	return true
 }
 
-// linger flushes the answer and goes on reading, so that a client that is still sending receives the answer.
+// linger sends the response and continues to read the body, so that a client that is still sending receives
+// the response.
 func (c *call) linger() {
 	if err := http.NewResponseController(c.w.Writer).Flush(); err == nil {
-		// Errors and the number of bytes do not matter here.
+		// Errors and the number of bytes are not relevant here.
 		_, _ = io.CopyN(io.Discard, c.r.Body, maxLinger)
 	}
 }

@@ -33,10 +33,10 @@ const (
 	keyFile     = "key.pem"
 )
 
-// Certificate returns the server's certificate and, as PEM text, the authority certificate that signed it
-// and that clients must trust. Both are ECDSA P-256. Two certificates are needed because OpenSSL, Java's
-// keytool and Node trust only certificates that may sign (CA:true), while rustls rejects those as server
-// certificates.
+// Certificate returns the server's certificate and, as PEM text, the certificate of the authority that
+// signed it. Clients must trust the authority. Both are ECDSA P-256. Two certificates are needed because
+// OpenSSL, Java's keytool and Node trust only certificates that may sign (CA:true), while rustls rejects
+// those as server certificates.
 //
 // The server's certificate is made at each start. It is valid for localhost, 127.0.0.1, ::1, the machine's
 // name and hosts (names or IP addresses), and expires together with the authority. The authority is made
@@ -44,21 +44,22 @@ const (
 // only the names and addresses of the server and subdomains of those names, so that a stolen key cannot
 // impersonate other hosts.
 //
-// The authority is made again, and clients must trust the new one, when it is about to expire, cannot be
-// read, has no constraints, or does not cover one of hosts. The new authority also covers the hosts of the
-// old one. A change of the machine's name alone does not cause a new authority; the server's certificate
-// then omits that name. If dir is empty, both certificates exist in memory only, and path is empty.
+// A new authority is made, which clients then must trust, if the old one is about to expire, cannot be read,
+// has no constraints, or does not cover one of hosts. The new authority also covers the hosts of the old
+// one. If only the machine's name has changed, the authority is kept, and the server's certificate omits
+// that name. If dir is empty, both certificates exist in memory only, and path is empty.
 //
-// shared is the authority of several servers, nil for a server that is alone. It has precedence over that in
-// dir, which becomes a copy of it; if there is none yet, that in dir becomes the shared one.
+// shared is the place where several servers keep a common authority. It is nil if there is only one server.
+// A common authority has precedence over the one in dir, which is replaced by a copy of it. If there is no
+// common authority yet, the one in dir becomes the common authority.
 func Certificate(dir string, hosts []string, shared SharedAuthority) (cert tls.Certificate, pemText []byte,
 	path string, err error) {
 	return certificateAt(dir, hosts, shared, ttl.Real{}.Now())
 }
 
-// SharedAuthority is where several servers keep their authority. It calls fn with the stored certificate and
-// key as PEM text, nil if there are none, and stores what fn returns unless that is nil. It may call fn more
-// than once; the last call counts.
+// SharedAuthority reads and replaces the authority that several servers have in common. It calls fn with the
+// stored certificate and key as PEM text, or nil if there are none, and stores the result of fn unless that
+// is nil. It may call fn more than once; the last call counts.
 type SharedAuthority func(fn func(stored []byte) ([]byte, error)) error
 
 func certificateAt(dir string, hosts []string, shared SharedAuthority, now time.Time) (cert tls.Certificate,
@@ -114,8 +115,8 @@ func authorityAt(dir string, hosts []string, shared SharedAuthority, now time.Ti
 	return a, path, a.store(dir)
 }
 
-// renewed returns the authority if it covers hosts, and else a new one that covers the hosts of both. The
-// authority may be nil.
+// renewed returns the authority if it covers hosts. Otherwise it returns a new one that covers its hosts and
+// those given. The receiver may be nil.
 func (a *certAuthority) renewed(hosts []string, now time.Time) (*certAuthority, error) {
 	names := allHosts(hosts)
 	if a != nil {
@@ -140,7 +141,8 @@ func (a *certAuthority) store(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("httpapi: cannot make the folder of the certificate: %w", err)
 	}
-	// Write the key first. If only the key was replaced, the pair does not match and is made again.
+	// Write the key first. If the process ends before the certificate is written, the two do not match, and
+	// a new authority is made.
 	if err := replaceFile(filepath.Join(dir, keyFile), a.key); err != nil {
 		return err
 	}
@@ -203,7 +205,7 @@ func permitted(authority *x509.Certificate) (hosts []string) {
 	return hosts
 }
 
-// loadAuthority reads the authority from dir; nil if it must be made again.
+// loadAuthority reads the authority from dir. It returns nil if a new one must be made.
 func loadAuthority(dir string, now time.Time) *certAuthority {
 	pemText, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {
@@ -216,7 +218,8 @@ func loadAuthority(dir string, now time.Time) *certAuthority {
 	return parseAuthority(pemText, keyText, now)
 }
 
-// parseAuthority returns the authority in two texts, which may be the same; nil if it must be made again.
+// parseAuthority returns the authority from the texts of its certificate and its key, which may be the same
+// text. It returns nil if a new one must be made.
 func parseAuthority(certText, keyText []byte, now time.Time) *certAuthority {
 	cert, err := tls.X509KeyPair(certText, keyText)
 	if err != nil {
@@ -250,7 +253,7 @@ func block(kind string, text []byte) []byte {
 func makeAuthority(hosts []string, now time.Time) (certText, keyText []byte, err error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "Mayfly", Organization: []string{"Mayfly"}},
-		NotBefore:             now.Add(-time.Hour), // tolerates client clocks that are slow
+		NotBefore:             now.Add(-time.Hour), // accepted by clients whose clock is slow
 		NotAfter:              now.Add(certLife),
 		IsCA:                  true,
 		BasicConstraintsValid: true,

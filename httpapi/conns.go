@@ -12,18 +12,18 @@ import (
 )
 
 // conns is the set of a server's open connections. Their number is limited to less than the process's file
-// descriptors, so that idle clients cannot use up those that the storage needs. When the limit is reached, a
-// new connection replaces the one that has been idle for longest; that client only has to reconnect. If no
-// connection is idle, new connections wait.
+// descriptors, so that idle clients cannot use up those that the storage needs. When the limit is reached,
+// the connection that has been idle for longest is closed for a new one; the client of the closed connection
+// only has to reconnect. If no connection is idle, new connections wait.
 type conns struct {
 	mu     sync.Mutex
 	room   *sync.Cond // signalled when a connection ends
 	open   map[*sniffConn]struct{}
-	gone   map[*sniffConn]struct{} // closed while a request was in progress
+	gone   map[*sniffConn]struct{} // connections that were closed while a request was in progress
 	most   int                     // limit; 0: none
 	closed bool
-	turn   atomic.Int64 // logical clock: advances when a request ends
-	// waiting is the number of new connections that wait for room.
+	turn   atomic.Int64 // logical clock, incremented when a request ends
+	// waiting is the number of new connections that wait until they may be opened.
 	waiting atomic.Int64
 }
 
@@ -37,7 +37,7 @@ func newConns(most int) *conns {
 func (s *conns) add(c *sniffConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waiting.Add(1) // set first: connections that become idle now signal room
+	s.waiting.Add(1) // set first, so that connections that become idle now signal room
 	for s.most > 0 && len(s.open) >= s.most && !s.closed {
 		if !s.dropIdle() {
 			s.room.Wait()
@@ -63,8 +63,8 @@ func (s *conns) remove(c *sniffConn) {
 	s.room.Signal()
 }
 
-// crowded closes an idle connection after Accept has failed for lack of file descriptors. http.Server
-// retries Accept by itself.
+// crowded closes an idle connection, after Accept has failed because there are no free file descriptors.
+// http.Server calls Accept again by itself.
 func (s *conns) crowded(err error) {
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return
@@ -87,7 +87,7 @@ func (s *conns) dropIdle() bool {
 		return false
 	}
 	delete(s.open, oldest)
-	_ = oldest.Conn.Close() // no TLS close_notify: writing it may block
+	_ = oldest.Conn.Close() // without a close_notify of TLS, since writing it may block
 	return true
 }
 
@@ -103,8 +103,8 @@ func (s *conns) begin(r *http.Request) *sniffConn {
 	return c
 }
 
-// state is the ConnState hook of http.Server. An HTTP/1.1 connection becomes idle when the last byte of an
-// answer has been sent, which is after its request has ended.
+// state is the ConnState hook of http.Server. An HTTP/1.1 connection becomes idle when the last byte of a
+// response has been sent, which is later than the end of the request's handler.
 func (s *conns) state(conn net.Conn, now http.ConnState) {
 	c, ok := conn.(*sniffConn)
 	if !ok || now != http.StateIdle {
@@ -117,7 +117,7 @@ func (s *conns) state(conn net.Conn, now http.ConnState) {
 	s.becameIdle(c)
 }
 
-// becameIdle records that an answer has been sent. If new connections are waiting, it signals them.
+// becameIdle records that a response has been sent. If new connections are waiting, it signals them.
 func (s *conns) becameIdle(c *sniffConn) {
 	if c.answering.Store(false); s.waiting.Load() > 0 {
 		s.mu.Lock()
@@ -160,9 +160,9 @@ func (s *conns) activeRequests() (list []string) {
 	return list
 }
 
-// closeSilent closes the connections on which the client has not sent anything yet, and all later ones. At
-// shutdown net/http would wait five seconds for each of them. Nothing is lost, and connection pools of SDKs
-// open many.
+// closeSilent closes the connections on which the client has not sent anything yet, and all such connections
+// from now on. At shutdown net/http would wait five seconds for each of them. Nothing is lost by that, and
+// the connection pools of SDKs open many.
 func (s *conns) closeSilent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

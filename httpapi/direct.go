@@ -13,27 +13,29 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// A client in direct mode reads the replicas of a range from GET /addresses and speaks RNTBD with them. All
-// replicas are this server, on the same port, inside of TLS. RNTBD frames are translated to requests and
-// served like HTTP.
+// A client in direct mode reads the addresses of a range's replicas with GET /addresses and uses RNTBD,
+// Cosmos DB's binary protocol, with them. Here all addresses are those of this server, on the same port,
+// within TLS. RNTBD frames are translated to requests, which are served like HTTP requests.
 
 // maxFrames is the maximum number of requests in progress on one direct-mode connection. Clients open
-// another connection beyond thirty.
+// another connection when they have thirty.
 const maxFrames = 256
 
-// directPage is the time limit of one page of a query. Clients in direct mode wait 5 or 6 seconds for an
-// answer before they retry, while clients of a gateway wait a minute.
+// directPage is the time limit for one page of a query. A client in direct mode waits 5 or 6 seconds for a
+// response before it retries; a client in gateway mode waits a minute.
 const directPage = 2 * time.Second
 
-// tracker tracks work that http.Server does not know.
-type tracker struct {
+// drainGroup counts work in progress that http.Server does not track, so that Shutdown can wait for it:
+// connections in direct mode, and requests that connections serve without net/http.
+type drainGroup struct {
 	mu     sync.Mutex
 	work   sync.WaitGroup
 	closed bool // no more work may begin
 }
 
-// begin registers work and reports whether it may be done. end waits for registered work.
-func (d *tracker) begin() bool {
+// begin registers a piece of work, which the caller must report as done. It returns false, and the work must
+// not be done, if the server is shutting down.
+func (d *drainGroup) begin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
@@ -42,9 +44,9 @@ func (d *tracker) begin() bool {
 	return !d.closed
 }
 
-// end waits until all work is done, or returns the error of ctx. Connections of direct mode end when the
-// server is drained.
-func (d *tracker) end(ctx context.Context) error {
+// end makes begin return false, and waits until all registered work is done. If ctx ends first, it returns
+// the error of ctx. Connections in direct mode end when the server is drained.
+func (d *drainGroup) end(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
@@ -61,7 +63,7 @@ func (d *tracker) end(ctx context.Context) error {
 	}
 }
 
-// serveFrames takes over a connection from net/http and serves it in its own goroutine.
+// serveFrames takes a connection over from net/http and serves its RNTBD frames in a goroutine of its own.
 func (s *Server) serveFrames(c *sniffConn) {
 	if !s.direct.begin() {
 		_ = c.end()
@@ -85,7 +87,7 @@ func (s *Server) serveFrames(c *sniffConn) {
 	}()
 }
 
-// frameConn is a direct-mode connection after net/http has handed it over.
+// frameConn is a direct-mode connection that has been taken over from net/http.
 type frameConn struct{ *sniffConn }
 
 // Read implements net.Conn.
@@ -109,9 +111,9 @@ func (c *frameConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWrite
 
 var _ net.Conn = (*frameConn)(nil)
 
-// parseAddresses parses the query string of GET /addresses. $resolveFor is the feed of a container's items,
-// by rids, or the feed of all databases; $partitionKeyRangeIds lists ranges of the container. The request is
-// signed like a request for that feed.
+// parseAddresses parses the query string of GET /addresses. $resolveFor names a feed: the items of a
+// container, whose path consists of rids, or all databases. $partitionKeyRangeIds lists ranges of the
+// container. The request is signed like a request for that feed.
 func (t *target) parseAddresses() error {
 	t.resourceType = "dbs"
 	for part := range strings.SplitSeq(t.rawQuery, "&") {

@@ -6,12 +6,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// handler answers a request that is not a Cosmos DB operation.
+// handler serves a request that is not a Cosmos DB operation.
 type handler func(s *Server, c *call) error
 
-// operation returns the Cosmos DB operation of the request. POST has many meanings, which are distinguished
-// by headers. The content type matters only if it denotes a query, since clients send any content type with
-// all other operations.
+// operation returns the Cosmos DB operation of the request. A POST can be one of many operations; the
+// headers say which. The content type is used only to recognize a query, since clients send any content type
+// with other operations.
 func (c *call) operation() cosmos.Operation {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
 	switch c.r.Method {

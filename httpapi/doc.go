@@ -10,26 +10,26 @@
 //	dispatch.go   target, method and headers -> operation
 //	call.go       reading the body
 //	faults.go     injected faults
-//	write.go      the operation's answer -> headers and body
+//	write.go      the operation's response -> headers and body
 //	head.go       headers -> text, tokens or net/http's map
 //	direct.go     direct mode: package rntbd turns frames into requests
 //	observe.go    observations of finished requests for metrics and traces
 //	profile.go    the profiles of Go's runtime
 //	own.go        Mayfly's own API and pages: packages laboratory and explorer
 //
-// Package cosmos implements the operations, independently of HTTP: this package fills its Request and writes
-// its Answer. Protocol rules that another wire format would share belong in cosmos, not here.
+// Package cosmos implements the operations, independently of HTTP: this package fills in its Request and
+// sends its Answer. Protocol rules that apply to any wire format belong in cosmos, not here.
 //
 // # Paths
 //
-// A path is split before it is unescaped, because an id may contain an escaped slash. Echo's router cannot
-// do that. Therefore echo has a single route, and this package parses the paths. Resources are addressed by
-// name (dbs/shop/colls/carts/docs/7) or by rid (dbs/HpxDAA==/colls/HpxDAIt3MtQ=); the form of the first id
-// decides.
+// A path is split before it is unescaped, because an id may contain an escaped slash. The router of echo,
+// the HTTP framework, cannot do that. Therefore echo has a single route, and this package parses the paths.
+// Resources are addressed by name (dbs/shop/colls/carts/docs/7) or by rid (dbs/HpxDAA==/colls/HpxDAIt3MtQ=);
+// the form of the first id decides.
 //
 // # Mayfly's own API
 //
-// Package laboratory serves the paths under /_mayfly. It registers its routes with a second echo router
-// behind the chain. route.go normalizes each path for that router, and own.go gives the laboratory access to
-// the functions that all answers of this server share. Package hook delivers webhooks.
+// Package laboratory serves Mayfly's own HTTP API under /_mayfly. It registers its routes with a second echo
+// router, which is called after the chain. route.go normalizes each path for that router, and own.go gives
+// package laboratory the functions by which this server sends all responses. Package hook delivers webhooks.
 package httpapi

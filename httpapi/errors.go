@@ -1,6 +1,7 @@
 package httpapi
 
-// fail answers the request with err. Values already set in the answer (charge, session token, etag) stay.
+// fail responds to the request with err. Values that have already been set in the response (charge, session
+// token, etag) are sent as well.
 func (c *call) fail(err error) {
 	c.srv.ops.Fail(&c.req, &c.ans, err)
 	if c.w.Committed {
@@ -9,7 +10,7 @@ func (c *call) fail(err error) {
 	c.answer()
 }
 
-// json answers with a status and a body, which is JSON unless a content type has been set.
+// json responds with a status and a body. The body is JSON unless a content type has been set.
 func (c *call) json(status int, body []byte) error {
 	c.ans.Status, c.ans.Body = status, body
 	if err := c.srv.ops.Hold(c.ctx(), &c.req, &c.ans); err != nil {
@@ -19,5 +20,5 @@ func (c *call) json(status int, body []byte) error {
 	return nil
 }
 
-// noContent answers with a status and headers only.
+// noContent responds with a status and headers only.
 func (c *call) noContent(status int) error { return c.json(status, nil) }

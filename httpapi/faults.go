@@ -8,7 +8,7 @@ import (
 )
 
 // Package inject implements injected faults. This file is the only place where they affect Cosmos DB
-// operations: after the request has been authorized and read, and before its answer begins.
+// operations: after the request has been authorized and read, and before the response begins.
 
 // withFaults runs the operation of a request, with the fault injected before or after it, if a rule matches.
 func (s *Server) withFaults(c *call) error {
@@ -26,7 +26,7 @@ func (s *Server) withFaults(c *call) error {
 		now, hit.Fault = true, inject.Drop // the client is gone
 	}
 	if now {
-		// The operation's effects stay, but the answer must not reveal them.
+		// The operation's effects remain, but the response must not show them.
 		c.ans.Release()
 		c.ans = cosmos.Answer{}
 		return c.applyFault(&hit)
@@ -44,7 +44,7 @@ func (c *call) applyFault(hit *inject.Hit) error {
 		"fault", hit.Fault.String())
 	if hit.Fault == inject.Drop {
 		if conn, ok := c.ctx().Value(connKey{}).(*sniffConn); ok {
-			_ = conn.end() // HTTP/2 would reset only this request's stream
+			_ = conn.end() // with HTTP/2, net/http would reset only the stream of this request
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -54,7 +54,7 @@ func (c *call) applyFault(hit *inject.Hit) error {
 		Detail: "This is a fault on demand, by the rule '" + hit.Rule + "' of /_mayfly/faults."}
 }
 
-// faultTexts are the service's messages for the statuses.
+// faultTexts are Cosmos DB's messages for the statuses.
 var faultTexts = map[inject.Fault]string{
 	inject.Throttled: "Request rate is large. More Request Units may be needed, so no changes were made. " +
 		"Please retry this request later.",
@@ -64,13 +64,13 @@ var faultTexts = map[inject.Fault]string{
 	inject.Timeout:     "The request timed out.",
 }
 
-// faultTarget returns the attributes of a request that fault rules match.
+// faultTarget returns the properties of a request by which fault rules select requests.
 func (s *Server) faultTarget(c *call) inject.Target {
 	database, container := s.ops.Names(c.ctx(), &c.req)
 	return inject.Target{Operation: faultOperation(&c.req), Database: database, Container: container}
 }
 
-// faultOperation returns the operation of a request as fault rules name it.
+// faultOperation returns the name that the operation of a request has in fault rules.
 func faultOperation(r *cosmos.Request) inject.Operation {
 	switch r.Kind {
 	case cosmos.KindItem:

@@ -9,15 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// An answer has more than twenty headers. A map of them, from which net/http writes them in order, costs
-// more than the read of an item. Therefore a call keeps its headers in a list, and passHead hands them to
-// the wire in the form that is cheapest there:
+// A response has more than twenty headers. A map of them, which net/http sorts and writes, costs more than
+// the read of an item. Therefore a call keeps its headers in a list, and passHead passes them on in the form
+// that is cheapest for the connection:
 //
 //	HTTP/1.1      one block of text that sniffConn.Write inserts after the status line
 //	direct mode   the list itself, from which package rntbd makes tokens
 //	otherwise     the map of net/http: HTTP/2, errors, Mayfly's own API
 
-// passHead hands the headers to the wire before the answer's head is written.
+// passHead passes the headers to the connection, before the head of the response is written.
 func (c *call) passHead() {
 	if c.mapped {
 		return
@@ -66,7 +66,7 @@ func (c *call) Get(name string) string {
 	return ""
 }
 
-// headBuffer holds headers as text, behind room for a status line.
+// headBuffer holds headers as text, after free space for a status line.
 type headBuffer struct{ text []byte }
 
 // statusRoom is the number of bytes that suffices for a status line.
@@ -90,7 +90,7 @@ func appendHeader(b []byte, name, value string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// writeWithHead writes the first bytes of an answer, with c.head inserted after the status line.
+// writeWithHead writes the first bytes of a response, with c.head inserted after the status line.
 func (c *sniffConn) writeWithHead(p []byte) (int, error) {
 	b := c.head
 	c.head = nil

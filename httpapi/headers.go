@@ -26,11 +26,11 @@ type reqHeaders struct {
 	offerType                  string
 	contentType                string // media type only, lower case
 
-	fields *[]requests.Field // parse appends all headers here unless it is nil
+	fields *[]requests.Field // parse appends all headers to it, unless it is nil
 }
 
-// parse parses all headers. If several are invalid, it returns the error of the first by name, so that equal
-// requests get equal answers.
+// parse parses all headers. If several are invalid, it returns the error for the first of them in
+// alphabetical order, so that equal requests get equal responses.
 func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error {
 	var failed string
 	var failure error
@@ -44,7 +44,7 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 			continue
 		}
 		if name == "X-Ms-Max-Item-Count" && values[0] == "0" && header.Get("X-Ms-Documentdb-Isquery") != "" {
-			continue // the Java SDK sends this for TOP 0
+			continue // the Java SDK sends this value for TOP 0
 		}
 		if err := h.parseOne(name, strings.TrimSpace(values[0]), account); err != nil && (failed == "" ||
 			name < failed) {
@@ -129,7 +129,8 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.Atomic, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Batch-Continue-On-Error":
 		h.ContinueOnError, err = parseBool(name, value)
-	case "X-Ms-Cosmos-Batch-Ordered": // non-atomic batches run in order unless they continue on errors
+	// batches that are not atomic run in order unless they continue on errors
+	case "X-Ms-Cosmos-Batch-Ordered":
 		_, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Query-Enablecrosspartition":
 		h.CrossPartition, err = parseBool(name, value)
@@ -184,7 +185,7 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 	case "X-Ms-Cosmos-Supported-Serialization-Formats":
 		h.Supported = parseSupportedFormats(value)
 	case "X-Ms-Cosmos-Changefeed-Wire-Format-Version":
-		if value != "2021-09-15" { // this version separates metadata from images
+		if value != "2021-09-15" { // from this version on, metadata and images are separate
 			err = cosmos.BadHeader(name, value)
 		}
 		h.MetadataApart = true
@@ -231,8 +232,8 @@ func (h *reqHeaders) checkOffer() error {
 	return nil
 }
 
-// parseAutoscale parses {"maxThroughput":4000} in RU/s and the optional increment by which the service would
-// raise the maximum automatically.
+// parseAutoscale parses an autoscale setting such as {"maxThroughput":4000}, in RU/s, with the optional
+// increment by which Cosmos DB would raise the maximum automatically.
 func (h *reqHeaders) parseAutoscale(value string) error {
 	var settings struct {
 		// The store checks the minimum; only 0 is refused here.
@@ -250,14 +251,14 @@ func (h *reqHeaders) parseAutoscale(value string) error {
 	return nil
 }
 
-// versions are the values of x-ms-version up to 2020. Later versions only have to be dates, so that new
+// versions are the values of x-ms-version up to 2020. A later version need only be a date, so that new
 // clients are not refused.
 var versions = [...]string{
 	"2014-08-21", "2015-04-08", "2015-06-03", "2015-08-06", "2015-12-16", "2016-05-30", "2016-07-11", "2016-11-14", "2017-01-19", "2017-02-22",
 	"2017-05-03", "2017-11-15", "2018-06-18", "2018-08-31", "2018-09-17", "2018-12-31", "2019-10-14", "2020-07-15",
 }
 
-// lastWithIndexKinds is the last x-ms-version in which clients distinguish kinds of indexes.
+// lastWithIndexKinds is the last x-ms-version in which clients distinguish kinds of indexes (hash, range).
 const lastWithIndexKinds = "2018-08-31"
 
 func checkVersion(v string) error {
@@ -283,7 +284,7 @@ func parseBool(name, value string) (bool, error) {
 	return false, cosmos.BadHeader(name, value)
 }
 
-// parseCount parses a nonzero int32 of at least least; -1 means "as many as fit".
+// parseCount parses an int32 that is not 0 and at least least. The value -1 means "as many as fit".
 func parseCount(name, value string, least int) (int, error) {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n == 0 || n < int64(least) || n > math.MaxInt32 {
@@ -292,7 +293,8 @@ func parseCount(name, value string, least int) (int, error) {
 	return int(n), nil
 }
 
-// checkTokenLimit validates a limit of continuation tokens in KB. All tokens of this server are far smaller.
+// checkTokenLimit validates a limit in KB for the size of continuation tokens. All tokens of this server are
+// far smaller.
 func checkTokenLimit(name, value string) error {
 	if value == "0" {
 		return cosmos.BadRequest("The continuation token limit specified is not large enough.")

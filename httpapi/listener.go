@@ -25,14 +25,15 @@ type sniffListener struct {
 	conf   *tls.Config // nil: HTTP only
 	conns  *conns
 	frames func(*sniffConn) // takes over direct-mode connections; nil: none
-	// refusal returns the replacement for an error answer that net/http writes by itself, or nil to keep it.
-	// The function may be nil.
+	// refusal returns the response that replaces an error response of net/http itself. It returns nil to
+	// keep that. The function may be nil.
 	refusal   func(answer []byte) []byte
 	shortcuts *shortcuts
 }
 
 // Accept waits while the limit of connections is reached. It never waits for the client to send: the first
-// Read does, in the goroutine that serves the connection and under the deadline set there.
+// Read does that, in the goroutine that serves the connection and with the deadline that this goroutine has
+// set.
 func (l *sniffListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -54,29 +55,30 @@ type sniffConn struct {
 	// see sniffListener
 	refusal   func(answer []byte) []byte
 	shortcuts *shortcuts   // nil: net/http serves all requests
-	short     *shortcut    // nil until the first read that the connection serves by itself
+	short     *shortcut    // nil until the connection serves a read by itself
 	http1     atomic.Bool  // the last request was HTTP/1.1
 	between   atomic.Int32 // notBetween ...
 	serving   atomic.Int32 // notServing ...
 
 	gotByte atomic.Bool  // the first byte has arrived
 	busy    atomic.Int32 // requests in progress
-	since   atomic.Int64 // conns.turn when it was opened or last became idle
-	// answering reports that the answer to an HTTP/1.1 request may still be in transit although the request
-	// has ended.
+	since   atomic.Int64 // value of conns.turn when the connection was opened or last became idle
+	// answering reports that the response to an HTTP/1.1 request may still be in transit although its
+	// handler has ended.
 	answering atomic.Bool
 	closed    atomic.Bool
-	// head is the part of an answer's head that Write inserts; nil: none. Used only by the goroutine that
-	// serves HTTP/1.1.
+	// head is the part of a response's head that Write inserts; nil: none. It is used only by the goroutine
+	// that serves HTTP/1.1.
 	head *headBuffer
-	// request is a request in progress, for reports of requests that do not end.
+	// request is the request in progress, for reports of requests that do not end.
 	request atomic.Pointer[http.Request]
 
 	source        *peek.Conn // nil until the first byte has arrived; used only by Read
 	tls           atomic.Pointer[tls.Conn]
-	ahead         []byte      // decrypted bytes read ahead; used only by Read
-	directChecked bool        // direct mode has been checked; used only by Read
-	handedOver    atomic.Bool // handed over to direct mode: calls by net/http have no effect
+	ahead         []byte // decrypted bytes that have been read ahead; used only by Read
+	directChecked bool   // whether the client uses direct mode has been checked; used only by Read
+	// the connection was taken over for direct mode: calls by net/http have no effect
+	handedOver atomic.Bool
 }
 
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
@@ -89,7 +91,7 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 		n, err = c.read(p)
 	}
 	c.between.Store(notBetween)
-	if bytes.HasPrefix(p[:n], []byte("PRI ")) { // the client goes on with HTTP/2
+	if bytes.HasPrefix(p[:n], []byte("PRI ")) { // the client continues with HTTP/2
 		c.shortcuts = nil
 	}
 	return n, err
@@ -98,7 +100,7 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 // read waits for the first byte once, then reads plain or decrypted bytes.
 func (c *sniffConn) read(p []byte) (int, error) {
 	if c.handedOver.Load() {
-		return 0, io.EOF // net/http must stop using it
+		return 0, io.EOF // net/http must not use it any more
 	}
 	if c.source == nil {
 		source := peek.New(c.Conn)
@@ -118,8 +120,8 @@ func (c *sniffConn) read(p []byte) (int, error) {
 	return c.source.Read(p)
 }
 
-// readSecure reads decrypted bytes. The first four bytes distinguish direct mode from HTTP. A client that
-// negotiated a protocol in the handshake speaks that protocol, so that its bytes are not checked.
+// readSecure reads decrypted bytes. The first four bytes distinguish direct mode from HTTP. If the client
+// has negotiated a protocol in the handshake, it uses that protocol, and its bytes are not checked.
 func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 	if !c.directChecked {
 		if err := t.Handshake(); err != nil {
@@ -167,8 +169,8 @@ func (c *sniffConn) write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close closes the connection; a TLS connection sends close_notify first. If the connection is serving a read
-// by itself, it is closed after the answer.
+// Close closes the connection; a TLS connection sends close_notify first. If the connection is serving a
+// read by itself, it is closed after the response.
 func (c *sniffConn) Close() error {
 	if c.handedOver.Load() || c.serving.CompareAndSwap(servingNow, servingLast) {
 		return nil
@@ -184,8 +186,8 @@ func (c *sniffConn) end() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending direction and keeps the other open. net/http calls it before it closes a
-// connection on which the client is still sending, because the client would otherwise lose the answer.
+// CloseWrite closes the connection for sending but not for receiving. net/http calls it before it closes a
+// connection on which the client is still sending, because the client would otherwise lose the response.
 func (c *sniffConn) CloseWrite() error {
 	if c.handedOver.Load() {
 		return nil

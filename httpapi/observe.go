@@ -10,21 +10,21 @@ import (
 type Observation struct {
 	Header http.Header // of the request; must not be modified or retained
 	Method string
-	// Own is the path of a request for Mayfly's own API, with placeholders for ids:
-	// "_mayfly/dbs/{db}/clock".
+	// Own is the path of a request to Mayfly's own API, with placeholders for ids, such as
+	// "_mayfly/dbs/{db}/clock". It is empty for other requests.
 	Own          string
 	Began, Ended time.Time // by the wall clock
-	// Operation is the name of the operation in the telemetry conventions: create_item. It is empty for
-	// Mayfly's own API and for requests that are no operation.
+	// Operation is the name of the operation by OpenTelemetry's conventions, such as create_item. It is
+	// empty for Mayfly's own API and for requests that are not an operation.
 	Operation           string
 	Database, Container string // ids; empty if the request concerns none
-	Status, Substatus   int    // 0: connection closed without an answer; no substatus
+	Status, Substatus   int    // Status 0: the connection was closed without a response; Substatus 0: none
 	Charge              float64
 	Activity            string
-	Fault               string // id of the injected fault's rule; empty: none
+	Fault               string // id of the rule of the injected fault; empty: no fault
 }
 
-// observe passes the Observation of a finished request to Options.Observe.
+// observe calls Options.Observe with the Observation of a finished request.
 func (s *Server) observe(c *call) {
 	o := Observation{Header: c.r.Header, Method: c.r.Method, Own: c.target.labRoute, Began: c.began,
 		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: c.w.Status,

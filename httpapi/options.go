@@ -20,7 +20,7 @@ import (
 // Options configure a Server. DB is required; everything else has a default.
 type Options struct {
 	DB *store.DB
-	// Queues are the queues and topics for Mayfly's own API; nil: there are none.
+	// Queues are the queues and topics that Mayfly's own API shows; nil: there are none.
 	Queues *queue.Queues
 	// Key is the master key in base64. Default: EmulatorKey.
 	Key string
@@ -42,9 +42,9 @@ type Options struct {
 	AccountID string
 	// Consistency is the account's default consistency level. Default: "Session".
 	Consistency string
-	// ServeCrossPartition makes the server merge the results of queries over all partition keys, which a
-	// gateway of Cosmos DB leaves to the client. The header x-mayfly-serve-cross-partition does so for one
-	// request.
+	// ServeCrossPartition makes the server merge the results of queries over all partition keys, which
+	// Cosmos DB's gateway leaves to the client. The header x-mayfly-serve-cross-partition does this for a
+	// single request.
 	ServeCrossPartition bool
 	// Throttle refuses requests beyond a container's throughput with 429.
 	Throttle bool
@@ -53,17 +53,18 @@ type Options struct {
 	// Direct serves clients in direct mode (RNTBD), on the same port inside of TLS; GET /addresses returns
 	// the server's address. Without it, GET /addresses fails with an error that recommends gateway mode.
 	Direct bool
-	// SlowQuery is the duration from which a page of a query is logged together with its plan; 0: never. If
-	// it is set, all queries are measured in detail.
+	// SlowQuery is the minimum duration of a page of a query that is logged together with its plan; 0: none
+	// is logged. If it is set, all queries are measured in detail.
 	SlowQuery time.Duration
 	// CertPEM is the certificate to be offered for download, as PEM text.
 	CertPEM []byte
 	// Connection is the connection data that the explorer shows; nil: unknown.
 	Connection *laboratory.Connection
-	// Wall is the real-time clock, against which the dates of signatures are checked. It must not be the
-	// data's clock. Default: ttl.Real{}.
+	// Wall is the clock of real time, with which the dates of signatures are compared. It must not be the
+	// clock of the data, which can be moved. Default: ttl.Real{}.
 	Wall ttl.Clock
-	// Ready reports whether the store works (GET /_mayfly/readyz). Default: always.
+	// Ready checks whether the store works, for GET /_mayfly/readyz. It returns nil if it does. Default:
+	// always nil.
 	Ready func(context.Context) error
 	// Webhooks returns the state of webhook delivery for the metrics; nil if no webhooks are delivered.
 	Webhooks func() []laboratory.WebhookMetrics
@@ -72,16 +73,17 @@ type Options struct {
 	MaxConnections int
 	// CheckWebhook returns an error if the URL of a webhook is not allowed. Default: all URLs are allowed.
 	CheckWebhook func(ctx context.Context, url string) error
-	// Faults are the fault injection rules. Default: a set owned by the server that uses the data's time.
+	// Faults are the fault injection rules. Default: a set of the server's own whose times are those of the
+	// data's clock.
 	Faults *inject.Rules
 	// Profiles serves the profiles of Go's runtime under /debug/pprof to clients with the key.
 	Profiles bool
-	// Observe is called after each request has been answered; nil: not called.
+	// Observe is called after the response to each request has been sent; nil: not called.
 	Observe func(Observation)
 	// Requests is the log to which each request is added; nil: there is none.
 	Requests *requests.Log
-	// Logger receives defects (error), disk problems and slow queries (warn), and every request (debug).
-	// Default: none.
+	// Logger receives bugs (error), disk problems and slow queries (warn), and every request (debug).
+	// Default: nothing is logged.
 	Logger *slog.Logger
 }
 

@@ -12,28 +12,30 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// A browser sends requests to a server on its user's machine or network on behalf of any page that it shows.
-// The public emulator key, or no authorization at all, does not stop such requests. Three rules do:
+// A browser sends the requests of any page that it shows, also to servers on its user's machine or network.
+// With the public emulator key or without authorization such requests would succeed. Three rules prevent
+// that:
 //
-//   - The Host of a request must be a name or an address of this server. Otherwise a page whose own host name
-//     resolves to this server (DNS rebinding) would have this server's origin.
-//   - Scripts may read answers only if their origin is this server's own, one of the same machine, or one
-//     that the operator has listed.
+//   - The Host of a request must be a name or an address of this server. Otherwise a page whose own host
+//     name resolves to this server (DNS rebinding) would have this server's origin.
+//   - Scripts may read responses only if their origin is this server's own, one of the same machine, or
+//     one that the operator has listed.
 //   - Pages of other origins may only read: a browser sends simple requests, including writes, without a
 //     preflight.
 //
-// The rules also hold with a secret key, since keys end up in the source of pages.
+// The rules also apply if the key is secret, since keys are sometimes part of a page's source.
 
-// originPolicy are the hosts that the server answers to and the origins whose pages may use it.
+// originPolicy says for which hosts the server accepts requests, and pages of which origins may use it.
 type originPolicy struct {
 	hosts        map[string]bool // names in lower case, and addresses
 	wildcards    []string        // ".example.com" for *.example.com
-	everyAddress bool            // any IP address is accepted as this server's
+	everyAddress bool            // any IP address is accepted as an address of this server
 	origins      map[string]bool // in the form of normalOrigin
 	everyOrigin  bool
 }
 
-// newOriginPolicy builds an originPolicy from the options. Its errors describe an invalid origin.
+// newOriginPolicy makes an originPolicy from the options. It returns an error if an origin or a host is
+// invalid.
 func newOriginPolicy(o *Options) (n originPolicy, err error) {
 	n = originPolicy{hosts: make(map[string]bool), origins: make(map[string]bool)}
 	all := allHosts(o.Hosts)
@@ -60,8 +62,8 @@ func newOriginPolicy(o *Options) (n originPolicy, err error) {
 	return n, CheckOrigins(o.CORSOrigins)
 }
 
-// Admits reports whether a request to another handler, on a port of its own, has a Host of this server and
-// no Origin or an allowed one.
+// Admits reports whether a request to another handler, on its own port, is allowed: its Host must be one of
+// this server's, and its Origin must be missing or allowed.
 func (s *Server) Admits(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return s.origins.allowsHost(r.Host) && (origin == "" || s.origins.allowsOrigin(origin, r.Host))
@@ -95,8 +97,8 @@ func CheckHosts(hosts []string) error {
 	return nil
 }
 
-// allowsHost reports whether a Host (or :authority) is this server's. An empty one is accepted, because no
-// browser sends a request without it.
+// allowsHost reports whether a Host (or :authority) is one of this server's. An empty one is accepted,
+// because browsers always send one.
 func (n *originPolicy) allowsHost(authority string) bool {
 	host, ok := hostOf(authority)
 	if authority == "" || ok && n.hosts[host] {
@@ -177,8 +179,8 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 	"x-ms-quorum-acked-lsn, x-ms-request-charge, x-ms-request-duration-ms, x-ms-resource-quota, x-ms-resource-usage, x-ms-retry-after-ms, " +
 	"x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-share-throughput, x-ms-substatus"
 
-// guarded refuses requests from foreign pages, sets the CORS headers for allowed origins, and answers CORS
-// preflight requests (OPTIONS).
+// guarded refuses requests from pages that are not allowed, sets the CORS headers for allowed origins, and
+// responds to CORS preflight requests (OPTIONS).
 func (s *Server) guarded(next step) step {
 	return func(c *call) error {
 		r := c.r
@@ -215,7 +217,7 @@ func (s *Server) guarded(next step) step {
 	}
 }
 
-// answerPreflight sets the headers of a preflight answer.
+// answerPreflight sets the headers of the response to a preflight request.
 func (c *call) answerPreflight(r *http.Request) {
 	c.set("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	if asked := first(r.Header, "Access-Control-Request-Headers"); asked != "" {
@@ -224,8 +226,8 @@ func (c *call) answerPreflight(r *http.Request) {
 	c.set("access-control-max-age", "3600")
 }
 
-// fromAnotherSite reports whether Sec-Fetch-Site says that a page of another origin made a request that has
-// no Origin.
+// fromAnotherSite reports whether a request without an Origin header comes from a page of another origin,
+// according to Sec-Fetch-Site.
 func fromAnotherSite(r *http.Request) bool {
 	site := first(r.Header, "Sec-Fetch-Site")
 	return site == "cross-site" || site == "same-site"
@@ -239,8 +241,8 @@ func foreignText(origin string) string {
 		"' may not do this: start the server with --cors-origin and that origin, if it is meant."
 }
 
-// refuse returns a 403 for a request whose path has not been parsed yet. It parses the path, so that the
-// error names its resource as any other error does.
+// refuse returns a 403 for a request whose path has not been parsed yet. It parses the path first, so that
+// the error names the resource as every other error does.
 func (c *call) refuse(message string) error {
 	if t, err := parseTarget(requestPath(c.r)); err == nil {
 		c.setTarget(t)
@@ -248,7 +250,7 @@ func (c *call) refuse(message string) error {
 	return cosmos.Failure(http.StatusForbidden, 0, message)
 }
 
-// localAddress returns the server's address of the request's connection, for a request without Host.
+// localAddress returns the server's address on the connection of a request, for a request without a Host.
 func localAddress(r *http.Request) string {
 	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return at.String()

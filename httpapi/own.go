@@ -15,10 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Package laboratory serves Mayfly's own API. It has its own router behind the chain that every request
-// passes. This file connects the laboratory to the server.
+// Package laboratory serves Mayfly's own API, under /_mayfly. It has its own router, which is called after
+// the chain that every request passes. This file connects it to the server.
 
-// newLabHandler creates the laboratory and its router.
+// newLabHandler returns the handler of Mayfly's own API: package laboratory with its router.
 func (s *Server) newLabHandler() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
 		Wire: labWire{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
@@ -42,17 +42,17 @@ type labCall struct {
 	err error // the handler's error
 }
 
-// labKey is the context key of an labCall.
+// labKey is the context key of a labCall.
 type labKey struct{}
 
 func labCallOf(ec echo.Context) *labCall { return ec.Request().Context().Value(labKey{}).(*labCall) }
 
 func callOf(ec echo.Context) *call { return labCallOf(ec).call }
 
-// serveLab passes a request to the router of Mayfly's own API, with the path normalized to the form of its
-// routes.
+// serveLab passes a request to the router of Mayfly's own API. It first normalizes the path to the form that
+// the routes have.
 func (s *Server) serveLab(c *call) error {
-	c.mapHead() // its handlers and pages write answers themselves
+	c.mapHead() // the handlers and pages of that API write their responses themselves
 	if read := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead; read &&
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
@@ -67,15 +67,15 @@ func (s *Server) serveLab(c *call) error {
 	case errors.Is(err, echo.ErrNotFound):
 		return cosmos.NotFound("There is nothing at /" + c.target.labRoute + ".")
 	case errors.Is(err, echo.ErrMethodNotAllowed):
-		delete(c.w.Header(), echo.HeaderAllow) // no other path of this server sends it
+		delete(c.w.Header(), echo.HeaderAllow) // no other path of this server sends this header
 		return c.methodNotAllowed()
 	default:
 		return ofLaboratory(err)
 	}
 }
 
-// ofLaboratory converts an error of the laboratory to an error of the protocol. A 404 gets the standard
-// text.
+// ofLaboratory converts an error of Mayfly's own API to an error in the form of Cosmos DB's protocol. A 404
+// gets the standard text.
 func ofLaboratory(err error) error {
 	var own *route.Error
 	switch {
@@ -87,7 +87,7 @@ func ofLaboratory(err error) error {
 	return cosmos.Failure(own.Status, 0, own.Message)
 }
 
-// authorising requires the master key.
+// authorising returns a handler that requires the master key and then calls next.
 func (s *Server) authorising(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		c := callOf(ec)
@@ -101,7 +101,7 @@ func (s *Server) authorising(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// receiving reads the body and then runs the request.
+// receiving returns a handler that reads the body and then calls next.
 func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		c := callOf(ec)
@@ -111,7 +111,7 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := c.req.DecodeBody(); err != nil {
 			return err
 		}
-		var late error // error after the answer's head was sent
+		var late error // error that occurred after the head of the response was sent
 		err := s.ops.RetryAfterRestore(c.ctx(), func() error {
 			err := next(ec)
 			if c.w.Committed {
@@ -123,7 +123,7 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// labFailure returns an error in the form in which the laboratory puts it into an answer.
+// labFailure returns an error in the form in which responses of Mayfly's own API contain it.
 func labFailure(err error) laboratory.Failure {
 	f, _ := cosmos.Classify(ofLaboratory(err))
 	if f.Detail != "" {
@@ -132,13 +132,13 @@ func labFailure(err error) laboratory.Failure {
 	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// labWire implements laboratory.Wire on top of the server.
+// labWire implements laboratory.Wire: the functions of this server that package laboratory uses.
 type labWire struct{}
 
 // Body implements route.Wire.
 func (labWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.Wire. The container is the one named in the path.
+// Enter implements laboratory.Wire. The container is the one that the path names.
 func (labWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)

@@ -16,9 +16,9 @@ import (
 const maxProfileSeconds = 600
 
 // profiling adds the profiles of Go's runtime under /debug/pprof, the usual path of Go programs. They reveal
-// contents of memory, so that they need both the master key and a flag. Three cases that package pprof would
-// refuse in its own format are refused in this server's format: an unknown profile, a duration that is too
-// long, and a second CPU profile or trace at the same time.
+// contents of memory, so they need both the master key and Options.Profiles. In three cases the error has
+// the form of this server's errors, not of package pprof's: an unknown profile, a duration that is too long,
+// and a second CPU profile or trace at the same time.
 func (s *Server) profiling(e *echo.Echo, keyed echo.MiddlewareFunc) {
 	if !s.opt.Profiles {
 		return

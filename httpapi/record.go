@@ -10,11 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// explorerHeader is a header that the explorer sets on its requests, to distinguish them from the requests
-// of the programs that it shows.
+// explorerHeader is a header that the explorer sends with its requests. It distinguishes them from the
+// requests of other programs, which the explorer shows.
 const explorerHeader = "X-Mayfly-Explorer"
 
-// record adds a finished request to the request log.
+// record adds a finished request to the log of requests.
 func (s *Server) record(c *call) {
 	if !s.isRecorded(c) {
 		return
@@ -38,7 +38,7 @@ func (s *Server) record(c *call) {
 	default:
 		e.ResponseFields = c.head
 	}
-	if own || c.took == 0 { // a stream may continue after the head
+	if own || c.took == 0 { // a stream may continue after the head of the response
 		e.Took = s.opt.Wall.Now().Sub(c.began)
 	}
 	if own {
@@ -53,10 +53,10 @@ func (s *Server) record(c *call) {
 	s.opt.Requests.Add(&e)
 }
 
-// recordData completes the entry of an operation of Cosmos DB.
+// recordData fills in the log entry of a Cosmos DB operation.
 func (s *Server) recordData(c *call, e *requests.Entry) {
 	if e.Charge == 0 && e.Status != 0 {
-		e.Charge = 1 // equal to the header's default
+		e.Charge = 1 // the default of the response header
 	}
 	if c.req.Kind == cosmos.KindPermission {
 		e.Kind = requests.Secret // answers contain tokens
@@ -68,8 +68,8 @@ func (s *Server) recordData(c *call, e *requests.Entry) {
 	}
 }
 
-// isRecorded reports whether a request belongs into the request log. Excluded are health checks, the
-// explorer's files, CORS preflights and requests for the log itself.
+// isRecorded reports whether a request is added to the log of requests. Not added are health checks,
+// requests for the explorer's files, CORS preflights and requests for the log itself.
 func (s *Server) isRecorded(c *call) bool {
 	switch own := c.target.labRoute; {
 	case own == "":
@@ -85,7 +85,7 @@ func (s *Server) isRecorded(c *call) bool {
 // unrecorded are the paths that monitoring polls every few seconds.
 var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
-// recordRefusal logs a direct-mode frame that does not translate to a request.
+// recordRefusal adds to the log a direct-mode frame that cannot be translated to a request.
 func (s *Server) recordRefusal(f rntbd.Refusal) {
 	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
 		Protocol: requests.Direct,

@@ -12,16 +12,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// A request whose head net/http cannot parse, for instance one with a DEL in a header, reaches no handler:
-// net/http writes a plain text answer and closes the connection. sniffConn.Write recognizes such an answer
-// because no request is in progress on the connection, and replaces it by an answer of the protocol, built
-// by refusal.
+// A request whose head net/http cannot parse, such as one with a DEL character in a header, reaches no
+// handler: net/http writes a response in plain text and closes the connection. sniffConn.Write recognizes
+// such a response, because no request is in progress on the connection, and replaces it by a response in the
+// form of Cosmos DB's protocol, which refusal makes.
 
-// statusLine is the start of an HTTP/1.1 answer.
+// statusLine is the beginning of an HTTP/1.1 response.
 const statusLine = "HTTP/1.1 "
 
-// refusal returns the protocol's replacement for an error answer of net/http, or nil if head is no such
-// answer.
+// refusal returns the response in the form of Cosmos DB's protocol that replaces an error response of
+// net/http. It returns nil if head is not the head of such a response.
 func (s *Server) refusal(head []byte) []byte {
 	if !bytes.HasPrefix(head, []byte(statusLine)) {
 		return nil
@@ -31,7 +31,8 @@ func (s *Server) refusal(head []byte) []byte {
 	if err != nil || status < http.StatusBadRequest {
 		return nil
 	}
-	if status != http.StatusRequestHeaderFieldsTooLarge { // the protocol lacks the other statuses
+	// Cosmos DB's protocol does not have the other statuses
+	if status != http.StatusRequestHeaderFieldsTooLarge {
 		status = http.StatusBadRequest
 	}
 	_, text, _ := bytes.Cut(head, []byte("\r\n\r\n"))

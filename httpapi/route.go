@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// grammar lists the keywords of Cosmos DB's paths, with the kind of resource below which each may appear and
-// the kind that it denotes.
+// grammar lists the keywords in Cosmos DB's paths. For each it says below which kind of resource the keyword
+// may follow, and which kind it denotes.
 var grammar = [...]struct {
 	keyword      string
 	parent, kind cosmos.Kind
@@ -35,7 +35,7 @@ var grammar = [...]struct {
 	{"debug", cosmos.KindAccount, cosmos.KindNone},
 }
 
-// target is the resource that a request addresses, parsed from its raw path.
+// target is the resource that a request addresses, as parsed from the raw path.
 type target struct {
 	cosmos.Address
 	kind cosmos.Kind
@@ -44,15 +44,16 @@ type target struct {
 	// resourceType is the second field of the signed text: the keyword in lower case; empty for the account
 	// and for cosmos.KindNone.
 	resourceType string
-	// labRoute is the path of cosmos.KindNone without slashes at either end: "_mayfly/clock". The ids of a
-	// database and a container in the path, or the name of a snapshot, are stored in IDs and replaced by
-	// placeholders in own: "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
+	// labRoute is the path of a request to Mayfly's own API (cosmos.KindNone), without slashes at its ends:
+	// "_mayfly/clock". Ids of a database and a container in the path, or the name of a snapshot, are moved
+	// to IDs and replaced by placeholders: "_mayfly/dbs/{db}/colls/{coll}/split",
+	// "_mayfly/snapshots/{name}".
 	labRoute string
 
 	rangeIDs []string // ranges whose addresses are requested
 
-	path     string // unescaped resource link: "dbs/x/colls/y"; of a feed: the parent's
-	query    string // unescaped query string; may belong to an item id with unescaped '?'
+	path     string // unescaped resource link, such as "dbs/x/colls/y"; for a feed, the link of the parent
+	query    string // unescaped query string; it may be a part of an item id that contains an unescaped '?'
 	rawQuery string
 }
 
@@ -64,7 +65,7 @@ type target struct {
 func parseTarget(rawPath, rawQuery string) (target, error) {
 	t := target{rawQuery: rawQuery}
 	start := skipSlashes(rawPath, 0)
-	pos, end := start, start // end: end of the resource link
+	pos, end := start, start // end is the end of the resource link
 	for pos < len(rawPath) {
 		keyword, after := segment(rawPath, pos)
 		k, name, ok := lookup(t.kind, keyword)
@@ -94,7 +95,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 			t.feed, t.resourceType = false, "colls"
 			break
 		}
-		// An offer's self link may follow the path of all offers.
+		// The self link of an offer may follow the path of the feed of offers.
 		if k == cosmos.KindOffer && strings.EqualFold(id, "offers") {
 			t.kind, start, pos = cosmos.KindAccount, idAt, idAt
 			continue
@@ -109,7 +110,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 	return t, t.finish(rawPath[start:end])
 }
 
-// finish sets the resource link and determines whether the ids are rids.
+// finish sets the resource link, and sets whether the ids are rids.
 func (t *target) finish(rawLink string) error {
 	t.path = rawLink
 	if strings.Contains(rawLink, "%") || strings.Contains(rawLink, "//") {
@@ -140,7 +141,7 @@ func (t *target) parseLabRoute(rawPath string) error {
 		if len(parts) < at+2 || !strings.EqualFold(parts[at], keyword) {
 			return false
 		}
-		t.IDs[t.N], _ = url.PathUnescape(parts[at+1]) // cannot fail: the whole path was unescaped above
+		t.IDs[t.N], _ = url.PathUnescape(parts[at+1]) // cannot fail, since the whole path was unescaped above
 		t.N++
 		parts[at], parts[at+1] = keyword, name
 		return true
@@ -158,7 +159,7 @@ func (t *target) labPath() string {
 	if t.N == 0 && (strings.HasPrefix(t.labRoute, "_mayfly/dbs/") ||
 		strings.HasPrefix(t.labRoute, "_mayfly/snapshots/") || strings.HasPrefix(t.labRoute,
 		"_mayfly/entities/")) {
-		return "/" // an escape hid a keyword or slash: no such path
+		return "/" // an escape hid a keyword or a slash: there is no such path
 	}
 	parts := strings.Split("/"+t.labRoute, "/")
 	for level := range t.N {
@@ -167,8 +168,9 @@ func (t *target) labPath() string {
 	return strings.Join(parts, "/")
 }
 
-// absorbQuery appends the query string to the last id. Cosmos DB's clients do not send query strings: a
-// query string is the rest of an id with a '?' from a client that escapes with JavaScript's encodeURI.
+// absorbQuery appends the query string to the last id. Cosmos DB's clients do not send query strings. If
+// there is one, it is the rest of an id that contains a '?', sent by a client that escapes with JavaScript's
+// encodeURI.
 func (t *target) absorbQuery() {
 	if t.query != "" && t.kind == cosmos.KindItem && !t.feed {
 		t.IDs[t.N-1] += "?" + t.query
@@ -177,9 +179,9 @@ func (t *target) absorbQuery() {
 }
 
 // link returns the i-th resource link that a client may have signed for this target, most likely first; ok
-// is false after the last. The link is unescaped: a client that signs an escaped path means an id that
-// contains "%20" literally. Clients differ in trailing slashes and in the case of rids. query reports
-// whether the link includes the query string as part of the id.
+// is false after the last. The link is not escaped: in a link with "%20", the id contains these characters
+// literally. Clients differ in trailing slashes and in the case of rids. query reports whether the link
+// includes the query string as part of the id.
 func (t *target) link(i int) (link string, query, ok bool) {
 	if t.ByRID {
 		switch i {
@@ -213,7 +215,7 @@ func lookup(parent cosmos.Kind, keyword string) (cosmos.Kind, string, bool) {
 }
 
 // itemID returns the raw id of an item at pos and the position of its end. Some clients do not escape
-// slashes in ids: the rest of the path belongs to the id, unless it is the path of an attachment.
+// slashes in ids, so the whole rest of the path belongs to the id, unless it is the path of an attachment.
 func itemID(rawPath string, pos int) (id string, next int) {
 	id, next = segment(rawPath, pos)
 	rest := skipSlashes(rawPath, next)
@@ -242,8 +244,8 @@ func skipSlashes(path string, pos int) int {
 	return pos
 }
 
-// unescapeLink joins the unescaped segments of a link. Ids come from the target, since the last id may
-// contain slashes.
+// unescapeLink joins the unescaped segments of a link. It takes the ids from the target, since the last id
+// may contain slashes.
 func unescapeLink(raw string, t *target) string {
 	var b strings.Builder
 	b.Grow(len(raw))
@@ -278,8 +280,9 @@ func looksLikeDatabaseRID(id string) bool {
 	return err == nil && n == 4
 }
 
-// requestPath returns the path and the query string exactly as sent. r.URL is unsuitable: net/http unescapes
-// the path, and drops the original if it contains a character that should have been escaped.
+// requestPath returns the path and the query string exactly as sent. It does not use r.URL, since net/http
+// unescapes the path, and does not keep the original if that contains a character that should have been
+// escaped.
 func requestPath(r *http.Request) (path, query string) {
 	if strings.HasPrefix(r.RequestURI, "/") {
 		path, query, _ = strings.Cut(r.RequestURI, "?")

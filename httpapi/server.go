@@ -34,26 +34,26 @@ type Server struct {
 	ops         *cosmos.Service
 	labHandler  http.Handler // Mayfly's own API
 	pages       *explorer.Site
-	since       string // time of New, for x-ms-last-state-change-utc
+	since       string // time of the call of New, for x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
 	conns   *conns
 	cancel  context.CancelFunc // ends every request's context
-	// draining is cancelled when Shutdown begins. Requests that wait for something must watch it.
+	// draining is canceled when Shutdown begins. A request that waits must end then.
 	draining context.Context
 	drain    context.CancelFunc
 
 	base      context.Context // parent of all request contexts
-	direct    tracker         // connections of direct mode
-	shortcuts tracker         // reads that connections serve by themselves
+	direct    drainGroup      // connections of direct mode
+	shortcuts drainGroup      // reads that connections serve by themselves
 
-	// gate is held for reading by each request, and for writing by the last step of Shutdown.
+	// gate is locked for reading by each request, and for writing by the last step of Shutdown.
 	gate   sync.RWMutex
 	closed bool
 }
 
-// Limits of a connection. They bound what a slow client can hold open.
+// Limits of a connection. They limit the resources that a slow client can use.
 const (
 	// from the first byte (or the connection) to the end of the head, including the TLS handshake
 	headerTimeout = 10 * time.Second
@@ -61,11 +61,13 @@ const (
 	writeTimeout  = 2 * time.Minute // to the end of the answer
 	idleTimeout   = 5 * time.Minute // between requests
 	maxHeader     = 64 << 10        // bytes
-	// requests in progress on one HTTP/2 connection, including those that the client has reset
+	// maximum number of requests in progress on one HTTP/2 connection, including requests that the client
+	// has reset
 	maxStreams = 250
 )
 
-// New makes a server. It starts no goroutine before Serve. Its errors name the invalid option.
+// New returns a server. It starts no goroutine; Serve does. If an option is invalid, New returns an error
+// that names it.
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -118,8 +120,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// protocols returns HTTP/1.1 and HTTP/2. To net/http every connection is unencrypted, since sniffConn
-// decrypts. Therefore HTTP/2 is recognized by its preface, over TLS too.
+// protocols returns HTTP/1.1 and HTTP/2. Every connection is unencrypted for net/http, since sniffConn
+// decrypts it. Therefore net/http recognizes HTTP/2 by its preface, also over TLS.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
@@ -131,15 +133,16 @@ func protocols() *http.Protocols {
 // other features do not fit the protocol:
 //
 //   - its router unescapes before it splits, but an id may contain an escaped slash;
-//   - its body limit applies before the request is authorized, and does not depend on the kind of resource;
+//   - its body limit applies before the request is authorized, and does not depend on the kind of
+//     resource;
 //   - its CORS middleware writes header names in Go's canonical form, but clients compare them bytewise;
-//   - its recovery does not log the activity id, which must be the same in the answer and in the log.
+//   - its recovery does not log the activity id, which must be the same in the response and in the log.
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	chain := s.begin(s.logged(s.recovered(s.guarded(s.serve))))
 	e.RouteNotFound("/*", chain)
-	// for what RouteNotFound does not match: an empty path
+	// for an empty path, which RouteNotFound does not match
 	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) }
 	return e
 }
@@ -170,7 +173,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	return err
 }
 
-// StuckError reports requests that did not end although their contexts were cancelled.
+// StuckError reports requests that did not end although their contexts were canceled.
 type StuckError struct {
 	Requests []string // methods and paths
 }
@@ -179,7 +182,7 @@ func (e *StuckError) Error() string {
 	return "requests that were broken off do not end: " + strings.Join(e.Requests, ", ")
 }
 
-// breakOff is how long cancelled requests have to end.
+// breakOff is the time within which canceled requests have to end.
 const breakOff = 2 * time.Second
 
 // Shutdown stops accepting requests and waits for those in progress. When ctx ends, it cancels them. After
@@ -199,8 +202,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shut waits for the last request and closes the gate. It returns false if a request does not end in time;
-// the goroutine that waits for the gate then ends together with that request.
+// shut waits until the last request has ended, and closes the gate. It returns false if a request does not
+// end in time. The goroutine that waits for the gate then ends when that request does.
 func (s *Server) shut() bool {
 	wait, cancel := context.WithTimeout(context.Background(), breakOff)
 	defer cancel()
@@ -228,10 +231,11 @@ const (
 	schemaVersion  = "1.19"
 )
 
-// step is one step of the chain that every request passes. begin turns its error into an answer.
+// step is one step of the chain that every request passes. begin converts its error to a response.
 type step func(*call) error
 
-// begin creates the call for a request, and turns the chain's error into an answer.
+// begin returns the echo handler that creates the call for a request, runs the chain, and converts an error
+// of the chain to a response.
 func (s *Server) begin(next step) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		s.gate.RLock()
@@ -315,7 +319,8 @@ func (s *Server) recovered(next step) step {
 			}
 			s.log.Error("panic", "activity", c.req.Activity, "panic", p, "stack", string(debug.Stack()))
 			if c.w.Committed {
-				panic(http.ErrAbortHandler) // partly sent: close the connection so that the client notices
+				// a part of the response was sent: close the connection, so that the client notices
+				panic(http.ErrAbortHandler)
 			}
 			err = cosmos.Internal()
 		}()
@@ -370,8 +375,8 @@ func (s *Server) perform(c *call) error {
 	return nil
 }
 
-// authorise checks the request's authorization. Mayfly's own API requires the master key. A resource token
-// is valid for the resource for which it was issued.
+// authorise checks the authorization of a request. Mayfly's own API requires the master key. A resource
+// token is valid for the resource for which it was issued.
 func (s *Server) authorise(c *call) error {
 	with := masterKey
 	if s.opt.NoAuth {
@@ -382,7 +387,7 @@ func (s *Server) authorise(c *call) error {
 			return err
 		}
 	}
-	c.req.Address = c.target.Address // may now include the query string
+	c.req.Address = c.target.Address // the address may now include the query string
 	c.req.Headers.RangeIDs = c.target.rangeIDs
 	c.req.Trusted = with == masterKey || with == masterSignature
 	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {

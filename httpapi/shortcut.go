@@ -12,18 +12,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Around a handler, net/http does more work than the read of an item takes: it starts a goroutine that
-// watches the connection, sets six deadlines and makes two maps. Therefore a connection serves reads of items
-// itself, when net/http asks it for the first bytes of the next request (sniffConn.Read). It takes a read
-// only if its head has arrived whole, has nothing behind it and is of a strict form (shortcut_parse.go). All
-// other bytes go to net/http, which decides what they mean. net/http does not notice the reads: for it the
-// connection is idle.
+// For each request, net/http does more work than the read of an item takes: it starts a goroutine that
+// watches the connection, sets six deadlines and makes two maps. Therefore a connection serves reads of
+// items itself, when net/http calls sniffConn.Read for the first bytes of the next request. It serves a read
+// only if the head has arrived completely, nothing follows it, and it has a strict form (shortcut_parse.go).
+// All other bytes are passed to net/http. For net/http the connection is idle during a read that the
+// connection serves itself.
 //
-// A read that was taken passes the same chain as any other request. It differs in one respect: it is not
-// broken off when its client disconnects. The waits of a read are short.
+// Such a read passes the same chain as any other request. There is one difference: it is not canceled when
+// its client disconnects, since it never waits for long.
 
-// States of a connection between two requests of net/http (sniffConn.between). net/http reports that the
-// connection is idle, sets the deadline for the next request, and reads its first bytes.
+// States of a connection between two requests of net/http (sniffConn.between). Between two requests,
+// net/http reports that the connection is idle, sets the deadline for the next request, and reads the first
+// bytes of that request.
 const (
 	notBetween  = iota
 	deadlineSet // net/http has set the deadline
@@ -34,19 +35,19 @@ const (
 const (
 	notServing = iota
 	servingNow
-	servingLast // the connection is closed after the answer
+	servingLast // the connection is closed after the response
 )
 
-// shortcuts is what the connections of a server need to serve reads.
+// shortcuts holds what the connections of a server need to serve reads by themselves.
 type shortcuts struct {
 	handler http.Handler
 	base    context.Context
 	log     *slog.Logger
-	running *tracker
+	running *drainGroup
 	date    atomic.Pointer[dateText]
 }
 
-// dateText is the value of the header Date in a second.
+// dateText is the value of the header Date for one second.
 type dateText struct {
 	second int64
 	text   string
@@ -70,10 +71,11 @@ type shortcut struct {
 	fields map[string][]string
 	values [maxShortcutFields]string
 
-	answer     *headBuffer // status line, headers and body that are not sent yet; nil: no head yet
-	from       int         // start of the status line in answer
+	// status line, headers and body that have not been sent yet; nil: there is no head yet
+	answer     *headBuffer
+	from       int // start of the status line in answer
 	status     int
-	mapped     http.Header // for headers that the handler does not pass as a block
+	mapped     http.Header // for headers that the handler sets one by one
 	err        error       // of the connection
 	now        time.Time   // when the request arrived
 	readUntil  time.Time   // deadline of reads
@@ -89,7 +91,7 @@ func newShortcut(c *sniffConn) *shortcut {
 	return s
 }
 
-// take serves the request in p if it is a read of an item, and reports whether it did.
+// take serves the request in p if it is a read of an item. It reports whether it did.
 func (c *sniffConn) take(p []byte) bool {
 	if c.between.Load() != deadlineSet || c.shortcuts == nil || !c.http1.Load() || !maybeShortcut(p) {
 		return false
@@ -113,7 +115,7 @@ func (c *sniffConn) take(p []byte) bool {
 	return true
 }
 
-// serve runs the request and writes its answer. It returns false if the answer is missing or incomplete.
+// serve runs the request and sends the response. It returns false if the response is missing or incomplete.
 func (s *shortcut) serve() (whole bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -132,8 +134,8 @@ func (s *shortcut) serve() (whole bool) {
 	return s.status != 0 && s.err == nil
 }
 
-// limitRead sets the deadline for the next request. It is set only when it has moved by some seconds,
-// because setting it is expensive.
+// limitRead sets the deadline for the next request. It does so only if the deadline would move by some
+// seconds, because setting it is expensive.
 func (s *shortcut) limitRead() {
 	if want := s.now.Add(idleTimeout); want.Sub(s.readUntil) > 5*time.Second {
 		if s.c.Conn.SetReadDeadline(want) == nil { // otherwise the next read fails
@@ -142,7 +144,7 @@ func (s *shortcut) limitRead() {
 	}
 }
 
-// limitWrite sets the deadline for the answer, likewise.
+// limitWrite sets the deadline for sending the response, in the same way as limitRead.
 func (s *shortcut) limitWrite() {
 	if want := s.now.Add(writeTimeout); want.Sub(s.writeUntil) > 5*time.Second {
 		if s.c.Conn.SetWriteDeadline(want) == nil {

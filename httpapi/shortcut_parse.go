@@ -9,10 +9,11 @@ import (
 // maxShortcutFields is the maximum number of headers of a read that a connection serves by itself.
 const maxShortcutFields = 48
 
-// shortcutStart begins each such read.
+// shortcutStart is the beginning of each such read.
 const shortcutStart = "GET /dbs/"
 
-// maybeShortcut reports whether p may be a whole read of an item: a cheap test that excludes other requests.
+// maybeShortcut reports whether p may be a complete read of an item. It is a cheap test that excludes most
+// other requests.
 func maybeShortcut(p []byte) bool {
 	return bytes.HasPrefix(p, []byte(shortcutStart)) && bytes.HasSuffix(p, []byte("\r\n\r\n"))
 }
@@ -50,7 +51,7 @@ func (s *shortcut) parse(head string) bool {
 				return false
 			}
 		case "Content-Length", "Transfer-Encoding", "Trailer", "Te", "Expect", "Upgrade", "Http2-Settings",
-			"Pragma": // net/http treats them in ways of its own
+			"Pragma": // net/http treats these headers specially
 			return false
 		}
 		if _, twice := s.fields[name]; twice {
@@ -66,7 +67,8 @@ func (s *shortcut) parse(head string) bool {
 	return true
 }
 
-// isItemPath reports whether a path is /dbs/{id}/colls/{id}/docs/{id} with an id that needs no second look.
+// isItemPath reports whether a path is /dbs/{id}/colls/{id}/docs/{id} with ids that consist of common
+// characters and valid percent escapes.
 func isItemPath(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/dbs/")
 	database, rest, found := strings.Cut(rest, "/")

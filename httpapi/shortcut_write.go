@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// shortcutPiece is the maximum size, in bytes, of an answer that is sent by one write.
+// shortcutPiece is the maximum size in bytes of a response that is sent by one write.
 const shortcutPiece = 16 << 10
 
 // Header implements http.ResponseWriter.
@@ -66,7 +66,7 @@ func (s *shortcut) flush() {
 	s.drop()
 }
 
-// drop gives the buffers back.
+// drop returns the buffers to their pool.
 func (s *shortcut) drop() {
 	for _, b := range []*headBuffer{s.answer, s.c.head} {
 		if b != nil && cap(b.text) <= 2*shortcutPiece {
@@ -76,7 +76,7 @@ func (s *shortcut) drop() {
 	s.answer, s.c.head = nil, nil
 }
 
-// SetWriteDeadline is for http.ResponseController.
+// SetWriteDeadline is called by http.ResponseController.
 func (s *shortcut) SetWriteDeadline(t time.Time) error {
 	s.writeUntil = t
 	return s.c.Conn.SetWriteDeadline(t)

@@ -35,8 +35,8 @@ func parseSupportedFormats(list string) cosmos.Formats {
 	return cosmos.Formats{Text: hasElement(list, "JsonText"), Binary: hasElement(list, "CosmosBinary")}
 }
 
-// parseContentFormat parses x-ms-documentdb-content-serialization-format, the one format that a client
-// wants.
+// parseContentFormat parses x-ms-documentdb-content-serialization-format, which names the one format that
+// the client accepts.
 func parseContentFormat(value string) (cosmos.Formats, error) {
 	f := parseSupportedFormats(value)
 	if f.Text == f.Binary {
@@ -46,7 +46,7 @@ func parseContentFormat(value string) (cosmos.Formats, error) {
 	return f, nil
 }
 
-// parseImport parses the headers by which a create or an upsert gets a _ts in the past. They require the
+// parseImport parses the headers by which a create or an upsert sets a _ts in the past. They require the
 // master key.
 func (h *reqHeaders) parseImport(name, value string) (err error) {
 	if h.Imported == nil {

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	largeAnswer  = 64 << 10         // bytes; a larger answer is written in pieces
-	writeChunk   = 64 << 10         // bytes of a large answer written under one deadline
+	largeAnswer  = 64 << 10         // bytes; a larger response is written in pieces
+	writeChunk   = 64 << 10         // bytes of a large response that are written under one deadline
 	stallTimeout = 10 * time.Second // that deadline
 )
 
-// answer writes the answer, head and body.
+// answer sends the response, head and body.
 func (c *call) answer() {
 	more := c.ans.Status >= http.StatusBadRequest && c.takeBody()
 	c.deliver()
@@ -29,8 +29,8 @@ func (c *call) answer() {
 	}
 }
 
-// deliver writes the answer to a request whose body has been read or is empty. Every answer has a
-// Content-Length: some clients drop an error's text without it.
+// deliver sends the response to a request whose body has been read or is empty. Every response has a
+// Content-Length, since some clients drop the text of an error that has none.
 func (c *call) deliver() {
 	c.setHead()
 	status, body, w := c.ans.Status, c.ans.Body, c.w
@@ -59,14 +59,15 @@ func (c *call) deliver() {
 	c.write(body)
 }
 
-// setHead sets the headers that describe the operation's answer. Header names are sent as written.
+// setHead sets the headers that describe the result of the operation. Header names are sent as they are
+// written here.
 func (c *call) setHead() {
 	a := &c.ans
 	if a.Charge > 0 {
 		var text [24]byte
 		c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], a.Charge, 'f', -1, 64)))
 	} else {
-		c.set("x-ms-request-charge", "1") // client tests expect it on every answer
+		c.set("x-ms-request-charge", "1") // tests of the clients expect it in every response
 	}
 	c.setDuration()
 	if a.Range != "" {
@@ -112,8 +113,8 @@ func (c *call) setSession() {
 	c.set("x-ms-last-state-change-utc", c.srv.since)
 }
 
-// setOwner sets the path of the resource's owner: by rid, under which clients store session tokens, and by
-// name.
+// setOwner sets the headers with the path of the resource's owner: one by rid, under which clients store
+// session tokens, and one by name.
 func (c *call) setOwner() {
 	a := &c.ans
 	if a.OwnerRID != "" {
@@ -127,7 +128,7 @@ func (c *call) setOwner() {
 	c.set("x-ms-alt-content-path", c.texts.keep(path))
 }
 
-// setRareHead sets the headers that only few answers have.
+// setRareHead sets the headers that few responses have.
 func (c *call) setRareHead() {
 	a := &c.ans
 	for _, text := range [...]struct{ name, value string }{
@@ -194,18 +195,19 @@ func (c *call) setLocation() {
 	c.set("content-location", c.texts.keep(address))
 }
 
-// write writes a body. For a large body the deadline is renewed for each piece, so that a client that does
-// not read is given up soon, but a slow reader is not.
+// write writes a body. For a large body it sets a new deadline for each piece. So the connection of a client
+// that does not read is closed soon, but that of a slow reader is not.
 func (c *call) write(body []byte) {
 	w := c.w
 	if len(body) <= largeAnswer {
-		_, _ = w.Write(body) // on failure the client is gone
+		_, _ = w.Write(body) // a failure means that the client has disconnected
 		return
 	}
 	control := http.NewResponseController(w.Writer)
 	for len(body) > 0 {
 		n := min(len(body), writeChunk)
-		_ = control.SetWriteDeadline(ttl.Real{}.Now().Add(stallTimeout)) // fails only without a connection
+		// fails only if there is no connection
+		_ = control.SetWriteDeadline(ttl.Real{}.Now().Add(stallTimeout))
 		if _, err := w.Write(body[:n]); err != nil {
 			return
 		}

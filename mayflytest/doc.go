@@ -1,5 +1,5 @@
 // Package mayflytest gives a test its own Mayfly server: a store in memory, an endpoint on a loopback port
-// for the SDKs of Azure Cosmos DB, and a clock that stands still until the test moves it.
+// for the SDKs of Azure Cosmos DB, and a clock that does not advance until the test moves it.
 //
 //	func TestSession(t *testing.T) {
 //		m := mayflytest.New(t)
@@ -12,28 +12,30 @@
 //	}
 //
 // New takes a few milliseconds, so each test can have its own server, in parallel with other tests. The
-// server is closed when the test ends. A goroutine or a request that is left over fails the test.
+// server is closed when the test ends. The test fails if a goroutine or a request of the server is still
+// running then.
 //
 // # Time
 //
-// The clock is that of the data: it drives _ts, expiry, the change feed's times and GetCurrentTimestamp. The
-// program's own time does not change; code under test that reads the time can be given Clock. When Advance
-// returns, all effects of the move have happened: expired items are not only hidden but purged, and feeds and
-// webhooks have been notified.
+// The clock is that of the data: it determines _ts, expiry, the times in the change feed and
+// GetCurrentTimestamp. The program's own time does not change; if the code under test reads the time, let it
+// read Clock. When Advance returns, all effects of the move have happened: expired items have been purged,
+// and feeds and webhooks have been notified.
 //
 // # Seeds
 //
-// WithSeed fills a server from files: databases, containers, documents, scripts, users, and queues that
-// expired documents are forwarded to. mayfly serve --seed uses the same files.
+// WithSeed fills a server from files (seeds): databases, containers, documents, scripts, users, and queues
+// to which expired documents are forwarded. mayfly serve --seed uses the same files.
 //
 // # Faults
 //
-// Fail makes requests fail: with a 429 to be retried, with a dropped connection, or with a missing response
-// although the write was done. With a seed the same requests fail in each run.
+// Fail makes requests fail: with status 429, with a dropped connection, or with no response although the
+// write succeeded. If a rule selects requests at random, FaultRule.Seed makes the same requests fail in each
+// run.
 //
 // # States
 //
-// Snapshot stores the present state and Restore returns to it, in milliseconds: fill the store once, and
-// restore it before each case. Databases and containers that were looked up in the store before a Restore
-// must be looked up again; HTTP clients need not do anything.
+// Snapshot stores the current state and Restore returns to it, in milliseconds: fill the store once, and
+// restore it before each test case. After a Restore, look up the databases and containers of Store again.
+// HTTP clients need not do anything.
 package mayflytest

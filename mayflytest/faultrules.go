@@ -2,14 +2,14 @@ package mayflytest
 
 import "github.com/mayflydb/mayfly/internal/inject"
 
-// FaultRule selects the operations that fail, and sets how and how often: see Mayfly.Fail.
+// FaultRule says which operations fail, how and how often. See Mayfly.Fail.
 type FaultRule = inject.Rule
 
 // FaultKind is the fault that a FaultRule injects.
 type FaultKind = inject.Fault
 
-// The kinds of faults. The ones with a status are from Cosmos DB's protocol and apply to documents only.
-// LockLost and Detach apply to messages only; Latency and Drop apply to both.
+// The kinds of faults. The kinds with a status are those of Cosmos DB's protocol and apply to operations on
+// documents only. LockLost and Detach apply to messages only; Latency and Drop apply to both.
 const (
 	Throttled   = inject.Throttled   // 429
 	RetryWith   = inject.RetryWith   // 449

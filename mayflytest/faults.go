@@ -6,9 +6,9 @@ type Fault struct {
 	id string
 }
 
-// Fail adds a rule by which operations over HTTP fail, after the existing rules. It affects the code under
-// test, which is a client; the test's own calls through Store never fail. A rule without an end of its own
-// holds until the test ends, or until End. An invalid rule ends the test.
+// Fail adds a rule by which operations over HTTP fail. Existing rules are applied before it. It affects the
+// code under test, which is a client; calls of the test itself through Store never fail. A rule that sets no
+// end holds until the test ends or Fault.End is called. An invalid rule fails the test at once.
 //
 //	m.Fail(FaultRule{Fault: Throttled, Share: 0.1, Seed: 7})
 //	m.Fail(FaultRule{Fault: Timeout, After: true, Count: 1,
@@ -22,7 +22,7 @@ func (m *Mayfly) Fail(r FaultRule) Fault {
 	return Fault{m, s.ID}
 }
 
-// Hits returns how many operations have failed by the rule.
+// Hits returns how many operations have failed because of the rule.
 func (f Fault) Hits() int {
 	for _, s := range f.of.server.Faults().List() {
 		if s.ID == f.id {

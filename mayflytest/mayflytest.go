@@ -25,8 +25,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Mayfly is a server for one test. Its methods are safe for concurrent use. Methods that fail end the test,
-// so they must be called from the test's own goroutine.
+// Mayfly is a server for one test. Its methods are safe for concurrent use. A method that fails ends the
+// test (t.Fatal), so it must be called from the test's own goroutine.
 type Mayfly struct {
 	t         testing.TB
 	server    *serve.Server
@@ -38,7 +38,7 @@ type Mayfly struct {
 	snapshots atomic.Int64
 }
 
-// Option changes how New makes a server.
+// Option is an option of New.
 type Option func(*options)
 
 type options struct {
@@ -49,7 +49,7 @@ type options struct {
 	seeds  []func() (*seed.Seed, error)
 }
 
-// At sets the time at which the clock stands. Default: the first of January 2026, 00:00 UTC.
+// At sets the time of the clock at the start. Default: 1 January 2026, 00:00 UTC.
 func At(t time.Time) Option { return func(o *options) { o.at = t } }
 
 // WithRanges gives new containers n partition ranges. By default the number depends on their throughput: one
@@ -66,8 +66,8 @@ func WithHTTP(change func(*httpapi.Options)) Option { return func(o *options) { 
 // WithLogger sets the server's logger. Default: nothing is logged.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithSeed plants a seed (a file or a folder, as for mayfly serve --seed) before the test begins. Its queues
-// and topics exist as targets to which its containers forward. It may be given several times, to plant
+// WithSeed fills the server from a seed: a file or a folder, as for mayfly serve --seed. Containers of the
+// seed can forward expired documents to its queues and topics. WithSeed may be given several times, with
 // several seeds.
 func WithSeed(name string) Option {
 	return func(o *options) {
@@ -75,22 +75,22 @@ func WithSeed(name string) Option {
 	}
 }
 
-// WithSeedFS is WithSeed for a file or folder in a file system, such as an embed.FS; "." is the whole file
-// system.
+// WithSeedFS is like WithSeed, for a file or folder in a file system, such as an embed.FS. The name "." is
+// the whole file system.
 func WithSeedFS(files fs.FS, name string) Option {
 	return func(o *options) {
 		o.seeds = append(o.seeds, func() (*seed.Seed, error) { return seed.OpenFS(files, name) })
 	}
 }
 
-// cacheBytes is the size of the block cache. It is small, since the store is in memory anyway.
+// cacheBytes is the size of the block cache in bytes. It is small, since the store is in memory anyway.
 const cacheBytes = 8 << 20
 
 // New starts a server, which is closed when the test ends. If it cannot be started, the test ends.
 func New(t testing.TB, opts ...Option) *Mayfly {
 	t.Helper()
 	o := options{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), logger: slog.New(slog.DiscardHandler)}
-	o.store.ManualReaper = true // Advance purges, so the moment of a purge does not depend on the machine
+	o.store.ManualReaper = true // Advance purges, so that the time of a purge does not depend on the machine
 	for _, option := range opts {
 		option(&o)
 	}
@@ -140,8 +140,8 @@ func readSeeds(list []func() (*seed.Seed, error)) (seeds []*seed.Seed, entities 
 	return seeds, entities, nil
 }
 
-// close ends everything that open started and fails the test for what is left over. A request that is still
-// running when the test ends is a mistake of the test, and is aborted.
+// close ends everything that open has started, and fails the test if something does not end. A request that
+// is still running when the test ends is a mistake of the test, and is aborted.
 func (m *Mayfly) close() {
 	var errs []error
 	if m.server != nil {
@@ -155,7 +155,7 @@ func (m *Mayfly) close() {
 	}
 }
 
-// Store returns the store itself, for what is easier to do in Go than over HTTP.
+// Store returns the store itself, for operations that are simpler in Go than over HTTP.
 func (m *Mayfly) Store() *store.DB { return m.server.DB() }
 
 // URL returns the endpoint, "http://127.0.0.1:PORT", without a slash at the end.
@@ -167,14 +167,14 @@ func (m *Mayfly) Key() string { return m.client.Transport.(*signer).masterKey() 
 // HTTPClient returns a client that signs its requests with the master key. It is closed when the test ends.
 func (m *Mayfly) HTTPClient() *http.Client { return m.client }
 
-// Clock returns the clock of the data, for code under test that reads the time. To move it use Advance.
+// Clock returns the clock of the data, for code under test that reads the time. Advance moves it.
 func (m *Mayfly) Clock() ttl.Clock { return m.clock }
 
-// Now returns the present time of the clock.
+// Now returns the current time of the clock.
 func (m *Mayfly) Now() time.Time { return m.server.DB().Now() }
 
 // Advance moves the clock forward by d, which must not be negative. When it returns, all effects of the move
-// have happened.
+// have happened: expired items have been purged, and feeds and webhooks have been notified.
 func (m *Mayfly) Advance(d time.Duration) {
 	m.t.Helper()
 	ctx := context.Background()
@@ -187,8 +187,8 @@ func (m *Mayfly) Advance(d time.Duration) {
 }
 
 // Container returns the container "database/container". If it does not exist, it is created, with the
-// database if necessary, with this partition key path. Its TTL is then on without a default, so documents
-// expire by their own ttl.
+// database if necessary, with this partition key path. Time to live is enabled in a container that Container
+// creates, without a default: a document expires only if it has a ttl of its own.
 func (m *Mayfly) Container(name, partitionKeyPath string) *store.Container {
 	m.t.Helper()
 	c, err := m.lookUp(name)
@@ -230,10 +230,10 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 	return d.CreateContainer(ctx, spec, definition.Throughput{})
 }
 
-// WaitExpired moves the clock to the moment at which an item expires, and returns when the item is purged. If
-// the item has already expired, the clock does not move. partitionKey is a string, a number, a bool or nil,
-// or a []any of them for a hierarchical key. The test fails if the item does not exist, or never expires
-// under the present settings.
+// WaitExpired moves the clock to the moment at which an item expires, and returns when the item is purged.
+// If the item has already expired, the clock does not move. partitionKey is a string, a number, a bool or
+// nil, or a []any of them for a hierarchical key. The test fails if the item does not exist, or if it never
+// expires with the current settings.
 func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	m.t.Helper()
 	c, err := m.lookUp(container)
@@ -279,13 +279,13 @@ func (m *Mayfly) explain(c *store.Container, partitionKey any, id string) (inspe
 	return c.ExplainItem(context.Background(), pk, id)
 }
 
-// Snapshot is a stored state of a server, for its Restore.
+// Snapshot is a stored state of a server. Mayfly.Restore returns to it.
 type Snapshot struct {
 	of   *Mayfly
 	name string
 }
 
-// Snapshot stores the present state of the store, including the clock.
+// Snapshot stores the current state of the store, including the time of the clock.
 func (m *Mayfly) Snapshot() Snapshot {
 	m.t.Helper()
 	s := Snapshot{m, "mayflytest-" + strconv.FormatInt(m.snapshots.Add(1), 10)}
@@ -295,7 +295,7 @@ func (m *Mayfly) Snapshot() Snapshot {
 	return s
 }
 
-// Restore restores a snapshot of this server. A snapshot may be restored several times.
+// Restore returns the server to a state that Snapshot stored. A snapshot may be restored several times.
 func (m *Mayfly) Restore(s Snapshot) {
 	m.t.Helper()
 	if s.of != m {

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// signer signs requests with the master key.
+// signer is an http.RoundTripper that signs requests with the master key.
 type signer struct {
 	key  string // "": the emulators'
 	base *http.Transport

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// tracker finds goroutines that a server has left behind, among those of servers of parallel tests. The
-// goroutines that run starts carry a label, which the goroutines that they start inherit.
+// tracker finds the goroutines that a server has started and not ended, even if the servers of other tests
+// run in parallel. The goroutines of the server have a label, which the goroutines that they start inherit.
 type tracker struct{ id string }
 
 const trackerLabel = "mayflytest"
@@ -21,12 +21,12 @@ const trackerLabel = "mayflytest"
 // begin sets the tracker's id to its address, which is unique while it exists.
 func (t *tracker) begin() { t.id = fmt.Sprintf("%p", t) }
 
-// run calls fn, whose goroutines are tracked.
+// run calls fn. The goroutines that fn starts are tracked.
 func (t *tracker) run(fn func()) {
 	pprof.Do(context.Background(), pprof.Labels(trackerLabel, t.id), func(context.Context) { fn() })
 }
 
-// Goroutines that are ending may need a moment.
+// The time that goroutines may need to end.
 const (
 	trackerTries = 200
 	trackerPause = 5 * time.Millisecond

@@ -38,14 +38,15 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	return &Plan{q}, nil
 }
 
-// Run makes one page. There is one source for each partition range, in the order of the ranges. Everything
-// that a source has returned is unused when Run returns.
+// Run makes one page. There is one source for each partition range, in the order of the ranges. Run uses
+// nothing that a source has returned after it has returned itself.
 //
-// A page that has used up its Budget ends between two documents, with or without rows. Its cursor has still
-// advanced past everything that was skipped: dead documents, documents that do not match, entries of an
-// index. Some steps cannot be divided into pages, and only Env.Limit ends them: aggregates, GROUP BY, ranks
-// and other forms that make all rows first; ORDER BY without an index, or over index entries that do not hold
-// the whole value (long texts, arrays, objects); and the joins of a single document.
+// A page ends between two documents when its Budget of time is over, even if it has no rows. Its cursor is
+// then after everything that was read: dead documents, documents that do not match, entries of an index.
+// Some steps cannot be divided into pages, so only Env.Limit ends them. These are aggregates, GROUP BY,
+// ranks and other queries that make all rows before the first is returned; ORDER BY without an index, or
+// over index entries that do not hold the whole value (long texts, arrays, objects); and the joins of a
+// single document.
 //
 // The error is a *CursorError, an *Error of a kind that only occurs during a run, a *MemoryError, a
 // *TimeError, or an error of a source, a UDF or the context. The returned page then holds what was found up
@@ -55,18 +56,19 @@ func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env, o
 	return exec.Run(ctx, p.Plan, sources, env, o)
 }
 
-// RunValues makes one page of a query over a list, as Run does over partition ranges, except that a page has
-// a Cursor only if another row follows. The plan should be prepared for an Info that is Lenient and has no
-// Index: all values are read, and any ORDER BY sorts. Errors are those of Run.
+// RunValues makes one page of a query over a list of values, as Run does over partition ranges. Unlike in
+// Run, a page has a Cursor only if another row follows. The plan should be prepared with an Info that is
+// Lenient and has no Index, since all values are read and every ORDER BY sorts. The errors are those of Run.
 func (p *Plan) RunValues(ctx context.Context, list []exec.Value, env eval.Env, o exec.RunOptions) (exec.Page,
 	error) {
 	return exec.RunValues(ctx, p.Plan, list, env, o)
 }
 
-// Explain returns the plan as text with the statistics of a run: how many documents or rows each node
-// returned and, if the run was traced, how long the node itself took. The input of a node is the output of
-// the one below it. Then follow the chosen access path, the rejected ones with their counts, and last the
-// composite index that would help, if there is one.
+// Explain returns the plan as text, one node a line, with the statistics of a run: how many documents or
+// rows each node returned and, if the run was traced, how long the node itself took. The input of a node is
+// the output of the node below it. The lines after the nodes show the chosen access path, the rejected
+// access paths with the number of entries that were read of each, and the composite index that would make
+// the query faster, if there is one.
 func (p *Plan) Explain(s exec.Stats) string { return exec.Explain(p.Plan, s) }
 
 // Beginning returns the cursor of the first page, for a scope and sources that cover the spans.
@@ -117,9 +119,9 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 // an *Error if clients cannot merge them, or an *UnsupportedError if the client lacks a feature.
 func (p *Plan) Gateway(o GatewayOptions) (*GatewayPlan, error) { return gateway.Of(p.Plan, o) }
 
-// NewEnv returns the environment of a run. clock also gives the moment at which the run begins; RAND is
-// random. elapsed becomes Env.Elapsed and may be nil. The caller sets all other members: the limits of time
-// and memory, the functions of the container, and how the run shares the machine.
+// NewEnv returns the environment of a run. The first call of clock gives the time at which the run begins.
+// RAND is random. elapsed becomes Env.Elapsed and may be nil. The caller sets all other members: the limits
+// of time and memory, the functions of the container, and how the run shares the machine with others.
 func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 	return eval.NewEnv(clock, elapsed)
 }

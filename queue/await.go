@@ -16,9 +16,9 @@ func (s *messageStore) hasEnded() error {
 	return s.ended
 }
 
-// Await waits until the predicate until returns true for an entity, and returns the entity. It does not
-// count as activity of the entity. Errors: CodeEntityNotFound, also if the entity is deleted meanwhile;
-// CodeTimeout if ctx ends first; CodeCancelled if the server stops or restores a snapshot.
+// Await waits until the function until returns true for an entity, and returns the entity. It does not count
+// as activity of the entity (AutoDeleteOnIdle). Errors: CodeEntityNotFound, also if the entity is deleted
+// during the wait; CodeTimeout if ctx ends first; CodeCancelled if the server stops or restores a snapshot.
 func (q *Queues) Await(ctx context.Context, path string,
 	until func(entity.Entity) bool) (entity.Entity, error) {
 	for {
@@ -29,7 +29,8 @@ func (q *Queues) Await(ctx context.Context, path string,
 	}
 }
 
-// awaitChange returns an entity, with done if until returns true for it, else after its next change.
+// awaitChange returns an entity. done reports whether until returns true for it; if not, awaitChange returns
+// after the next change of the entity.
 func (q *Queues) awaitChange(ctx context.Context, path string,
 	until func(entity.Entity) bool) (is entity.Entity, done bool, err error) {
 	m, err := q.dataset()
@@ -43,7 +44,7 @@ func (q *Queues) awaitChange(ctx context.Context, path string,
 	e.awaiting.Add(1)
 	defer e.awaiting.Add(-1)
 	m.in.Awaiting([][]byte{e.scope})
-	changed := e.changes.Changed() // before Get, so that no change between the two is missed
+	changed := e.changes.Changed() // called before Get, so that no change between the two is missed
 	if ended := e.stores[entity.Main].hasEnded(); ended != nil {
 		return is, false, ended
 	}

@@ -17,9 +17,8 @@ func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (
 }
 
 // Change changes properties of an entity: fn receives the current ones and modifies them. No other change
-// can happen in between. All locks on the entity's messages are lost, unless the properties remain equal.
-// Errors: CodeEntityNotFound, CodeArgument for an immutable property, CodeArgumentOutOfRange, and errors of
-// fn.
+// can happen in between. If a property has changed, all locks on the entity's messages are lost. Errors:
+// CodeEntityNotFound, CodeArgument for an immutable property, CodeArgumentOutOfRange, and errors of fn.
 func (q *Queues) Change(ctx context.Context, path string,
 	fn func(p *entity.Properties) error) (entity.Entity, error) {
 	var e *entityState
@@ -55,7 +54,7 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 	}
 	for _, s := range e.stores {
 		if s != nil {
-			if err := s.catchUp(ctx); err != nil { // messages due until now follow the old properties
+			if err := s.catchUp(ctx); err != nil { // messages that are due by now follow the old properties
 				return nil, err
 			}
 		}

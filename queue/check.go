@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
-// Check reads everything that queues and topics have stored and calls report for each violated invariant.
-// It stops as soon as report returns false. No entity is created or deleted meanwhile. The error returned
-// is a read error.
+// Check reads everything that queues and topics have stored and calls report for each violated invariant. It
+// stops as soon as report returns false. While it runs, no entity is created or deleted. It returns an error
+// only if it cannot read.
 func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 	m, err := q.dataset()
 	if err != nil {
@@ -41,8 +41,9 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 	return entities, messages, nil
 }
 
-// checkMessages reports each violated invariant of stored messages, in one snapshot, and each key that
-// belongs to no store. It stops as soon as report returns false. The error returned is a read error.
+// checkMessages calls report for each violated invariant of stored messages, in one snapshot, and for each
+// key that belongs to no store. It stops as soon as report returns false. It returns an error only if it
+// cannot read.
 func (m *dataset) checkMessages(ctx context.Context, report func(error) bool) error {
 	if err := m.in.Catalog().Lock(ctx); err != nil { // so that the entities are those of the snapshot
 		return wrap(err)

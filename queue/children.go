@@ -28,15 +28,15 @@ func sortByPath(list []*entityState) {
 	})
 }
 
-// topicRules is the rules of a topic's subscriptions. After a subscription or a rule has changed, the next
-// publication builds a new one.
+// topicRules holds the rules of a topic's subscriptions. It is not updated: after a subscription or a rule
+// has changed, the next publication makes a new one.
 type topicRules struct {
 	children *[]*entityState
 	table    *fanout.Table[*entityState]
 }
 
-// fanOut returns the rules of the topic's subscriptions. Within a transaction of the topic's scope no rule
-// can change.
+// fanOut returns the rules of the topic's subscriptions. No rule can change during a transaction of the
+// topic's scope.
 func (e *entityState) fanOut() *fanout.Table[*entityState] {
 	children := e.children.Load()
 	if t := e.subscriptionRules.Load(); t != nil && t.children == children && t.fresh() {
@@ -51,7 +51,7 @@ func (e *entityState) fanOut() *fanout.Table[*entityState] {
 	return table
 }
 
-// fresh reports whether all subscriptions still have the same rules.
+// fresh reports whether the rules of all subscriptions are still the same.
 func (t *topicRules) fresh() bool {
 	for _, s := range t.table.Subscriptions() {
 		if s.To.rules.Load() != s.Rules {

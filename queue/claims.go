@@ -9,8 +9,9 @@ import (
 
 // Callers of the methods in this file hold the store's mutex.
 
-// claim claims a message. It returns nil if the message is claimed already. In a shared engine a claim
-// reserves nothing: each transaction checks that the message has no lock (work.isFree).
+// claim reserves a message for one operation. It returns nil if the message is claimed already. If several
+// servers share the engine, a claim reserves nothing; instead each transaction checks that the message has
+// no lock (work.isFree).
 func (s *messageStore) claim(seq int64, r *Receiver) *claim {
 	if s.e.m.shared {
 		return &claim{seq: seq, deadline: deadline{index: -1}}
@@ -27,7 +28,7 @@ func (s *messageStore) claim(seq int64, r *Receiver) *claim {
 	return c
 }
 
-// forget ends the claim on a message that does not exist any more, or that must not be received.
+// forget ends the claim on a message that no longer exists or must not be received.
 func (s *messageStore) forget(c *claim) {
 	s.due.forget(&c.deadline)
 	if c.locked {
@@ -47,7 +48,8 @@ func (s *messageStore) unclaim(c *claim) {
 	if c.deferred {
 		return
 	}
-	if p := s.cursorOf(c.group); p != nil && !s.e.m.shared { // a free session is read from its first message
+	// a free session is read from its first message on
+	if p := s.cursorOf(c.group); p != nil && !s.e.m.shared {
 		p.Release(c.seq)
 		p.Waiters.Wake(1)
 	}
@@ -82,7 +84,7 @@ func (c *claim) lapses() int64 {
 	return c.deadline.until
 }
 
-// held returns the live lock with a token, or nil if the lock has lapsed, is being settled, or never
+// held returns the lock with this token. It returns nil if the lock has lapsed, is being settled, or never
 // existed.
 func (s *messageStore) held(token message.UUID, now int64) *claim {
 	c := s.tokens[token]
@@ -101,8 +103,8 @@ func (s *messageStore) holdSession(r *Receiver, id string, until int64) {
 	s.rearm(&l.deadline, until)
 }
 
-// endSession ends the lock of a session. The messages that it covers become available again without
-// counting a delivery, except those that are being settled.
+// endSession ends the lock of a session. The messages that it covers become available again, except those
+// that are being settled. This does not count as a delivery.
 func (s *messageStore) endSession(l *sessionLock) {
 	l.lost = true
 	for _, c := range l.holder.held {
@@ -123,7 +125,7 @@ func (s *messageStore) dropSession(l *sessionLock) {
 	s.free.Wake(1)
 }
 
-// popReturned claims up to n of the messages that have become available below the cursor.
+// popReturned claims up to n of the messages below the cursor that have become available again.
 func (s *messageStore) popReturned(p *cursor.Cursor, r *Receiver, n int) (list []*claim) {
 	for len(list) < n {
 		seq, ok := p.PopReturned()

@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// clockObserver implements host.ClockObserver: all messages are dated by the server's clock.
+// clockObserver implements host.ClockObserver: the times of all messages come from the server's clock.
 type clockObserver struct{ m *dataset }
 
-// Clocks implements host.ClockObserver: the queues have no clock of their own.
+// Clocks implements host.ClockObserver. Queues have no clock of their own, so it returns none.
 func (d clockObserver) Clocks() []*host.Clock { return nil }
 
 func (d clockObserver) isAffected(clocks []*host.Clock) bool {

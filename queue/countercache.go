@@ -2,21 +2,23 @@ package queue
 
 import "github.com/mayflydb/mayfly/queue/internal/layout"
 
-// The counters of message stores are kept in memory if this server has the engine alone, so that a
-// transaction need not read them. Why they may be: the transactions of a scope are serial, so only one
-// transaction at a time reads or changes what is kept for a scope. Each transaction on messages takes an LSN
-// of its scopes before it looks at the counters. LSNs grow by one, and those of a transaction that fails are
-// issued again. Therefore, if the LSN is not the one behind the last LSN that was used, the last transaction
-// failed, or another one came between: then nothing that is kept counts, and the engine is read.
+// If no other server has the engine open, the counters of message stores are kept in memory, so that a
+// transaction need not read them. This is correct for two reasons. First, the transactions of a scope are
+// serial, so only one transaction at a time reads or changes what is kept for a scope. Second, each
+// transaction on messages takes an LSN (log sequence number) of its scopes before it uses the counters. LSNs
+// grow by one, and those of a failed transaction are issued again. If the LSN does not follow the last one
+// that was used, the last transaction has failed or another one has run in between. The kept counters are
+// then void, and the transaction reads them from the engine.
 
-// scopeState is the state of the scope of a queue or topic that transactions keep. A transaction over the
-// scope guards it.
+// scopeState is what is kept in memory for the scope of a queue or topic, from one transaction to the next.
+// A transaction over the scope guards it.
 type scopeState struct {
 	last uint64 // the LSN of the last transaction
-	era  uint64 // counts the times at which what was kept became void; 0: nothing was ever kept
+	era  uint64 // incremented each time when the kept counters become void; 0: nothing was ever kept
 }
 
-// keptCounters is the counters of a store as of the last transaction of its scope, valid in one era.
+// keptCounters holds the counters of a store after the last transaction of its scope. They are valid in one
+// era.
 type keptCounters struct {
 	layout.Counters
 	era uint64
@@ -25,7 +27,7 @@ type keptCounters struct {
 // scopeUse is the use of a scope by a transaction.
 type scopeUse struct {
 	top *entityState // the queue or topic
-	lsn uint64       // that the transaction has taken
+	lsn uint64       // the LSN that the transaction has taken
 }
 
 // useScope takes an LSN of an entity's scope, unless the transaction has one.
@@ -43,7 +45,7 @@ func (w *messageTx) useScope(top *entityState) {
 	w.scopes = append(w.scopes, scopeUse{top, lsn})
 }
 
-// counters returns the counters of a store, or CodeEntityNotFound if the store does not exist any more.
+// counters returns the counters of a store, or CodeEntityNotFound if the store no longer exists.
 func (w *messageTx) counters(s *messageStore) (layout.Counters, error) {
 	if w.m.shared {
 		return s.ReadCounters(w)
@@ -67,13 +69,13 @@ func (w *messageTx) keepCounters(p *storePart) {
 	}
 }
 
-// keepScopes records the LSNs of a transaction that writes.
+// keepScopes records the LSNs of a transaction, if it writes.
 func (w *messageTx) keepScopes() {
 	for _, u := range w.scopes {
 		u.top.kept.last = u.lsn
 	}
 }
 
-// dropKept makes void what is kept of an entity's scope, in a transaction over the scope that deletes keys of
-// its stores.
+// dropKept makes the kept counters of an entity's scope void. It is called in a transaction over the scope
+// that deletes keys of the scope's stores.
 func (e *entityState) dropKept() { e.top().kept.era++ }

@@ -15,18 +15,19 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// dataset is the state of the queues in one host.Instance: all entities of the catalog.
+// dataset is the queues, topics and subscriptions of one host.Instance: all entities of its catalog, in
+// memory.
 type dataset struct {
 	q       *Queues
 	in      *host.Instance
 	opts    *Options
-	gate    host.Gate // shared by transactions that store times; exclusive while a clock is set back
+	gate    host.Gate // transactions that store times share it; setting a clock back takes it exclusively
 	timers  *timers
 	idler   *idler
 	watcher *watcher     // started if the engine is shared
 	server  uint64       // a random number of this server; 0 if the engine is not shared
-	shared  bool         // other servers may have the engine open, too
-	loading host.Mutex   // held while records of entities become the state in memory
+	shared  bool         // other servers may have the engine open as well
+	loading host.Mutex   // held while the records of entities are loaded into memory
 	started int64        // the millisecond at which the dataset started
 	latest  atomic.Int64 // the latest millisecond in which an entity was created or changed
 
@@ -45,15 +46,18 @@ type entityState struct {
 	created int64
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
-	kept    scopeState // of a queue or topic; a transaction over the scope guards it
+	kept    scopeState // counters of a queue's or topic's scope; a transaction over the scope guards it
 
-	properties        atomic.Pointer[entity.Properties]
-	rules             atomic.Pointer[record.Rules] // of a subscription
-	updated           atomic.Int64
-	accessed          atomic.Int64                   // the last activity
-	covered           atomic.Int64                   // uses until then need not be stored; see storeUses
-	elsewhere         atomic.Int64                   // another server may use it until then
-	version           atomic.Uint64                  // of a queue or topic: the mark of its scope; see version.go
+	properties atomic.Pointer[entity.Properties]
+	rules      atomic.Pointer[record.Rules] // of a subscription
+	updated    atomic.Int64
+	accessed   atomic.Int64 // the last activity
+	// uses until this millisecond need not be stored; see storeUses
+	covered atomic.Int64
+	// another server may use the entity until this millisecond
+	elsewhere atomic.Int64
+	// of a queue or topic: the mark of its scope; see version.go
+	version           atomic.Uint64
 	children          atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
 	changes           host.Notifier                  // of changes of its messages
 	awaiting          atomic.Int32                   // calls of Await
@@ -89,7 +93,7 @@ func (m *dataset) summary() (member string, value any) {
 	return "entities", len(m.paths)
 }
 
-// Recover implements host.Life. There is nothing to recover: entities are created and deleted in one
+// Recover implements host.Life. It does nothing, since an entity is created or deleted in a single
 // transaction.
 func (m *dataset) Recover(context.Context) error { return nil }
 
@@ -117,8 +121,8 @@ func (m *dataset) Stop() {
 	}
 }
 
-// Leave implements host.Life. It stores the times of the entities' last use. In a shared engine storeUses
-// does that.
+// Leave implements host.Life. It stores when each entity was last used. If several servers share the engine,
+// storeUses does that instead.
 func (m *dataset) Leave(ctx context.Context) error {
 	if m.shared {
 		return nil
@@ -145,7 +149,7 @@ func (m *dataset) logger() *slog.Logger {
 	return m.opts.Logger
 }
 
-// recordTime records that the catalog contains a time, so that the clock does not go behind it.
+// recordTime records a time that the catalog contains, so that the clock is not set to an earlier time.
 func (m *dataset) recordTime(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
@@ -180,7 +184,7 @@ func (m *dataset) add(rec record.Entity) *entityState {
 		e.topic.changeChildren(e, true)
 	}
 	m.idler.WakeUp()
-	m.q.changes.Notify() // a reader of the list waits for m.mu
+	m.q.changes.Notify() // whoever lists entities after this waits for m.mu
 	return e
 }
 
@@ -229,8 +233,8 @@ func (m *dataset) find(a entity.Address) (*entityState, error) {
 	return e, nil
 }
 
-// lookup is find, also for an entity that another server has created. The caller does not hold the catalog's
-// lock.
+// lookup is like find, and also finds an entity that another server has created. The caller does not hold
+// the catalog's lock.
 func (m *dataset) lookup(ctx context.Context, a entity.Address) (*entityState, error) {
 	e, err := m.find(a)
 	if err == nil || !m.shared {
@@ -281,8 +285,8 @@ func (q *Queues) dataset() (*dataset, error) {
 	return nil, &entity.Error{Code: entity.CodeCancelled, Message: "The server is not open."}
 }
 
-// Now returns the server's time, to the millisecond, by which messages are dated. It returns the zero time
-// before the host is open.
+// Now returns the server's time, to the millisecond. The times of messages come from it. Now returns the
+// zero time before the host is open.
 func (q *Queues) Now() time.Time {
 	m, err := q.dataset()
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// ReceiveDeferred receives deferred messages by their sequence numbers, either all or none: it fails with
-// CodeMessageNotFound if one is missing. holder is the receiver that gets their locks. It must hold the
-// messages' session if the entity has sessions. Otherwise holder may be nil: then no closing receiver ends
-// the locks.
+// ReceiveDeferred receives deferred messages by their sequence numbers. It fails with CodeMessageNotFound,
+// and receives none, if one of them is missing. holder is the receiver that gets the locks; they end when it
+// is closed. If the entity has sessions, holder must hold the session of the messages. Otherwise holder may
+// be nil.
 func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
 	holder *Receiver) ([]Delivery, error) {
 	s, err := q.store(ctx, a)
@@ -34,9 +34,9 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers 
 	return s.locks.receiveNumbers(ctx, numbers, numbered{layout.Deferred, mode, holder})
 }
 
-// ReceiveNumber locks one active message by its sequence number, regardless of the messages before it. It
-// serves administration tools; clients receive in order. It fails with CodeMessageNotFound if there is no
-// such message, or if it is locked or deferred, and with CodeNotAllowed for an entity with sessions.
+// ReceiveNumber locks one active message by its sequence number, regardless of the messages before it. It is
+// for administration tools; clients receive messages in order. It fails with CodeMessageNotFound if there is
+// no such message, or if it is locked or deferred, and with CodeNotAllowed for an entity with sessions.
 func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int64) (Delivery, error) {
 	s, err := q.store(ctx, a)
 	if err != nil {
@@ -60,7 +60,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	return list[0], nil
 }
 
-// deferrable validates the arguments of a receive by sequence number.
+// deferrable checks whether messages can be received by sequence number with these arguments.
 func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
 	if err := s.readable(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
-// Get returns one entity with its counts. It does not count as activity.
+// Get returns one entity with its counts. It does not count as activity of the entity (AutoDeleteOnIdle).
 func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
 	m, err := q.dataset()
 	if err != nil {

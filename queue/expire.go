@@ -11,16 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiry is the progress of the reaper's passes over the messages of a store that can expire.
+// expiry holds how far the reaper has read the messages of a store that can expire.
 type expiry struct {
-	own, inherited host.Pass // over families x and w; used only by the reaper's sweep
+	own, inherited host.Pass // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
-// restart makes the passes begin at the first entry again.
+// restart makes the reaper begin at the first entry again.
 func (e *expiry) restart() { e.again.Store(true) }
 
-// noteArrival restarts the passes if a message arrives before their position.
+// noteArrival makes the reaper begin again if a message arrives that expires before the position it has
+// reached.
 func (e *expiry) noteArrival(h *layout.Header) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
@@ -32,10 +33,10 @@ func (e *expiry) noteArrival(h *layout.Header) {
 }
 
 const (
-	// lazyAfter is for how many milliseconds after the last receive a store is still swept, with
-	// Options.LazyExpiry.
+	// lazyAfter is the number of milliseconds after the last receive during which a store is still swept,
+	// with Options.LazyExpiry.
 	lazyAfter = 60_000
-	// maxMoved is the number of message bytes after which a transaction moves no more messages.
+	// maxMoved is the size of messages in bytes after which a transaction moves no more of them.
 	maxMoved = 4 << 20
 )
 
@@ -75,7 +76,7 @@ func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept,
 func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, err error) {
 	swept.Next = host.Never
 	if s.forwardsTo() != "" && s.active.Load() > 0 {
-		s.forwardAt(s.now()) // another server may have ended before it has forwarded them
+		s.forwardAt(s.now()) // another server may have ended before it forwarded them
 	}
 	if swept.More, err = s.tick(ctx); err != nil {
 		return swept, err
@@ -170,7 +171,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	return more, next, n, nil
 }
 
-// sweepAction makes the reaper wait for claimed messages and take all others.
+// sweepAction returns what the reaper does with a message: it waits if the message is claimed, and purges it
+// otherwise.
 func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +182,7 @@ func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 	return host.Take()
 }
 
-// purgeDue purges messages that were found to be expired, except those that have been claimed since.
+// purgeDue purges messages that have expired, except those that have been claimed in the meantime.
 func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, err error) {
 	var list []*claim
 	s.mu.Lock()
@@ -189,14 +191,14 @@ func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, e
 			list = append(list, c)
 			continue
 		}
-		s.expiry.restart() // the pass must return to it
+		s.expiry.restart() // the reaper must look at the message again
 	}
 	s.mu.Unlock()
 	return s.purge(ctx, list)
 }
 
-// purgeMet purges expired messages that a receive has found, maxPurge at most, and none while the reaper is
-// paused. The reaper purges the rest.
+// purgeMet purges expired messages that a receive has found, at most maxPurge of them. While the reaper is
+// paused it purges none. The reaper purges the others.
 func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	few := list
 	if len(few) > maxPurge {
@@ -217,8 +219,9 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	return err
 }
 
-// purge removes expired messages whose claims the caller owns, or dead-letters them, and ends their claims.
-// Messages that have not expired are released unchanged.
+// purge removes expired messages or moves them to the dead-letter queue, and ends the claims on them, which
+// the caller owns. Messages that have not expired are released unchanged. n is the number of messages that
+// were purged.
 func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {

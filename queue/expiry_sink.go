@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// sinkKind is the kind by which settings name a queue or topic as an expiry sink.
+// sinkKind is the word for queues and topics in the setting that names an expiry sink.
 const sinkKind = "queue"
 
-// The application properties of a message that was made from an expired item. The message's body is the
-// item's.
+// The application properties of a message that was made from an expired item. The body of the message is
+// that of the item.
 const (
-	// PropertySource is the container that the item was in, a string: "shop/carts".
+	// PropertySource names the container that the item was in: a string such as "shop/carts".
 	PropertySource = "Source"
 	// PropertyID is the id of the item, a string.
 	PropertyID = "Id"
@@ -45,7 +45,7 @@ func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
 	return expirySink{m, e.path}, nil
 }
 
-// Enter implements host.ExpirySink. It fails if the entity does not exist, or accepts no messages.
+// Enter implements host.ExpirySink. It fails if the entity does not exist or does not accept messages.
 func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)

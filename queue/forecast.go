@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// Deadlines calls fn with the expiry time of each message of a store. mortal is false for a message that
-// never expires: a deferred message, a dead letter, a message without a time to live, or a scheduled
-// message, whose time to live has not begun. Expired messages that have not been purged yet are included.
-// Deadlines stops as soon as fn returns false.
+// Deadlines calls fn with the expiry time of each message of a store. mortal reports whether the message
+// expires. It is false for a deferred message, a dead letter, a message without a time to live, and a
+// scheduled message, whose time to live has not begun. Expired messages that have not been purged yet are
+// included. Deadlines stops as soon as fn returns false.
 func (q *Queues) Deadlines(ctx context.Context, a entity.Address,
 	fn func(at time.Time, mortal bool) bool) error {
 	s, err := q.store(ctx, a)

@@ -15,17 +15,16 @@ import (
 
 // Auto-forwarding. A message that arrives in a forwarding store is first stored there, as in any other
 // store, so that it is not lost if the server ends between the two steps. It is then moved in a transaction
-// over the scopes of both entities, so that it is not duplicated. The sender's call forwards its messages
-// before it returns. The timers forward what such a call leaves behind, after an error or because there are
-// too many messages.
+// over the scopes of both entities, so that it is not duplicated. The call that sends messages also forwards
+// them before it returns. If it fails to, or if there are too many messages, the timers forward the rest.
 
 const (
 	// maxHops is how many times a message can be forwarded.
 	maxHops = 4
 	// maxForward is how many messages one forwarding transaction moves.
 	maxForward = 64
-	// maxForwardSteps is how many forwarding transactions one sender's call runs before it leaves the rest
-	// to the timers.
+	// maxForwardSteps is the maximal number of forwarding transactions that a call which sends messages
+	// runs. It leaves the other messages to the timers.
 	maxForwardSteps = 64
 )
 
@@ -41,7 +40,7 @@ func (s *messageStore) forwardsTo() string {
 	return ""
 }
 
-// sources returns the forwarding stores in which messages have arrived in this transaction.
+// sources returns the stores with forwarding in which messages have arrived in this transaction.
 func (w *messageTx) sources() (list []*messageStore) {
 	isArrival := func(e event) bool { return e.kind == arrived }
 	for _, p := range w.parts {
@@ -52,7 +51,8 @@ func (w *messageTx) sources() (list []*messageStore) {
 	return list
 }
 
-// forward forwards the messages of stores, and those of the forwarding stores in which they arrive.
+// forward forwards the messages of stores. If these arrive in stores that forward in turn, it forwards them
+// further.
 func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]
@@ -79,7 +79,7 @@ func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	}
 }
 
-// forwardAt makes the timers forward the store's messages from a millisecond on.
+// forwardAt makes the timers forward the store's messages. at is the earliest millisecond.
 func (s *messageStore) forwardAt(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,8 @@ func (s *messageStore) forwardAtLocked(at int64) {
 	s.e.m.timers.arm(s, at)
 }
 
-// forward moves as many messages as fit into one transaction. more reports that messages are left. sources
-// are the stores in which the messages have arrived and which forward them again.
+// forward moves as many messages as fit into one transaction. more reports whether messages are left.
+// sources are the stores that have received messages and forward them further.
 func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messageStore, err error) {
 	if err := s.forwarding.Lock(ctx); err != nil {
 		return false, nil, wrap(err)
@@ -153,7 +153,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
 }
 
-// unforward ends claims on messages that were not forwarded.
+// unforward ends the claims on messages that were not forwarded.
 func (s *messageStore) unforward(list []*claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,8 @@ func (s *messageStore) unforward(list []*claim) {
 	}
 }
 
-// claimForward claims the messages of one forwarding transaction. The messages of a session stay in order.
+// claimForward claims the messages for one forwarding transaction. Messages of the same session stay in
+// order.
 func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err error) {
 	if !s.BySession {
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
@@ -197,7 +198,7 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err err
 }
 
 // forward forwards one message to an entity; to is nil if the entity does not exist. If the target does not
-// accept the message, it becomes a dead letter of its source.
+// accept the message, the message is moved to the dead-letter queue of its source.
 func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 	p, err := w.partOf(s)
 	if err != nil {
@@ -211,8 +212,8 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 		return err
 	}
 	at := w.now
-	// The message is forwarded as of the latest of its arrival, the entity's last update and the server's
-	// start.
+	// The message counts as forwarded at the latest of three times: its arrival, the entity's last update
+	// and the server's start.
 	if s.Sub == entity.Main {
 		at = min(at, max(h.Enqueued, s.e.updated.Load(), w.m.started))
 	}
@@ -278,7 +279,8 @@ func (w *messageTx) takesForwarded(to *entityState, size int64) error {
 	return w.checkQuota(to, size)
 }
 
-// exceptionOf returns the service's exception name for an error, as it appears in dead-letter reasons.
+// exceptionOf returns the name of Service Bus's exception for an error code, as it appears in dead-letter
+// reasons.
 func exceptionOf(c entity.Code) string {
 	switch c {
 	case entity.CodeEntityNotFound:
@@ -291,7 +293,8 @@ func exceptionOf(c entity.Code) string {
 	return "QuotaExceededException"
 }
 
-// deliver stores a message that was forwarded in an entity. A duplicate is dropped.
+// deliver stores a forwarded message in an entity. If duplicate detection recognizes the message, it is
+// dropped.
 func (w *messageTx) deliver(e *entityState, h *layout.Header, body []byte) error {
 	p, err := w.partOf(e.stores[entity.Main])
 	if err != nil {

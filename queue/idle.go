@@ -12,12 +12,13 @@ import (
 )
 
 // An entity with AutoDeleteOnIdle is deleted after it has been idle for that long. Each operation that
-// counts as use calls touch. An update is use, too, but is recorded only as the time of the update. Two
-// conditions are use for as long as they last: a receiver waits for messages, or a message is scheduled.
-// The second one ends when the last scheduled message becomes active. A start of the server counts as use
-// of all entities, because nobody could use them while the server was down.
+// counts as use calls touch. An update counts as use as well, but only the time of the update is recorded.
+// An entity also is in use as long as a receiver waits for messages or a message is scheduled. In the second
+// case the use ends when the last scheduled message becomes active. A start of the server counts as use of
+// all entities, because nobody could use them while the server was down.
 
-// recordUse records a use of the entity at a millisecond. A use of a subscription is a use of its topic.
+// recordUse records that the entity is used at a millisecond. A use of a subscription also is a use of its
+// topic.
 func (e *entityState) recordUse(ms int64) {
 	for ; e != nil; e = e.topic {
 		raiseTo(&e.accessed, ms)
@@ -27,14 +28,14 @@ func (e *entityState) recordUse(ms int64) {
 	}
 }
 
-// raiseTo makes at at least ms.
+// raiseTo sets at to ms if it is less.
 func raiseTo(at *atomic.Int64, ms int64) {
 	for last := at.Load(); last < ms && !at.CompareAndSwap(last, ms); last = at.Load() {
 	}
 }
 
-// idleDeadline returns the millisecond at which the entity ceases to exist unless it is used before. It
-// returns host.Never if the entity is never deleted, or is in use now.
+// idleDeadline returns the millisecond at which the entity is deleted unless it is used before. It returns
+// host.Never if the entity is never deleted, or is in use now.
 func (e *entityState) idleDeadline(now int64) int64 {
 	if e.neverIdle() || e.busy(now) {
 		return host.Never
@@ -46,14 +47,14 @@ func (e *entityState) idleDeadline(now int64) int64 {
 	return last + millis(e.properties.Load().AutoDeleteOnIdle)
 }
 
-// neverIdle reports whether AutoDeleteOnIdle has no effect. An entity that forwards its messages always has a
-// receiver: the server.
+// neverIdle reports whether AutoDeleteOnIdle has no effect on the entity. An entity that forwards its
+// messages is never idle, since the server always receives from it.
 func (e *entityState) neverIdle() bool {
 	p := e.properties.Load()
 	return p.AutoDeleteOnIdle == entity.Forever || p.ForwardTo != ""
 }
 
-// busy reports whether the entity, or a subscription of it, is in use now.
+// busy reports whether the entity or one of its subscriptions is in use now.
 func (e *entityState) busy(now int64) bool {
 	for _, s := range e.stores {
 		if s != nil && (s.hasWaiters() || s.hasScheduled()) {
@@ -69,8 +70,8 @@ func (e *entityState) busy(now int64) bool {
 	return false
 }
 
-// bringDue activates due scheduled messages in all entities that AutoDeleteOnIdle can delete, so that the
-// beginning of their idle time is recorded.
+// bringDue activates scheduled messages that are due, in all entities that AutoDeleteOnIdle can delete, so
+// that the beginning of their idle time is recorded.
 func (m *dataset) bringDue(ctx context.Context) error {
 	now := m.in.Clock().Millis()
 	for _, e := range m.list() {
@@ -88,8 +89,8 @@ func (m *dataset) bringDue(ctx context.Context) error {
 	return nil
 }
 
-// recordAwaitedUse records a use if a receiver is waiting, so that the idle time begins when it stops
-// waiting.
+// recordAwaitedUse records a use if a receiver is waiting, so that the idle time begins when the receiver
+// stops waiting.
 func (e *entityState) recordAwaitedUse(s *messageStore, now int64) {
 	if s.hasWaiters() {
 		e.recordUse(now)
@@ -101,7 +102,7 @@ func (e *entityState) idleTooLong(now int64) bool {
 	return e.idleDeadline(now) <= now || e.topic != nil && e.topic.idleDeadline(now) <= now
 }
 
-// idler deletes entities that have been idle for too long.
+// idler deletes entities that have been idle for longer than their AutoDeleteOnIdle.
 type idler struct {
 	*alarm.Alarm
 	m *dataset
@@ -113,11 +114,12 @@ func newIdler(m *dataset) *idler {
 	return i
 }
 
-// retryIdle is the number of milliseconds until the idler looks again after an error, or while an entity is
-// in use.
+// retryIdle is how long, in milliseconds, the idler waits before it tries again: after an error, or if an
+// entity that is due for deletion is in use.
 const retryIdle = int64(time.Minute / time.Millisecond)
 
-// look deletes entities whose deadline has passed, and returns the millisecond of the next call.
+// look deletes the entities whose idle deadline has passed. It returns the millisecond at which it must be
+// called again.
 func (i *idler) look(ctx context.Context, now int64) (next int64) {
 	next = host.Never
 	overdue := false
@@ -127,7 +129,7 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 		}
 		at := e.idleDeadline(now)
 		if at == host.Never {
-			at = now + retryIdle // in use: the end of the use is not reported
+			at = now + retryIdle // in use: there is no notification of the end of the use
 		}
 		overdue = overdue || at <= now
 		next = min(next, at)
@@ -147,11 +149,11 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 		}
 		return now + retryIdle
 	}
-	return now // look again at the remaining entities
+	return now // call look again for the remaining entities
 }
 
-// DeleteIdle deletes the entities that have been idle for too long, which otherwise happens soon after their
-// time in the background. Operations do not find them in any case.
+// DeleteIdle deletes the entities that have been idle for longer than their AutoDeleteOnIdle. Without this
+// call they are deleted in the background, soon after their time. Operations do not find them in any case.
 func (q *Queues) DeleteIdle(ctx context.Context) error {
 	m, err := q.dataset()
 	if err != nil {

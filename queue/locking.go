@@ -10,52 +10,56 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Where locks are. If one server has the engine, locks are in memory: a lock costs no write, and ends with
-// the server (memoryLocks). If several servers share the engine, locks are in keys, so that all servers agree
-// on them; they survive a server, and lapse at their time (storedLocks).
+// Locks are stored in one of two places. If only one server has the engine open, locks are in memory: a lock
+// costs no write, and ends with the server (memoryLocks). If several servers share the engine, locks are
+// stored under keys, so that all servers see them; they survive the end of a server and lapse at their time
+// (storedLocks).
 
-// messageLocks gives messages of a store out, and ends their locks.
+// messageLocks hands messages of a store out to receivers under locks, and ends the locks.
 type messageLocks interface {
-	// receive gives out available messages of a receiver, at most max. It looks at about look messages.
-	// paid is the memory that the caller has taken for one large message.
+	// receive hands out available messages to a receiver, at most max. It examines about look messages. paid
+	// is the number of bytes that the caller has taken from the memory limit for one large message.
 	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error)
-	// receiveNumbers gives out messages by their numbers, all or none: CodeMessageNotFound.
+	// receiveNumbers hands out the messages with these sequence numbers. If one is not available, it fails
+	// with CodeMessageNotFound and hands out none.
 	receiveNumbers(ctx context.Context, numbers []int64, how numbered) ([]Delivery, error)
-	// settle settles the messages of locks, and sets the error of each: CodeMessageLockLost,
+	// settle settles the messages of locks and sets the error of each, such as CodeMessageLockLost or
 	// CodeSessionLockLost.
 	settle(ctx context.Context, list []settling)
 	// enlist adds the settlement of a lock's message to a transaction. Errors: see settle.
 	enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
-	// renew renews locks, all or none, and returns the time at which they end. Errors: CodeMessageLockLost.
+	// renew renews locks and returns the time at which they end. If one is lost, it fails with
+	// CodeMessageLockLost and renews none.
 	renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error)
 	// find returns the number of the message of a lock; ok is false if the lock is lost.
 	find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error)
 }
 
-// lockTable locks the sessions of a store, and reports and ends locks.
+// lockTable locks the sessions of a store. It also reports and ends the locks of messages and sessions.
 type lockTable interface {
 	// lockSession locks a session for a receiver, unless another receiver has its lock.
 	lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error)
 	// renewSession renews the lock of a receiver's session. Errors: CodeSessionLockLost.
 	renewSession(ctx context.Context, r *Receiver) (until int64, err error)
-	// release ends the locks that end with a receiver.
+	// release ends the locks that are to end when a receiver is closed.
 	release(r *Receiver)
-	// advance makes changes that are due: locks lapse, and scheduled messages become active. more reports
-	// whether lapsed locks are left.
+	// advance makes the changes that are due: locks lapse, and scheduled messages become active. more
+	// reports whether lapsed locks are left.
 	advance(ctx context.Context) (more bool, err error)
-	// inspect returns the locks of sessions and of messages in the state that r shows. The lock of a message
-	// has Until, which is that of its session if the session covers it.
+	// inspect returns the locks of sessions and of messages in the state that r shows. Until is set in the
+	// lock of each message; if the message is locked together with its session, it is the end of the
+	// session's lock.
 	inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error)
 }
 
-// received is the result of a receive.
+// received is the result of messageLocks.receive.
 type received struct {
 	list []Delivery
-	need int64 // bytes of the first message if the memory limit prevented a receive
+	need int64 // size in bytes of the first message, if the memory limit prevented its receive
 	more bool  // other messages may be available
 }
 
-// numbered describes a receive by sequence numbers.
+// numbered holds the arguments of a receive by sequence numbers.
 type numbered struct {
 	state  layout.State // of the messages
 	mode   Mode

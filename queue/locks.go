@@ -8,28 +8,28 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// claim reserves a message for one operation: a lock that was handed out to a client, or, without a token,
-// a receive, purge or deletion in progress.
+// claim reserves a message for one operation. It is either a lock that was handed out to a client, or,
+// without a token, a receive, purge or deletion in progress.
 type claim struct {
 	seq      int64
 	token    message.UUID
 	locked   bool          // it was handed out and has a token
 	busy     bool          // its owner has a transaction in progress on it
 	deferred bool          // it was received by its number
-	stale    bool          // the entity was changed: the lock is lost when the transaction ends
-	session  *sessionLock  // the session lock that covers it; nil if deadline applies
-	group    string        // the message's session, if it is read already
+	stale    bool          // the entity was changed, so the lock is lost when the transaction ends
+	session  *sessionLock  // the session lock that covers it; nil: the claim ends at its own deadline
+	group    string        // session of the message, if that has been read
 	header   layout.Header // of a locked message
-	holder   *Receiver     // the receiver whose end ends the claim; nil: none
+	holder   *Receiver     // the claim ends with this receiver; nil: with none
 	deadline
 }
 
-// sessionLock is the lock of a session. It covers the messages that its holder has received.
+// sessionLock is the lock of a session. It covers the messages that the session's holder has received.
 type sessionLock struct {
 	id     string
 	holder *Receiver
-	token  message.UUID // of the stored lock, in a shared engine
-	lost   bool         // it is ending: its messages are being released
+	token  message.UUID // of the stored lock, if several servers share the engine
+	lost   bool         // the lock is ending and its messages are being released
 	cursor cursor.Cursor
 	deadline
 }

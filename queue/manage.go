@@ -15,8 +15,8 @@ const (
 	maxSubscriptions = 2_000 // per topic
 )
 
-// manage begins a change of the catalog. Records carry the time of the change, so manage also keeps the
-// clock from being moved meanwhile. leave ends the change.
+// manage begins a change of the catalog. Records contain the time of the change, so the clock cannot be
+// moved until leave is called. leave ends the change.
 func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err error) {
 	if m, err = q.dataset(); err != nil {
 		return nil, nil, err
@@ -41,8 +41,8 @@ func (m *dataset) findPath(path string) (*entityState, error) {
 	return m.find(a)
 }
 
-// lookupPath is findPath, also for an entity that another server has created. The caller does not hold the
-// catalog's lock.
+// lookupPath is like findPath, and also finds an entity that another server has created. The caller does not
+// hold the catalog's lock.
 func (m *dataset) lookupPath(ctx context.Context, path string) (*entityState, error) {
 	a, err := entityAddress(path)
 	if err != nil {
@@ -94,7 +94,8 @@ func (q *Queues) createOnce(ctx context.Context, kind entity.Kind, path string, 
 		return entity.Entity{}, err
 	}
 	defer leave()
-	if err := m.sweepIdle(ctx); err != nil { // idle entities must not block their names
+	// idle entities that were not deleted yet must not occupy their names
+	if err := m.sweepIdle(ctx); err != nil {
 		return entity.Entity{}, err
 	}
 	var parent *entityState
@@ -114,7 +115,7 @@ func (q *Queues) createOnce(ctx context.Context, kind entity.Kind, path string, 
 	}
 	rec.Created = m.in.Clock().Millis()
 	if rec.Updated = rec.Created; kind == entity.Subscription {
-		rec.Accessed = rec.Created // the service reports no access time for new queues and topics
+		rec.Accessed = rec.Created // Service Bus reports no access time for new queues and topics
 	}
 	var version uint64
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
@@ -166,7 +167,7 @@ func nameEntity(kind entity.Kind, path string) (rec record.Entity, topic string,
 	return record.Entity{Kind: kind, Path: a.Entity}, topic, err
 }
 
-// admit checks that an entity may be created, and returns its completed properties.
+// admit checks whether an entity may be created, and returns its properties with defaults filled in.
 func (m *dataset) admit(kind entity.Kind, path string, parent *entityState,
 	p entity.Properties) (entity.Properties, error) {
 	m.mu.RLock()
@@ -197,7 +198,7 @@ func existsText(kind entity.Kind, path string) string {
 	return "SubCode=40900. Conflict. The messaging entity '" + path + "' exists already."
 }
 
-// resourceName returns the name of a subscription or rule as it appears in the service's messages.
+// resourceName returns the name of a subscription or rule in the form that it has in Service Bus's messages.
 func resourceName(topic string, names ...string) string {
 	return "Topic:" + topic + "|" + strings.Join(names, "|")
 }
@@ -223,8 +224,8 @@ func (m *dataset) checkTargets(path string, p *entity.Properties) error {
 	return nil
 }
 
-// writtenTarget returns a forwarding target without outer slashes. A scheme and host, if present, are in
-// lower case.
+// writtenTarget returns a forwarding target without slashes at its ends, and with its scheme and host, if
+// any, in lower case.
 func writtenTarget(text string) string {
 	scheme, rest, absolute := strings.Cut(text, "://")
 	if !absolute {
@@ -281,7 +282,8 @@ func (q *Queues) deleteOnce(ctx context.Context, path string) error {
 	return m.drop(ctx, e, func(*host.Change) error { return nil })
 }
 
-// drop deletes an entity, unless check fails in the transaction. The caller holds the catalog's lock.
+// drop deletes an entity. It calls check in the transaction, and deletes nothing if check fails. The caller
+// holds the catalog's lock.
 func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.Change) error) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	var version uint64

@@ -35,7 +35,8 @@ func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 	return s.deliver(ctx, list, how.mode)
 }
 
-// claimAll claims messages, all or none. The claims belong to how.holder, if it is a receiver of this store.
+// claimAll claims the messages with these numbers, or none if one cannot be claimed. The claims belong to
+// how.holder, if that is a receiver of this store.
 func (s memoryLocks) claimAll(numbers []int64, how *numbered) (list []*claim, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +54,7 @@ func (s memoryLocks) claimAll(numbers []int64, how *numbered) (list []*claim, er
 	return list, nil
 }
 
-// readNumbers reads the messages of claims, all or none.
+// readNumbers reads the messages of claims. It fails if one cannot be read.
 func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numbered) ([]stored, error) {
 	l := claimReader{s: s.messageStore, now: s.now(), state: how.state, all: how.state == layout.Deferred,
 		max: len(claims)}
@@ -118,8 +119,8 @@ func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlemen
 	return nil
 }
 
-// beginSettle marks a lock as busy, so that it cannot lapse or be settled twice meanwhile. The caller holds
-// the mutex.
+// beginSettle marks a lock as busy, so that until endSettle it cannot lapse or be settled a second time. The
+// caller holds the mutex.
 func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) {
 	c := s.held(token, now)
 	if c == nil {
@@ -170,8 +171,8 @@ func (s *settleStep) end(err error) {
 	s.s.endSettle(s.claim, s.outcome, err)
 }
 
-// settleClaim settles the message of a claim. Its header is the one that was read when the message was given
-// out: nobody else changes a message that is claimed.
+// settleClaim settles the message of a claim. It uses the header that was read when the message was handed
+// out, since no other operation changes a claimed message.
 func (w *messageTx) settleClaim(s *messageStore, c *claim, st *Settlement) (lockOutcome, error) {
 	p, err := w.partOf(s)
 	if err != nil {
@@ -276,7 +277,7 @@ func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int6
 	return found, nil
 }
 
-// ownReceiver returns r, or nil if it receives from another store.
+// ownReceiver returns r if it receives from this store, and nil otherwise.
 func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 	if r == nil || r.s != s {
 		return nil
@@ -284,8 +285,8 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 	return r
 }
 
-// refusesNumbers fails with CodeMessageNotFound if messages that are to be received by their numbers are
-// missing, expired or of another session.
+// refusesNumbers fails with CodeMessageNotFound if one of the messages to receive by their numbers is
+// missing, has expired or belongs to another session.
 func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numbered, now int64) error {
 	if len(missing) > 0 {
 		return s.MessageNotFound(missing[len(missing)-1].seq)

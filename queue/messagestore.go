@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// messageStore is the state in memory of one message store of an entity: its locks, its receivers and their
-// position. All other state is in the engine. A messageStore is created with its entity, and loaded when
-// the dataset is opened. end is called when the entity is deleted or the dataset closes.
+// messageStore is the state in memory of one message store of an entity: its locks, its receivers, and how
+// far they have read. All other state is in the engine. A messageStore is created with its entity, and
+// loaded when the dataset is opened. end is called when the entity is deleted or the dataset closes.
 type messageStore struct {
 	view.Store
 	e *entityState
@@ -24,18 +24,18 @@ type messageStore struct {
 	table lockTable
 
 	mu        sync.Mutex    // guards the following fields; never held while waiting
-	ended     *entity.Error // why the store accepts no receivers any more; nil: it does
+	ended     *entity.Error // reason why the store accepts no receivers any more; nil: it accepts them
 	claims    map[int64]*claim
 	tokens    map[message.UUID]*claim
 	due       deadlines     // of message locks and session locks
-	cursor    cursor.Cursor // for receivers of a store without sessions
+	cursor    cursor.Cursor // of the receivers of a store without sessions
 	sessions  map[string]*sessionLock
 	free      cursor.Waiters // receivers waiting for any free session
 	receivers map[*Receiver]struct{}
 	waiting   int    // receivers that wait for messages or for a session
-	activates int64  // the earliest due time, in ms, of a scheduled message; host.Never if there is none
+	activates int64  // earliest due time, in ms, of a scheduled message; host.Never if there is none
 	schedules uint64 // counts scheduled messages
-	forwards  int64  // the time in ms at which to forward messages; host.Never if there are none
+	forwards  int64  // time in ms at which the timers forward messages; host.Never if there are none
 	ticking   bool   // an operation holds turn
 	timer     timer  // used by the timers
 
@@ -46,7 +46,7 @@ type messageStore struct {
 	latest       atomic.Int64 // the latest time stored, in ms
 	size         atomic.Int64 // bytes of all messages
 	scheduled    atomic.Int64 // number of scheduled messages
-	active       atomic.Int64 // number of active messages; only in a shared engine
+	active       atomic.Int64 // number of active messages; used only if several servers share the engine
 	lastReceived atomic.Int64 // the time of the last receive, in ms
 	expiry       expiry       // used only by the reaper's sweep
 }
@@ -97,7 +97,7 @@ func (s *messageStore) load(r engine.Reader) error {
 	return nil
 }
 
-// end ends all receivers with an error. The store accepts no others afterwards.
+// end ends all receivers with the error why. Afterwards the store accepts no receivers.
 func (s *messageStore) end(why *entity.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +108,8 @@ func (s *messageStore) end(why *entity.Error) {
 	s.free.WakeAll()
 }
 
-// changed applies new properties of the entity. All locks are lost without counting a delivery. Receivers
-// end if the entity's status does not allow them, or if the entity forwards its messages now.
+// changed applies new properties of the entity. All locks are lost, which does not count as a delivery.
+// Receivers end if the entity's new status does not allow them, or if the entity now forwards its messages.
 func (s *messageStore) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +142,8 @@ func (s *messageStore) changed() {
 	s.expiry.restart()
 }
 
-// endWait records that a receiver has stopped waiting, which counts as use of the entity until now. The
-// caller holds the mutex.
+// endWait records that a receiver has stopped waiting. While it waited the entity was in use. The caller
+// holds the mutex.
 func (s *messageStore) endWait() {
 	s.waiting--
 	s.e.recordUse(s.now())
@@ -183,14 +183,14 @@ func (s *messageStore) readable() error {
 	return nil
 }
 
-// recordTime records that the store contains a time, so that the clock does not go behind it.
+// recordTime records a time that the store contains, so that the clock is not set to an earlier time.
 func (s *messageStore) recordTime(ms int64) {
 	for last := s.latest.Load(); last < ms && !s.latest.CompareAndSwap(last, ms); last = s.latest.Load() {
 	}
 	s.e.m.in.Clock().RaiseMillis(ms)
 }
 
-// applyEvents updates the state in memory after a transaction has become durable.
+// applyEvents updates the state in memory after a transaction has been stored durably.
 func (s *messageStore) applyEvents(events []event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,8 +209,8 @@ func (s *messageStore) applyEvents(events []event) {
 	}
 }
 
-// wakeReceiver wakes a receiver for an arrived message. A dead letter keeps its sequence number, which may be
-// below the cursor.
+// wakeReceiver wakes a receiver for a message that has arrived. The number of a dead letter may be below the
+// cursor, since a message keeps its sequence number when it is dead-lettered.
 func (s *messageStore) wakeReceiver(e event) {
 	if !s.BySession {
 		if s.Sub != entity.Main {
@@ -226,8 +226,8 @@ func (s *messageStore) wakeReceiver(e event) {
 	s.free.Wake(1)
 }
 
-// cursorOf returns the cursor of the receivers that can get a message. It returns nil if the message's
-// session is not locked.
+// cursorOf returns the cursor of the receivers that can receive a message of the given session. It returns
+// nil if that session is not locked.
 func (s *messageStore) cursorOf(session string) *cursor.Cursor {
 	if !s.BySession {
 		return &s.cursor

@@ -32,7 +32,7 @@ func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key str
 	return key, nil
 }
 
-// LockedPartition is PartitionOf for a locked message. It returns "" if the lock is lost.
+// LockedPartition is like PartitionOf, for a locked message. It returns "" if the lock is lost.
 func (q *Queues) LockedPartition(ctx context.Context, a entity.Address,
 	token message.UUID) (key string, err error) {
 	s, err := q.store(ctx, a)
@@ -46,7 +46,7 @@ func (q *Queues) LockedPartition(ctx context.Context, a entity.Address,
 	return s.e.top().partitionKey(m), nil
 }
 
-// top returns the entity itself, or the topic of a subscription.
+// top returns the entity itself or, for a subscription, its topic.
 func (e *entityState) top() *entityState {
 	if e.topic != nil {
 		return e.topic

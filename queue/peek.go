@@ -12,11 +12,12 @@ import (
 
 // PeekOptions selects the messages that Peek returns.
 type PeekOptions struct {
-	From     int64   // the first sequence number
-	Max      int     // the maximal number of messages
-	MaxBytes int     // the maximal size of all messages together; 0: 1 MiB. One message is always returned
+	From int64 // the first sequence number
+	Max  int   // the maximal number of messages
+	// maximal size in bytes of all messages together; 0: 1 MiB. At least one message is returned
+	MaxBytes int
 	Session  *string // only messages of this session
-	Locks    bool    // set LockedUntil of locked messages, which the service does not
+	Locks    bool    // set LockedUntil of locked messages, which Service Bus does not do
 }
 
 // Peek returns messages in the order of their sequence numbers without locking them. Active, locked,
@@ -96,11 +97,11 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 	return list, err
 }
 
-// maxDeleted is how many messages one call deletes at most.
+// maxDeleted is the maximal number of messages that one call deletes.
 const maxDeleted = 4000
 
-// DeleteMessages deletes messages that were enqueued before a time, oldest first and at most most, and
-// returns how many it deleted. It skips locked, scheduled and expired messages.
+// DeleteMessages deletes the oldest messages that were enqueued before a time, at most most, and returns how
+// many it deleted. It skips locked, scheduled and expired messages.
 func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before time.Time, most int,
 	session *string) (n int, err error) {
 	s, err := q.store(ctx, a)

@@ -14,11 +14,12 @@ type Options struct {
 	// Basic sets the limits of the Basic tier: the default time to live is 14 days, which is also the
 	// maximum.
 	Basic bool
-	// LazyExpiry makes the reaper skip message stores from which nobody has received for a minute, as the
-	// service does. Receivers see no difference; counts and Peek do.
+	// LazyExpiry makes the reaper skip message stores from which no message was received in the last minute,
+	// as Service Bus does. Receivers see no difference, but counts and Peek include expired messages for
+	// longer.
 	LazyExpiry bool
-	// DropLocksOnDisconnect makes the messages of a closed receiver available at once. By default their
-	// locks last until they lapse.
+	// DropLocksOnDisconnect ends the locks of a receiver when it is closed, so that its messages are
+	// available at once. By default the locks last until they lapse.
 	DropLocksOnDisconnect bool
 	// RefuseExpiredDeferred makes ReceiveDeferred refuse expired messages. By default they are returned.
 	RefuseExpiredDeferred bool
@@ -29,21 +30,21 @@ type Options struct {
 type Queues struct {
 	opts    Options
 	live    atomic.Pointer[dataset]
-	changes host.Notifier // see Changed; it survives restores
+	changes host.Notifier // see Changed; it remains valid when a snapshot is restored
 }
 
 // New returns queues. They can be used once their Tenant is part of an open host.
 func New(o Options) *Queues { return &Queues{opts: o} }
 
-// Changed returns a channel that is closed when entities, or messages of any entity, have changed by this
-// process, or a snapshot has been restored.
+// Changed returns a channel that is closed after this process has changed an entity or a message of any
+// entity, or a snapshot has been restored.
 func (q *Queues) Changed() <-chan struct{} { return q.changes.Changed() }
 
 // Tenant returns the tenant to pass to host.Open.
 func (q *Queues) Tenant() host.Tenant { return tenant{q} }
 
-// Completed returns the properties as an entity of a kind stores them: defaults are filled in, and
-// properties that the kind does not have are removed. It checks no bounds.
+// Completed returns the properties that an entity of a kind would store for p: defaults are filled in, and
+// properties that the kind does not have are removed. It does not check bounds.
 func (q *Queues) Completed(kind entity.Kind, p entity.Properties) entity.Properties {
 	p, _ = p.Complete(kind, "", q.opts.Basic)
 	return p

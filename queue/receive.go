@@ -9,20 +9,22 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// How a receive reads messages if locks are in memory. It scans for candidates in one view and claims each
-// in memory. It then reads them again in a second view, which begins after the claims. A message that another
-// operation has settled between the scan and the claim is missing in the second view. All other messages are
-// protected by their claims. Therefore a message is never handed out twice.
+// If locks are in memory, a receive reads messages twice. It looks for candidates in one snapshot of the
+// engine and claims each in memory. It then reads them again in a second snapshot, which begins after the
+// claims. A message that another operation has settled between the first read and the claim is missing in
+// the second snapshot. All other messages are protected by their claims. Therefore a message is never handed
+// out twice.
 
 const (
-	maxReceived = 4 << 20 // bytes of messages that one receive returns; one message may exceed it
-	maxLook     = 256     // messages that a receive claims at a time
-	maxPurge    = 32      // expired messages that a receive purges
+	// size in bytes of the messages that one receive returns; a single message may be larger
+	maxReceived = 4 << 20
+	maxLook     = 256 // messages that a receive claims at a time
+	maxPurge    = 32  // expired messages that a receive purges
 )
 
-// stored is a message with the header and body that were read.
+// stored is a message with its header and body as they were read from the engine.
 type stored struct {
-	*claim // nil if the message was read without a claim
+	*claim // nil if the message was read without being claimed
 	seq    int64
 	layout.Header
 	body []byte
@@ -35,10 +37,10 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 	defer s.e.m.in.Leave()
 	now := s.now()
 	if last := s.lastReceived.Swap(now); now-last >= lazyAfter && s.e.m.opts.LazyExpiry {
-		s.e.m.in.WakeReaper() // it may have skipped this store
+		s.e.m.in.WakeReaper() // the reaper may have skipped this store
 	}
 	s.e.recordUse(now)
-	if !s.e.m.shared { // a shared engine shows in the receive's transaction what is due
+	if !s.e.m.shared { // in a shared engine, the transaction of the receive makes the due changes
 		if err := s.catchUp(ctx); err != nil {
 			return nil, 0, err
 		}
@@ -47,7 +49,7 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 	for look := min(max, maxLook); len(list) < max && size < maxReceived; look = min(2*look, maxLook) {
 		n := min(max-len(list), maxLook)
 		if len(list) == 0 {
-			n = look // read few at first: they may all have expired
+			n = look // read few messages at first, since all of them may have expired
 		}
 		got, err := s.locks.receive(ctx, r, n, max-len(list), paid)
 		for i := range got.list {
@@ -64,8 +66,8 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 	return list, need, nil
 }
 
-// claimNext claims the next n messages at most, in the order of their numbers. A claimed message may have
-// been settled or changed since the scan.
+// claimNext claims the next messages in the order of their numbers, at most n. A message may have been
+// settled or changed after it was found and before it was claimed.
 func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err error) {
 	s := r.s
 	s.mu.Lock()
@@ -74,7 +76,7 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 		return nil, r.err
 	}
 	p := r.cursor()
-	if s.e.m.shared { // other servers make messages available, too: begin at the first one
+	if s.e.m.shared { // other servers make messages available as well, so begin at the first message
 		p.Restart()
 	}
 	list = s.popReturned(p, r, n)
@@ -115,7 +117,7 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 	return list, nil
 }
 
-// readyPrefix returns the key prefix of the messages that the receiver scans.
+// readyPrefix returns the key prefix of the messages that the receiver reads.
 func (r *Receiver) readyPrefix() []byte {
 	if r.lock != nil {
 		return r.s.ReadyPrefix(r.lock.id)
@@ -123,8 +125,8 @@ func (r *Receiver) readyPrefix() []byte {
 	return r.s.ReadyPrefix("")
 }
 
-// receive reads claimed messages and hands out those that are available, max at most. need is the size in
-// bytes of the first message if the memory limit prevented handing out any.
+// receive reads claimed messages and hands out those that are available, at most max. If the memory limit
+// does not allow even the first message, need is the size of that message in bytes.
 func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
@@ -153,7 +155,7 @@ func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid i
 	return out, look.need, nil
 }
 
-// deliver locks claimed messages, or deletes them in ReceiveAndDelete mode. If it fails it ends their
+// deliver locks claimed messages or, in ReceiveAndDelete mode, deletes them. If it fails, it ends the
 // claims.
 func (s *messageStore) deliver(ctx context.Context, list []stored, mode Mode) (out []Delivery, err error) {
 	out = make([]Delivery, len(list))
@@ -181,20 +183,20 @@ type claimReader struct {
 	s      *messageStore
 	now    int64
 	state  layout.State // the required state
-	max    int          // the maximal number of messages
-	all    bool         // ignore the size limit and expiry
-	memory MemoryLimit  // the memory that bodies count against; nil: no limit
+	max    int          // maximal number of messages
+	all    bool         // ignore the size limit, and do not exclude expired messages
+	memory MemoryLimit  // memory limit that bodies count against; nil: no limit
 	held   int64        // bytes taken from room
-	need   int64        // bytes needed for the first message if room had too few
-	paid   int64        // bytes already taken from room for one large message; 0: none
+	need   int64        // bytes that the first message needs, if memory had too few; 0: none
+	paid   int64        // bytes already taken from memory for one large message; 0: none
 	large  bool         // paid was used for that message
 
 	expired []*claim
 	missing []*claim
 }
 
-// read returns the claimed messages that are available. It collects expired messages in expired, forgets
-// claims on missing messages, and releases claims on messages beyond the limits.
+// read returns the claimed messages that are available. It appends expired messages to expired, removes the
+// claims on messages that no longer exist, and releases the claims on messages that exceed the limits.
 func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored, err error) {
 	s := l.s
 	settled := false
@@ -230,7 +232,7 @@ func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored,
 	return live, nil
 }
 
-// headers reads the headers of claimed messages and sorts out missing and expired ones.
+// headers reads the headers of claimed messages and drops messages that are missing or have expired.
 func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
@@ -284,7 +286,7 @@ func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, res
 	return list, rest, err
 }
 
-// fit takes memory for the first messages of list, and returns for how many of them.
+// fit takes memory for as many of the first messages in list as possible, and returns their number.
 func (l *claimReader) fit(list []stored) int {
 	l.releaseMemory()
 	l.need, l.large = 0, false
@@ -307,7 +309,7 @@ func (l *claimReader) fit(list []stored) int {
 	return len(list)
 }
 
-// releaseMemory returns the taken memory.
+// releaseMemory gives back the memory that was taken.
 func (l *claimReader) releaseMemory() {
 	if l.held > 0 {
 		l.memory.Give(l.held)
@@ -315,7 +317,7 @@ func (l *claimReader) releaseMemory() {
 	}
 }
 
-// removeAll deletes claimed messages durably. It ends the claims, unless it fails.
+// removeAll deletes claimed messages durably and ends the claims. If it fails, the claims remain.
 func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Delivery) error {
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s)
@@ -357,7 +359,8 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 		c.header = list[i].Header
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
-		if c.session != nil { // the session's lock covers the message, whose own lock does not end
+		// the lock of the session covers the message, which therefore has no end of its own
+		if c.session != nil {
 			out[i].Broker.LockedUntil = message.LastMoment
 		}
 		out[i].Broker.LockToken = &out[i].Token

@@ -22,18 +22,18 @@ const (
 // ReceiverOptions configures a receiver.
 type ReceiverOptions struct {
 	Mode Mode
-	// Session requests the lock of a session. It is required for entities with sessions, and not allowed
-	// for others.
+	// Session requests the lock of a session. It is required for an entity with sessions, and not allowed
+	// for any other.
 	Session *SessionRequest
 	Name    string // of the client, for logs
-	// KeepLocks keeps locks after Close, regardless of Options. It is for clients that open a receiver per
-	// request.
+	// KeepLocks makes message locks last until they lapse, even after Close and whatever Options says. It is
+	// for clients that open a receiver for each request.
 	KeepLocks bool
-	// DropLocks ends locks with Close, regardless of Options. Their messages are available at once, without
-	// counting a delivery.
+	// DropLocks ends message locks when the receiver is closed, whatever Options says. The messages are then
+	// available at once, and no delivery is counted.
 	DropLocks bool
-	// Memory is the memory limit that received messages count against; nil: no limit. Each Delivery holds its
-	// share until Release.
+	// Memory is the memory limit against which received messages count; nil: no limit. Each Delivery holds
+	// its part until Release is called.
 	Memory MemoryLimit
 }
 
@@ -45,14 +45,14 @@ type MemoryLimit interface {
 	Give(n int64)
 	// TakeLarge waits for n bytes until ctx ends. Callers that wait for large messages are served in order.
 	TakeLarge(ctx context.Context, n int64) error
-	// GiveLarge returns n bytes that TakeLarge took.
+	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)
 }
 
 // SessionRequest names the session to lock.
 type SessionRequest struct {
 	ID   string
-	Next bool // the next unlocked session that has messages; ID is ignored
+	Next bool // requests any unlocked session that has messages; ID is then ignored
 }
 
 // Receiver receives messages from one message store. A session receiver holds the lock of one session.
@@ -63,7 +63,7 @@ type Receiver struct {
 	lock  *sessionLock // nil: it has no session
 
 	err  *entity.Error    // guarded by the store's mutex
-	held map[int64]*claim // its locks; guarded by the store's mutex
+	held map[int64]*claim // claims on the messages it has locked; guarded by the store's mutex
 }
 
 // OpenReceiver opens a receiver. If it requests the next session, it waits for one until ctx ends, and then
@@ -136,14 +136,14 @@ func (r *Receiver) register() error {
 type Delivery struct {
 	Message *message.Message
 	Broker  message.Broker // the properties set by the broker
-	Token   message.UUID   // of the lock; unique also if there is no lock
+	Token   message.UUID   // token of the lock; it is unique even if there is no lock
 
-	memory MemoryLimit // the memory limit it counts against; nil: none
+	memory MemoryLimit // memory limit against which it counts; nil: none
 	held   int64       // bytes taken from room
-	large  bool        // the bytes were taken by TakeLarge
+	large  bool        // the bytes were taken with TakeLarge
 }
 
-// Release returns the memory that the message counts against. It may be called more than once.
+// Release gives back the memory that the message counts against. It may be called more than once.
 func (d *Delivery) Release() {
 	switch {
 	case d.memory == nil:
@@ -170,12 +170,12 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	for paid := int64(0); ; {
 		list, need, err := r.tryReceive(ctx, max, paid)
 		if paid > 0 && (len(list) == 0 || !list[0].large) {
-			r.o.Memory.GiveLarge(paid) // the large message is not there any more
+			r.o.Memory.GiveLarge(paid) // the large message is no longer available
 		}
 		if len(list) > 0 || err != nil {
 			return list, err
 		}
-		if paid = need; need > 0 { // it holds no other memory while it waits
+		if paid = need; need > 0 { // it must not hold other memory while it waits
 			if err := r.o.Memory.TakeLarge(ctx, need); err != nil {
 				return nil, nil
 			}
@@ -194,14 +194,15 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	}
 }
 
-// TryReceive is Receive without waiting.
+// TryReceive is like Receive, but does not wait.
 func (r *Receiver) TryReceive(ctx context.Context, max int) ([]Delivery, error) {
 	list, _, err := r.tryReceive(ctx, max, 0)
 	return list, err
 }
 
-// tryReceive is TryReceive with large messages. need is the number of bytes that the next message needs if
-// there is too little memory. paid is the memory that the caller has already taken for it, 0 for none.
+// tryReceive is like TryReceive, but lets the caller wait for the memory of a large message. need is the
+// number of bytes that the next message needs, if there is too little memory. paid is the number of bytes
+// that the caller has already taken for it, or 0.
 func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []Delivery, need int64,
 	err error) {
 	if err := r.Err(); err != nil {
@@ -240,7 +241,7 @@ func (r *Receiver) stopWaiting(w *cursor.Waiter) {
 	r.cursor().Waiters.Leave(w)
 }
 
-// cursor returns the receiver's cursor: that of its session, or that of the store.
+// cursor returns the receiver's cursor: the cursor of its session, or that of the store.
 func (r *Receiver) cursor() *cursor.Cursor {
 	if r.lock != nil {
 		return &r.lock.cursor
@@ -248,8 +249,8 @@ func (r *Receiver) cursor() *cursor.Cursor {
 	return &r.s.cursor
 }
 
-// Ended returns a channel that is closed when the receiver ends: its entity is deleted or disabled, its
-// session lock is lost, or the server restores a snapshot or stops. Err returns the reason.
+// Ended returns a channel that is closed when the receiver ends: because its entity is deleted or disabled,
+// its session lock is lost, or the server restores a snapshot or stops. Err returns the reason.
 func (r *Receiver) Ended() <-chan struct{} { return r.ended }
 
 // Err returns why the receiver has ended, or nil if it has not.
@@ -271,8 +272,8 @@ func (r *Receiver) end(why *entity.Error) {
 	delete(r.s.receivers, r)
 }
 
-// Close ends the receiver. A session lock is released at once, without counting a delivery. Message locks
-// last until they lapse, unless DropLocks or Options.DropLocksOnDisconnect is set.
+// Close ends the receiver. A session lock is released at once, which does not count as a delivery. Message
+// locks last until they lapse, unless DropLocks or Options.DropLocksOnDisconnect is set.
 func (r *Receiver) Close() {
 	s := r.s
 	s.mu.Lock()
@@ -285,13 +286,13 @@ func (r *Receiver) Close() {
 	}
 }
 
-// dropsLocks reports whether the locks of messages end with the receiver.
+// dropsLocks reports whether the locks of messages end when the receiver is closed.
 func (r *Receiver) dropsLocks() bool {
 	return r.o.DropLocks || r.s.e.m.opts.DropLocksOnDisconnect && !r.o.KeepLocks
 }
 
-// Session returns the session that the receiver was opened for and the end of its lock. ok is false if
-// there is no lock.
+// Session returns the session that the receiver was opened for, and the time at which its lock ends. ok is
+// false if the receiver does not hold the lock.
 func (r *Receiver) Session() (id string, until time.Time, ok bool) {
 	if r.lock == nil {
 		return "", time.Time{}, false

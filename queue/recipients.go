@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Recipients returns the paths of the subscriptions that would receive a message sent to a topic now, in
-// the order of their numbers. It returns none for a queue. Errors: CodeEntityNotFound, and the errors of
-// Send for a message that is refused.
+// Recipients returns the paths of the subscriptions that would receive the message if it were sent to the
+// topic now, in the order of their numbers. For a queue it returns none. Errors: CodeEntityNotFound, and the
+// errors of Send for a message that is refused.
 func (q *Queues) Recipients(ctx context.Context, to entity.Address, m *message.Message) ([]string, error) {
 	e, arrivals, err := q.accept(ctx, to, []*message.Message{m})
 	if err != nil || e.kind != entity.Topic {

@@ -11,17 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// DefaultRule is the name of the rule that a subscription gets if it is created without rules.
+// DefaultRule is the name of the rule that a subscription has if it is created without rules.
 const DefaultRule = "$Default"
 
-// The limits of the number of rules of all subscriptions of a topic together.
+// The maximal numbers of rules in all subscriptions of a topic together.
 const (
 	maxSQLRules         = 2_000
 	maxCorrelationRules = 100_000
 )
 
 func checkRule(r entity.Rule) error {
-	if strings.EqualFold(r.Name, DefaultRule) { // stored with the given spelling
+	if strings.EqualFold(r.Name, DefaultRule) { // stored in this spelling
 		return nil
 	}
 	return entity.CheckName("rule", r.Name, false)
@@ -90,13 +90,14 @@ func ruleNotFound(e *entityState, name string) *entity.Error {
 		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + entity.HelpLink}
 }
 
-// ruleName returns the name of a rule as it appears in the service's messages.
+// ruleName returns the name of a rule in the form that it has in Service Bus's messages.
 func ruleName(e *entityState, name string) string {
 	topic, subscription, _ := entity.SplitSubscription(e.path)
 	return resourceName(topic, subscription, name)
 }
 
-// changeRules changes the rules of a subscription in one transaction, which excludes publications.
+// changeRules changes the rules of a subscription in one transaction. No message is published to the topic
+// during that transaction.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
 	fn func(e *entityState, t *host.Change, now int64) (*record.Rules, error)) error {
 	return again(func() error { return q.changeRulesOnce(ctx, subscription, fn) })
@@ -148,7 +149,7 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 	return page(slices.Clone(e.rules.Load().List), skip, top), ctx.Err()
 }
 
-// Rule returns one rule of a subscription, or CodeRuleNotFound.
+// Rule returns one rule of a subscription. It fails with CodeRuleNotFound if there is none with this name.
 func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Rule, error) {
 	m, err := q.dataset()
 	if err != nil {
@@ -190,8 +191,8 @@ func (e *entityState) ruleCounts() (sql, correlation int) {
 	return sql, correlation
 }
 
-// roomForRule fails with CodeQuotaExceeded if the topic already has the maximal number of rules of that
-// kind.
+// roomForRule fails with CodeQuotaExceeded if the topic already has the maximal number of rules with this
+// kind of filter.
 func (e *entityState) roomForRule(r entity.Rule) error {
 	sql, correlation := e.ruleCounts()
 	if r.Filter.Kind() == rule.KindCorrelation && correlation >= maxCorrelationRules ||

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Send stores messages durably, all or none, in the queue or topic with an address. Messages with a
-// scheduled time in the future become active at that time. tx is the transaction that the send is part of,
-// or nil. Errors: CodeEntityNotFound, CodeEntityDisabled, CodeQuotaExceeded, CodeMessageTooLarge,
-// CodeNotAllowed, CodeArgument.
+// Send stores messages in a queue or topic, durably, either all or none. Messages with a scheduled time in
+// the future become active at that time. tx is the transaction that the send is part of, or nil. Errors:
+// CodeEntityNotFound, CodeEntityDisabled, CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed,
+// CodeArgument.
 func (q *Queues) Send(
 	ctx context.Context,
 	to entity.Address,
@@ -23,8 +23,9 @@ func (q *Queues) Send(
 	return err
 }
 
-// SendVia sends messages to an entity by way of a queue. Messages that the entity does not accept become
-// transfer dead letters of the queue. Errors: see Send, and CodeNotAllowed if via is no queue.
+// SendVia sends messages to an entity through a queue (via entity). Messages that the entity does not accept
+// are moved to the transfer dead-letter queue of that queue. Errors: see Send, and CodeNotAllowed if via is
+// not a queue.
 func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*message.Message,
 	tx *Transaction) error {
 	s, err := q.store(ctx, via)
@@ -52,7 +53,7 @@ func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*me
 	return alone.Commit(ctx)
 }
 
-// Put is Send for messages of the server itself. The size limits for clients do not apply.
+// Put is like Send, for messages of the server itself. The size limits for clients do not apply.
 func (q *Queues) Put(ctx context.Context, address string, list []*message.Message) error {
 	to, err := entity.ParseDestination(address)
 	if err != nil {
@@ -65,8 +66,8 @@ func (q *Queues) Put(ctx context.Context, address string, list []*message.Messag
 	return err
 }
 
-// Schedule stores messages that have a scheduled time, and returns the sequence numbers by which they can
-// be cancelled. It may be part of a transaction: the numbers are then valid once it has committed.
+// Schedule stores messages that have a scheduled time, and returns the sequence numbers by which they can be
+// canceled. It may be part of a transaction; the numbers are then valid after the commit.
 func (q *Queues) Schedule(ctx context.Context, to entity.Address, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
@@ -101,7 +102,7 @@ func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Me
 	return q.arrive(ctx, e, arrivals)
 }
 
-// acceptSent is accept for messages of a client, with the entity's size limit.
+// acceptSent is like accept, for messages of a client, to which the entity's size limit applies.
 func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
 	list []*message.Message) (*entityState, []arrival, error) {
 	e, arrivals, err := q.accept(ctx, to, list)
@@ -134,7 +135,7 @@ func (q *Queues) arrive(ctx context.Context, e *entityState,
 	return numbers, nil
 }
 
-// counterKeys returns the keys that a send reads, if the engine may be remote.
+// counterKeys returns the keys that a send reads, if reading them may need a round trip to another machine.
 func (e *entityState) counterKeys() (keys [][]byte) {
 	if !e.m.shared {
 		return nil
@@ -169,10 +170,10 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 	return s.e, arrivals, nil
 }
 
-// enqueueAll stores messages one after the other.
+// enqueueAll stores messages in their order.
 func (w *messageTx) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
 	if no := e.stores[entity.Main].sendError(); no != nil && w.m.shared {
-		return nil, no // another server has disabled it
+		return nil, no // another server has disabled the entity
 	}
 	numbers = make([]int64, len(arrivals))
 	for i := range arrivals {
@@ -183,8 +184,8 @@ func (w *messageTx) enqueueAll(e *entityState, arrivals []arrival) (numbers []in
 	return numbers, nil
 }
 
-// CancelScheduled deletes scheduled messages, all or none: it fails with CodeMessageNotFound if one is
-// missing. It may be part of a transaction.
+// CancelScheduled deletes scheduled messages. If one of them does not exist, it fails with
+// CodeMessageNotFound and deletes none. It may be part of a transaction.
 func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers []int64,
 	tx *Transaction) error {
 	s, err := q.store(ctx, at)
@@ -214,8 +215,8 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 	return err
 }
 
-// cancelled updates the time at which the next scheduled message is due. In a shared engine that time is
-// stored, and may be too early.
+// cancelled updates the time at which the next scheduled message is due, after scheduled messages have been
+// canceled. If several servers share the engine, that time is stored, and may be too early.
 func (s *messageStore) cancelled(ctx context.Context) error {
 	if s.e.m.shared {
 		return nil
@@ -226,13 +227,14 @@ func (s *messageStore) cancelled(ctx context.Context) error {
 // cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.
 func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Header, error) {
 	h, ok, err := s.Header(r, seq)
-	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) { // a due message is delivered
+	// a message that is due is delivered
+	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) {
 		err = s.MessageNotFound(seq)
 	}
 	return h, err
 }
 
-// cancelScheduled deletes scheduled messages, all or none.
+// cancelScheduled deletes scheduled messages, or fails and deletes none.
 func (w *messageTx) cancelScheduled(s *messageStore, numbers []int64) error {
 	p, err := w.partOf(s)
 	if err != nil {

@@ -58,7 +58,7 @@ func (r *Receiver) openSession(ctx context.Context) error {
 	}
 }
 
-// notLocked returns the reason for which a session could not be locked.
+// notLocked returns the reason why a session could not be locked.
 func (r *Receiver) notLocked(id string) error {
 	s := r.s
 	s.mu.Lock()
@@ -70,8 +70,9 @@ func (r *Receiver) notLocked(id string) error {
 		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
 }
 
-// lockNext locks the unlocked session that has the oldest message. It purges expired messages that it finds
-// before that message, so that the order of sessions does not depend on the reaper's pace.
+// lockNext locks the session that has the oldest message among the unlocked sessions. It purges expired
+// messages that it finds before that message, so that the order of sessions does not depend on when the
+// reaper runs.
 func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 	s := r.s
 	if err := s.catchUp(ctx); err != nil {
@@ -107,8 +108,8 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 	}
 }
 
-// freeSession returns the first unlocked session whose first message has the number from or higher. head is
-// the number of that message, or 0 if there is no such session.
+// freeSession returns the first unlocked session whose first message has a number not less than from. head
+// is the number of that message, or 0 if there is no such session.
 func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
 	rg := engine.Prefix(s.Keys.Family(layout.FamilyHead))
 	rg.Start = s.Keys.Key(layout.FamilyHead, from)
@@ -139,8 +140,8 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 	return id, head, wrap(err)
 }
 
-// firstAlive returns the number of a session's first message that has not expired, or 0 if there is none.
-// It claims the expired messages before it, unless the reaper is paused.
+// firstAlive returns the number of the first message of a session that has not expired, or 0 if there is
+// none. It claims the expired messages before it, unless the reaper is paused.
 func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*claim, err error) {
 	now, paused := s.now(), s.e.m.in.ReaperPaused()
 	prefix := s.ReadyPrefix(id)
@@ -192,7 +193,7 @@ func (r *Receiver) RenewSession(ctx context.Context) (until time.Time, err error
 	return moment(at), nil
 }
 
-// holds fails if the receiver does not hold the lock of a session.
+// holds fails if the receiver does not hold the lock of its session.
 func (r *Receiver) holds() error {
 	s := r.s
 	if r.lock == nil {
@@ -236,8 +237,8 @@ func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 	return state, wrap(err)
 }
 
-// SetSessionState sets the state of the receiver's session. An empty state clears it. It may be part of a
-// transaction.
+// SetSessionState sets the state of the receiver's session. An empty state clears it. It is part of the
+// transaction tx, unless that is nil.
 func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transaction) error {
 	if err := r.holds(); err != nil {
 		return err

@@ -12,14 +12,14 @@ import (
 // SessionInfo describes one session of an entity.
 type SessionInfo struct {
 	ID       string
-	Messages int    // active messages, at most MaxCounted
+	Messages int    // active messages; counting stops at MaxCounted
 	State    []byte // nil: none
 	Locked   bool
 	Holder   string    // the name of the receiver that holds the lock
 	Until    time.Time // when the lock ends
 }
 
-// MaxCounted is the number of messages of a session at which counting stops.
+// MaxCounted is the number at which the counting of a session's messages stops.
 const MaxCounted = 10_000
 
 // InspectSessions describes the sessions that have active messages or a state, in the order of their ids.

@@ -18,9 +18,9 @@ import (
 // maxReason is the maximal number of characters of a dead-letter reason or description.
 const maxReason = 4096
 
-// Settle settles the message whose lock has a token, and returns when the change is durable. It may be part
-// of a transaction. Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering a dead
-// letter), CodeEntityDisabled.
+// Settle settles the message whose lock has the given token, and returns when the change is durable. It may
+// be part of a transaction. Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering
+// a dead letter), CodeEntityDisabled.
 func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUID, st Settlement,
 	tx *Transaction) error {
 	s, err := q.store(ctx, a)
@@ -39,8 +39,8 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 	return list[0].err
 }
 
-// SettleAll settles messages, each as Settle does, and returns the error of each; nil if all were settled.
-// They share transactions. tokens and list have the same length.
+// SettleAll settles messages as Settle does. It returns the error of each, or nil if all were settled.
+// Several settlements share a transaction. tokens and list have the same length.
 func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []message.UUID,
 	list []Settlement) (errs []error) {
 	s, err := q.store(ctx, a)
@@ -66,7 +66,7 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 	return errs
 }
 
-// settling is a settlement that is being made.
+// settling is a settlement in progress.
 type settling struct {
 	Settlement
 	token   message.UUID
@@ -84,13 +84,14 @@ func (s *messageStore) beginSettling() (end func()) {
 	return s.e.m.in.Leave
 }
 
-// maxSettled is how many messages one transaction settles.
+// maxSettled is the maximal number of messages that one transaction settles.
 const maxSettled = 256
 
-// settleTogether settles messages, as many as fit in each transaction, and sets the error of each. run runs a
-// transaction for messages of list; apply settles one message in it. If a settlement is refused, so that the
-// transaction has changed nothing, its messages are settled one by one, and do not affect each other. If the
-// engine has failed, none of them is tried again, since the transaction may have been committed.
+// settleTogether settles messages, in each transaction as many as fit, and sets the error of each. run runs
+// a transaction for some messages of list; apply settles one message in it. If a settlement is refused, the
+// transaction changes nothing; its messages are then settled one by one, so that they do not affect each
+// other. If the engine fails, the messages are not tried again, since the transaction may have been
+// committed.
 func settleTogether(list []settling, run func(part []settling, fn func(w *messageTx) error) error,
 	apply func(w *messageTx, st *settling) error) {
 	for len(list) > 0 {
@@ -158,7 +159,7 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 	return w.settleHeader(p, seq, h, st)
 }
 
-// settleHeader is settle for a message whose header is known.
+// settleHeader is like settle, for a message whose header has been read.
 func (w *messageTx) settleHeader(p *storePart, seq int64, h layout.Header,
 	st *Settlement) (lockOutcome, error) {
 	switch st.Outcome {
@@ -182,7 +183,8 @@ func (w *messageTx) settleHeader(p *storePart, seq int64, h layout.Header,
 	}
 }
 
-// RenewLocks renews locks, all or none, and returns the times at which they end.
+// RenewLocks renews locks and returns the times at which they end. If one of them is lost, it fails and
+// renews none.
 func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	tokens []message.UUID) ([]time.Time, error) {
 	s, err := q.store(ctx, a)
@@ -227,8 +229,8 @@ func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUI
 	return seq, m.Text(message.MessageID), nil
 }
 
-// locked reads the message that a lock covers. m is nil if the lock is lost, or the message was settled
-// meanwhile.
+// locked reads the message that a lock covers. m is nil if the lock is lost, or if the message has been
+// settled in the meantime.
 func (s *messageStore) locked(ctx context.Context, token message.UUID) (seq int64, m *message.Message,
 	err error) {
 	seq, ok, err := s.locks.find(ctx, token)

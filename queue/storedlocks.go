@@ -13,16 +13,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// storedLocks keeps the locks of a store in keys. It implements messageLocks and lockTable. A receive is one
-// transaction, and so is a settlement, on whichever server. What is in memory is only for waking up: the
-// receivers of this server that have sessions, and the time of the next change.
+// storedLocks stores the locks of a store under keys of the engine. It implements messageLocks and
+// lockTable. A receive is one transaction, and so is a settlement, on any of the servers. The state in
+// memory is used only to notify receivers: it consists of the receivers of this server that hold sessions,
+// and the time of the next change.
 type storedLocks struct{ *messageStore }
 
-// errDue is returned by a transaction that must not run before due changes of the store have been made.
+// errDue is returned by a transaction that must not run before the due changes of the store have been made.
 var errDue = errors.New("queue: changes of the store are due")
 
-// run runs a transaction on the store, after the changes that are due. The engine reads keys together with
-// the lock of the scope.
+// run runs a transaction on the store, after the changes that are due. The engine reads the given keys in
+// the same round trip in which it locks the scope.
 func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storePart) error,
 	keys ...[]byte) error {
 	keys = append(keys, s.Keys.Family(layout.FamilyCounters))
@@ -96,7 +97,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 	return got, nil
 }
 
-// operations returns claims that reserve messages for a transaction alone.
+// operations returns claims that reserve messages only for the duration of a transaction.
 func operations(seqs []int64) []*claim {
 	list := make([]*claim, len(seqs))
 	for i, seq := range seqs {
@@ -105,7 +106,7 @@ func operations(seqs []int64) []*claim {
 	return list
 }
 
-// purgeSome purges expired messages, maxPurge at most, and none while the reaper is paused.
+// purgeSome purges expired messages, at most maxPurge. While the reaper is paused it purges none.
 func (w *messageTx) purgeSome(s *messageStore, list []*claim) error {
 	if w.m.in.ReaperPaused() {
 		return nil
@@ -140,7 +141,8 @@ func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver)
 		} else {
 			l := layout.Lock{Token: d.Token, Until: until}
 			d.Broker.LockedUntil = until
-			if p.BySession { // the session's lock covers the message, whose own lock does not end
+			// the lock of the session covers the message, which therefore has no end of its own
+			if p.BySession {
 				l.Covered, l.Session = true, r.lock.id
 				d.Broker.LockedUntil = message.LastMoment
 			}
@@ -157,7 +159,8 @@ func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver)
 	return out, nil
 }
 
-// tokenOf returns a new token for a lock of a message: a random number and the message's number.
+// tokenOf returns a new token for the lock of a message. It contains a random number and the number of the
+// message.
 func tokenOf(seq int64) message.UUID {
 	t := newToken()
 	binary.BigEndian.PutUint64(t[8:], uint64(seq))
@@ -208,7 +211,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 	return list, nil
 }
 
-// noteHeld records locks that end with a receiver.
+// noteHeld records the locks that end when the receiver is closed.
 func (s storedLocks) noteHeld(r *Receiver, list []Delivery) {
 	if r == nil || r.o.Mode != PeekLock || !r.dropsLocks() {
 		return
@@ -218,7 +221,7 @@ func (s storedLocks) noteHeld(r *Receiver, list []Delivery) {
 	for i := range list {
 		c := &claim{seq: list[i].Broker.SequenceNumber, token: list[i].Token, locked: true, holder: r}
 		c.deadline = deadline{index: -1, claim: c}
-		if old := r.held[c.seq]; old != nil { // it has ended on another server
+		if old := r.held[c.seq]; old != nil { // that lock has ended on another server
 			s.forget(old)
 		}
 		s.tokens[c.token], r.held[c.seq] = c, c
@@ -234,7 +237,8 @@ func (s storedLocks) forgetHeld(token message.UUID) {
 	}
 }
 
-// ahead returns the keys that a transaction on a locked message reads.
+// ahead returns the keys that transactions on locked messages read, so that the engine can read them in
+// advance.
 func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	for _, token := range tokens {
 		seq := seqOfToken(token)
@@ -257,7 +261,7 @@ func (s storedLocks) settle(ctx context.Context, list []settling) {
 			return err
 		}
 		seq, l, err := w.heldLock(p, st.token)
-		if st.err = err; isLockLost(err) { // nothing is written for this one
+		if st.err = err; isLockLost(err) { // nothing is written for this message
 			return nil
 		}
 		if err == nil {

@@ -64,7 +64,7 @@ func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64
 	return until, nil
 }
 
-// endLost ends a receiver if an operation has found that the lock of its session has ended.
+// endLost ends a receiver after an operation has failed because the lock of the receiver's session is lost.
 func (s storedLocks) endLost(r *Receiver, err error) {
 	if r.lock == nil || entity.CodeOf(err) != entity.CodeSessionLockLost {
 		return
@@ -77,9 +77,9 @@ func (s storedLocks) endLost(r *Receiver, err error) {
 	}
 }
 
-// release ends the locks that end with a receiver. If that fails, they lapse at their time.
+// release ends the locks that end when a receiver is closed. If that fails, the locks lapse at their time.
 func (s storedLocks) release(r *Receiver) {
-	ctx := context.Background() // the end of a receiver is not cancelled; the engine limits its time
+	ctx := context.Background() // closing a receiver cannot be canceled; the engine limits the time
 	var tokens []message.UUID
 	s.mu.Lock()
 	held := r.lock

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// enlist reserves a locked message for a transaction, until the transaction ends or is over its time.
+// enlist reserves a locked message for a transaction until the transaction ends or has exceeded its time.
 func (s storedLocks) enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
 	err := s.run(ctx, func(w *messageTx, p *storePart) error {
 		seq, l, err := w.heldLock(p, token)
@@ -54,15 +54,15 @@ func (st *storedSettleStep) apply(w *messageTx) error {
 	return w.settleStored(p, seq, &l, &st.how)
 }
 
-// end gives the message back to the holder of its lock, if it was not settled. If that fails, it happens when
-// the transaction would have been over its time.
+// end gives the message back to the holder of its lock, if it was not settled. If that fails, the
+// reservation ends when the time of the transaction is over.
 func (st *storedSettleStep) end(err error) {
 	s := st.s
 	if err == nil {
 		s.forgetHeld(st.token)
 		return
 	}
-	ctx := context.Background() // a rollback is not cancelled; the engine limits its time
+	ctx := context.Background() // a rollback cannot be canceled; the engine limits the time
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s.messageStore)
 		if err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// The changes of a store over time that receivers can observe: locks lapse, scheduled messages become
-// active, and forwarding that has failed is tried again. The timers and the reaper make these changes, and
-// so does each receive before it reads. Each change is evaluated as of the time at which it was due.
-// Results therefore do not depend on when the change is made.
+// This file makes the changes of a store that become due with time: locks lapse, scheduled messages become
+// active, and a failed forwarding is tried again. The timers and the reaper make these changes, and each
+// receive makes them before it reads. A change has the effect that it would have had at the time at which it
+// was due, so results do not depend on when it is made.
 
 const (
-	maxLapse    = 64  // locks ended in one transaction
-	maxActivate = 256 // scheduled messages activated in one transaction
+	maxLapse    = 64  // maximal number of locks that one transaction ends
+	maxActivate = 256 // maximal number of scheduled messages that one transaction activates
 )
 
-// tick makes the changes that are due, with one transaction of each kind at most. more reports whether some
-// are left.
+// tick makes the changes that are due, with at most one transaction for each kind of change. more reports
+// whether some changes are left.
 func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return false, wrap(err)
@@ -46,8 +46,8 @@ func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	return more || s.nextWakeup() <= s.now(), err
 }
 
-// catchUp makes due changes before a receive. After it no lapsed lock reserves a message, and the
-// activation of due messages has begun.
+// catchUp makes the changes that are due before a receive. Afterwards no lapsed lock reserves a message, and
+// the activation of due messages has begun.
 func (s *messageStore) catchUp(ctx context.Context) error {
 	if err := s.learnDue(ctx); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *messageStore) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// locksAreDue reports whether locks are left that have lapsed. The caller holds the mutex.
+// locksAreDue reports whether there are lapsed locks that have not been ended. The caller holds the mutex.
 func (s *messageStore) locksAreDue() bool {
 	if s.e.m.shared {
 		return s.activates <= s.now()
@@ -78,7 +78,7 @@ func (s *messageStore) locksAreDue() bool {
 	return len(s.due) > 0 && s.due[0].until <= s.now()
 }
 
-// learnDue reads when the next change of the store is due, if other servers may have changed that.
+// learnDue reads the time of the next change of the store, if other servers may have changed it.
 func (s *messageStore) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil
@@ -94,7 +94,8 @@ func (s *messageStore) learnDue(ctx context.Context) error {
 	return wrap(err)
 }
 
-// noteCounters records what the counters of a store in a shared engine say: other servers change them, too.
+// noteCounters records values from the counters of a store that several servers share, since other servers
+// change them as well.
 func (s *messageStore) noteCounters(c *layout.Counters) {
 	s.size.Store(c.Bytes)
 	s.scheduled.Store(c.Scheduled)
@@ -129,11 +130,11 @@ func (s *messageStore) nextWakeup() int64 {
 	return s.earliest()
 }
 
-// lapsed is a lock that has lapsed.
+// lapsed is a lock that has lapsed and has to be ended.
 type lapsed struct {
 	*claim
 	at      int64       // when it lapsed
-	outcome lockOutcome // the resulting place of its message
+	outcome lockOutcome // what becomes of its message
 }
 
 // endLocks ends lapsed locks. more reports whether some are left.
@@ -182,14 +183,14 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	return len(s.due) > 0 && s.due[0].until <= s.now(), err
 }
 
-// popLapsed removes lapsed locks from the heap. For a session lock it also returns the claims that the lock
-// covers. The caller holds the mutex.
+// popLapsed removes lapsed locks from the heap and returns them. For the lock of a session it returns the
+// claims that the lock covers as well. The caller holds the mutex.
 func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]
 		s.due.forget(d)
 		if d.claim != nil {
-			if !d.claim.busy { // a message that is being settled ends its claim itself
+			if !d.claim.busy { // the claim on a message that is being settled is ended by the settlement
 				d.claim.busy = true
 				list = append(list, lapsed{claim: d.claim, at: d.until})
 			}
@@ -209,7 +210,8 @@ func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionL
 	return list, sessions
 }
 
-// lapseLock counts a failed delivery for a lapsed lock. Deliveries of dead letters are not counted.
+// lapseLock counts a failed delivery of the message of a lapsed lock. Deliveries of dead letters are not
+// counted.
 func (w *messageTx) lapseLock(s *messageStore, l *lapsed) error {
 	p, err := w.partOf(s)
 	if err != nil {
@@ -223,7 +225,7 @@ func (w *messageTx) lapseLock(s *messageStore, l *lapsed) error {
 	return err
 }
 
-// activate makes scheduled messages that are due active, as many as fit into one transaction.
+// activate makes scheduled messages active that are due, as many as fit into one transaction.
 func (s *messageStore) activate(ctx context.Context) error {
 	s.mu.Lock()
 	before := s.schedules
@@ -240,14 +242,15 @@ func (s *messageStore) activate(ctx context.Context) error {
 	s.e.m.idler.WakeUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.schedules == before { // else a concurrent scheduling may be due earlier than next
+	// otherwise a message that was scheduled at the same time may be due before next
+	if s.schedules == before {
 		s.activates = next
 	}
 	return nil
 }
 
-// activate makes scheduled messages active in the order of their due times. next is when the next one is
-// due. last is the due time of the last one activated, or 0 if there was none.
+// activate makes scheduled messages active in the order of their due times. next is the due time of the next
+// scheduled message. last is the due time of the last message that was activated, or 0 if none was.
 func (w *messageTx) activate(s *messageStore) (next, last int64, err error) {
 	var due []host.Entry
 	next = host.Never

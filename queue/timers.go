@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/alarm"
 )
 
-// timers make due changes of stores if no other operation does: locks lapse and scheduled messages become
-// active. One goroutine serves all stores of a dataset. Correctness does not depend on its speed, because
-// receives and the reaper make the due changes of their store themselves.
+// timers makes changes of stores that are due, if no other operation makes them: locks lapse and scheduled
+// messages become active. One goroutine serves all stores of a dataset. Correctness does not depend on its
+// speed, because receives and the reaper make the due changes of their store themselves.
 type timers struct {
 	*alarm.Alarm
 	m    *dataset
@@ -21,7 +21,7 @@ type timers struct {
 	open []*Transaction
 }
 
-// retryTimer is the number of milliseconds after which a store is tried again after an error.
+// retryTimer is the number of milliseconds until a store is tried again after an error.
 const retryTimer = 1000
 
 func newTimers(m *dataset) *timers {
@@ -30,7 +30,7 @@ func newTimers(m *dataset) *timers {
 	return t
 }
 
-// arm schedules a tick of a store for a millisecond.
+// arm makes the timers call tick of a store at the millisecond at.
 func (t *timers) arm(s *messageStore, at int64) {
 	if at == host.Never {
 		return
@@ -52,7 +52,7 @@ func (t *timers) arm(s *messageStore, at int64) {
 	}
 }
 
-// tick ticks the stores that are due, rolls back transactions that are over their time, and returns the
+// tick calls tick of the stores that are due, and rolls back transactions whose time is over. It returns the
 // millisecond of the next call.
 func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 	for ctx.Err() == nil {
@@ -85,7 +85,8 @@ func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 	return host.Never
 }
 
-// first returns the millisecond at which the next store or transaction is due. The caller holds the mutex.
+// first returns the earliest millisecond at which a store or a transaction is due. The caller holds the
+// mutex.
 func (t *timers) first() int64 {
 	first := int64(host.Never)
 	if len(t.heap) > 0 {

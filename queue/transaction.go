@@ -11,18 +11,17 @@ import (
 const (
 	// maxTransaction is how many milliseconds a transaction can stay open.
 	maxTransaction = 120_000
-	// maxOperations is how many messages a transaction can send and settle.
+	// maxOperations is the maximal number of messages that a transaction can send and settle.
 	maxOperations = 100
-	// maxSent is how many bytes of messages a transaction can send.
+	// maxSent is the maximal size in bytes of the messages that a transaction can send.
 	maxSent = entity.MaxMessageKB << 10
 )
 
-// Transaction collects operations that Commit applies together or not at all: sends, settlements,
-// scheduling and cancelling of messages, and changes of session state. Its methods are safe for concurrent
-// use.
+// Transaction collects operations that Commit applies together or not at all: sends, settlements, scheduling
+// and canceling of messages, and changes of session state. Its methods are safe for concurrent use.
 type Transaction struct {
 	m     *dataset
-	until int64 // the millisecond at which it is rolled back
+	until int64 // millisecond at which it is rolled back
 
 	mu    sync.Mutex // guards the following fields; locked before mutexes of stores
 	ended bool
@@ -37,12 +36,12 @@ type txStep interface {
 	entities() []*entityState
 	// apply makes the changes. It may be called more than once.
 	apply(w *messageTx) error
-	// end is called once, with nil if the changes are durable, else with the error that ended the
+	// end is called once: with nil if the changes are durable, otherwise with the error that has ended the
 	// transaction.
 	end(err error)
 }
 
-// Begin begins a transaction. It ends by Commit or Rollback, or is rolled back after two minutes.
+// Begin starts a transaction. It ends with Commit or Rollback; after two minutes it is rolled back.
 func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
 	m, err := q.dataset()
 	if err != nil {
@@ -56,7 +55,8 @@ func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
 	return t, nil
 }
 
-// add adds a step with its number of messages and the bytes that it sends.
+// add adds a step to the transaction. messages is the number of messages, size the bytes that the step
+// sends.
 func (t *Transaction) add(messages, size int, step txStep) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +125,7 @@ func (t *Transaction) Rollback() {
 	}
 }
 
-// finish marks the transaction as ended. ok is true for the first caller only.
+// finish marks the transaction as ended. ok is true only for the first call.
 func (t *Transaction) finish() (steps []txStep, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +137,7 @@ func (t *Transaction) finish() (steps []txStep, ok bool) {
 	return t.steps, true
 }
 
-// endUnapplied ends steps that were not applied.
+// endUnapplied ends the steps of a transaction that was not committed.
 func endUnapplied(steps []txStep) {
 	for _, step := range steps {
 		step.end(transactionEnded())

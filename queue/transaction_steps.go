@@ -25,8 +25,8 @@ func (s *sendStep) end(err error) {
 	}
 }
 
-// transferStep stores messages that were sent to an entity by way of another one. Messages that the target
-// does not accept become transfer dead letters of the entity via.
+// transferStep stores messages that were sent to an entity through another one (via). Messages that the
+// target does not accept are moved to the transfer dead-letter queue of the entity via.
 type transferStep struct {
 	via, to  *entityState
 	arrivals []arrival
@@ -51,7 +51,7 @@ func (s *transferStep) end(err error) {
 	}
 }
 
-// transfer stores a message that was sent by way of another entity.
+// transfer stores a message that was sent through another entity.
 func (w *messageTx) transfer(via, to *entityState, a *arrival) error {
 	no, err := w.refusal(to, &a.Header, int64(len(a.body)))
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *messageTx) transfer(via, to *entityState, a *arrival) error {
 	return w.storeDeadLetter(p, entity.TransferDeadLetters, &h, a.body, *no)
 }
 
-// cancelStep deletes scheduled messages. Commit fails if one of them has become active before.
+// cancelStep deletes scheduled messages. The commit fails if one of them has become active before.
 type cancelStep struct {
 	s       *messageStore
 	numbers []int64
@@ -83,7 +83,7 @@ func (c *cancelStep) apply(w *messageTx) error { return w.cancelScheduled(c.s, c
 func (c *cancelStep) end(err error) {
 	if err == nil {
 		c.s.e.recordUse(c.s.now())
-		// A tick without the cancelled messages finds out when the next one is due.
+		// Call tick without the canceled messages, to find out when the next one is due.
 		c.s.e.m.timers.arm(c.s, c.s.now())
 	}
 }
@@ -105,8 +105,9 @@ func (s *stateStep) apply(w *messageTx) error {
 
 func (s *stateStep) end(error) {}
 
-// reserve assigns sequence numbers to messages that are scheduled in a transaction, because their sender
-// gets the numbers before the commit. The numbers are never reused, even if the transaction is rolled back.
+// reserve assigns sequence numbers to messages that are scheduled in a transaction, because the sender
+// receives the numbers before the commit. The numbers are never used again, even if the transaction is
+// rolled back.
 func (s *messageStore) reserve(ctx context.Context, arrivals []arrival) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {

@@ -19,7 +19,7 @@ type messageTx struct {
 	now    int64
 	moved  int64 // bytes of messages written so far
 	parts  []*storePart
-	scopes []scopeUse // if the engine is not shared
+	scopes []scopeUse // scopes in use; only if the engine is not shared
 	keyBuf []byte     // see key
 }
 
@@ -29,13 +29,14 @@ type storePart struct {
 	layout.Counters
 	dirty  bool    // a key of the store was written
 	events []event // applied to the store once the transaction is durable
-	// unlinked are messages whose lock was ended: they have no index entries. nil: none.
+	// unlinked is the set of messages whose lock was ended and that have no index entries; nil: none.
 	unlinked map[int64]bool
-	// firsts are the first active messages of sessions, where they are known; 0: none. nil: none is known.
+	// firsts holds the first active message of each session for which it is known; 0: the session has none.
+	// nil: none is known.
 	firsts map[string]int64
 }
 
-// event is a change that is applied to the state in memory of a store once the transaction is durable.
+// event is a change of the state in memory of a store, made after the transaction has been stored durably.
 type event struct {
 	kind   eventKind
 	seq    int64
@@ -50,9 +51,10 @@ const (
 	awaits                   // a message is scheduled
 )
 
-// update runs one transaction on messages in scopes. fn may run more than once, each time with new work.
-// When update returns, the changes are durable, waiting receivers have been woken, and arrived messages
-// have been forwarded. Errors are those of fn, and *entity.Error with CodeStorage or CodeCancelled.
+// update runs one transaction on messages in scopes. fn may be called more than once, each time with a new
+// messageTx. When update returns, the changes are durable, waiting receivers have been woken, and messages
+// that have arrived in forwarding stores have been forwarded. Errors are those of fn, and *entity.Error with
+// CodeStorage or CodeCancelled.
 func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) error {
 	w, err := m.transact(ctx, scopes, fn, ahead...)
@@ -62,7 +64,7 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messag
 	return err
 }
 
-// transact is update without forwarding.
+// transact is like update, without forwarding.
 func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {
@@ -100,13 +102,14 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *mess
 	return last, nil
 }
 
-// begin begins work in a transaction over the scopes of all stores that it concerns.
+// begin returns a messageTx for a transaction over the scopes of all stores that it concerns.
 func (m *dataset) begin(t engine.Txn) *messageTx {
 	t.Enlarge() // for messages of 100 MB
 	return &messageTx{Txn: t, m: m, now: m.in.Clock().Millis()}
 }
 
-// partOf returns the work's part in a store, or CodeEntityNotFound if the store does not exist any more.
+// partOf returns the part of the transaction that concerns a store. It fails with CodeEntityNotFound if the
+// store no longer exists.
 func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 	for _, p := range w.parts {
 		if p.messageStore == s {
@@ -117,7 +120,7 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Latest > w.now { // by the clock of another server
+	if c.Latest > w.now { // the clock of another server is ahead
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
@@ -160,7 +163,7 @@ func (w *messageTx) finish() {
 	}
 }
 
-// tell applies the changes of a durable transaction to the state in memory of the stores.
+// tell applies the changes of a transaction that is durable to the state in memory of its stores.
 func (w *messageTx) tell() {
 	for _, p := range w.parts {
 		if p.dirty {
@@ -211,7 +214,7 @@ func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) 
 	return nil
 }
 
-// key returns a key of a store, until the next call.
+// key returns a key of a store. It is valid until the next call.
 func (w *messageTx) key(p *storePart, family byte, seq int64) []byte {
 	w.keyBuf = p.Keys.AppendKey(w.keyBuf[:0], family, seq)
 	return w.keyBuf
@@ -223,7 +226,7 @@ func (w *messageTx) rewrite(p *storePart, seq int64, h *layout.Header) {
 	w.Set(w.key(p, layout.FamilyMessage, seq), h.Encode())
 }
 
-// take deletes a message and its index entries.
+// take removes a message and its index entries.
 func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
 	p.dirty = true
 	w.Delete(w.key(p, layout.FamilyBody, seq))
@@ -239,8 +242,8 @@ func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
 	return nil
 }
 
-// link writes the index entries of an active message, for receivers and for the reaper. A message that
-// arrives is the last one of its session; a message that was locked may be before others.
+// link writes the index entries of an active message, for receivers and for the reaper. A message that has
+// just arrived is the last one of its session. A message whose lock has ended may come before others.
 func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
 	if p.BySession {
 		first, known := p.firsts[h.Session]
@@ -294,7 +297,7 @@ func (w *messageTx) unlink(p *storePart, seq int64, h *layout.Header) error {
 	return err
 }
 
-// unlinkAll is unlink for messages of a receive, which are often the first ones of one session.
+// unlinkAll is like unlink, for the messages of a receive, which are often the first ones of a session.
 func (w *messageTx) unlinkAll(p *storePart, list []stored) error {
 	ids := make(map[string]bool)
 	for i := range list {

@@ -12,11 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// The ids of accepted messages are stored with the time of acceptance. Lookups compare that time with the
-// current duplicate detection window, so a change of the window rewrites nothing.
+// The ids of accepted messages are stored with the time at which the message was accepted. A lookup compares
+// that time with the current duplicate detection window, so nothing has to be rewritten if the window is
+// changed.
 
-// seen reports whether a message with an id was accepted within the window. If not, it records the id as
-// accepted now.
+// seen reports whether a message with an id has been accepted within the window. If not, it stores the id
+// with the current time.
 func (w *messageTx) seen(p *storePart, id string, window time.Duration) (bool, error) {
 	key := p.Keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)
@@ -41,8 +42,8 @@ func (w *messageTx) seen(p *storePart, id string, window time.Duration) (bool, e
 	return false, nil
 }
 
-// forgetSeen removes at most limit ids that were accepted before the window. more reports whether others
-// are left. next is when the next id leaves the window, or host.Never if there is none.
+// forgetSeen removes ids that were accepted before the window, at most limit. more reports whether others
+// are left. next is the time at which the next id leaves the window, or host.Never if there is none.
 func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
@@ -84,8 +85,8 @@ func (w *messageTx) forgetSeen(s *messageStore, window int64, limit int) (n int,
 	return n, next, it.Close()
 }
 
-// saturate adds a duration to a time, both in milliseconds. It returns host.Never on overflow and if at is
-// host.Never.
+// saturate adds a duration to a time, both in milliseconds. It returns host.Never if at is host.Never or if
+// the sum overflows.
 func saturate(at, d int64) int64 {
 	if at == host.Never || d > host.Never-at {
 		return host.Never

@@ -13,16 +13,16 @@ import (
 )
 
 // publish copies a message to the matching subscriptions of a topic, in the order of their numbers,
-// beginning with number h.Count. h has the message's enqueued time and the sender's time to live. body is
-// the encoding of m. If the copies do not fit into one transaction, next is the number of the first
-// subscription without a copy; else it is 0.
+// beginning with the number h.Count. h contains the message's enqueued time and the sender's time to live.
+// body is the encoding of m. If the copies do not fit into one transaction, next is the number of the first
+// subscription that has no copy yet; otherwise it is 0.
 func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Message,
 	body []byte) (next int32, err error) {
 	copied := *h
 	copied.Count = 0
 	def := topic.properties.Load().DefaultTTL
 	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == layout.NoTTL && millis(def) != host.Never {
-		copied.TTL = millis(def) // the copy keeps it if the topic's default changes
+		copied.TTL = millis(def) // the copy keeps this time to live if the topic's default changes
 	}
 	for _, c := range topic.fanOut().Match(m, &copied) {
 		number := int32(c.To.number)
@@ -47,8 +47,8 @@ func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Mes
 }
 
 // publishAll publishes a message. If the copies do not fit into one transaction, the message is also stored
-// as scheduled in the topic, due at once, until the remaining subscriptions have got their copies. Later
-// messages may overtake it meanwhile.
+// in the topic as scheduled and due at once, until the other subscriptions have their copies. In these,
+// later messages may arrive before it.
 func (w *messageTx) publishAll(p *storePart, h *layout.Header, m *message.Message, body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
@@ -63,8 +63,8 @@ func (w *messageTx) publishAll(p *storePart, h *layout.Header, m *message.Messag
 	return w.put(p, p.Last, &rest, body)
 }
 
-// firstOfMany returns the number of the first subscription if a message has several and is so large that
-// each copy needs its own transaction. Else it returns 0.
+// firstOfMany returns the number of the first subscription if there are several and the message is so large
+// that each copy needs its own transaction. Otherwise it returns 0.
 func (w *messageTx) firstOfMany(topic *entityState, h *layout.Header, m *message.Message, body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0
@@ -75,7 +75,7 @@ func (w *messageTx) firstOfMany(topic *entityState, h *layout.Header, m *message
 	return 0
 }
 
-// publishScheduled publishes a scheduled message, with at as its enqueued time. done is false if another
+// publishScheduled publishes a scheduled message. at becomes its enqueued time. done is false if another
 // transaction must continue.
 func (w *messageTx) publishScheduled(
 	p *storePart,
@@ -89,7 +89,8 @@ func (w *messageTx) publishScheduled(
 		return false, err
 	}
 	published := *h
-	if h.Due <= h.Enqueued { // the rest of an unscheduled message: see publishAll
+	// an unscheduled message that has not been copied to all subscriptions yet: see publishAll
+	if h.Due <= h.Enqueued {
 		published.Due = 0
 	}
 	published.Enqueued = at
@@ -104,8 +105,9 @@ func (w *messageTx) publishScheduled(
 }
 
 // copy stores the copies for one subscription: one for all matching rules without an action, and one for
-// each matching rule with an action. If an action fails there is no copy for its rule. The message then
-// becomes a dead letter of the subscription, once, if DeadLetterOnFilterErrors is set.
+// each matching rule with an action. If the action of a rule fails, there is no copy for that rule; if
+// DeadLetterOnFilterErrors is set, the message is then stored once in the dead-letter queue of the
+// subscription.
 func (w *messageTx) copy(p *storePart, c *fanout.Recipient[*entityState], h layout.Header, m *message.Message,
 	body []byte) error {
 	if c.Plain {
@@ -135,7 +137,8 @@ func (w *messageTx) copy(p *storePart, c *fanout.Recipient[*entityState], h layo
 	return w.storeDeadLetter(p, entity.DeadLetters, &h, body, *failed)
 }
 
-// applyAction returns a copy of a message after a rule's action, or the reason for which the action failed.
+// applyAction returns a copy of a message that a rule's action has changed, or the reason why the action
+// failed.
 func (e *entityState) applyAction(r *entity.Rule, m *message.Message,
 	h *layout.Header) (acted *message.Message, why *content.Reason) {
 	acted = m.Clone()

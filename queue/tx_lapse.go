@@ -36,7 +36,7 @@ func (w *messageTx) advance(s *messageStore) (c layout.Counters, last int64, err
 	return p.Counters, last, nil
 }
 
-// lapseMessages ends lapsed locks of messages, maxLapse at most.
+// lapseMessages ends lapsed locks of messages, at most maxLapse.
 func (w *messageTx) lapseMessages(p *storePart) error {
 	var list []host.Entry
 	next := int64(host.Never)

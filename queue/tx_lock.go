@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Stored locks. A locked message keeps its header and body, but leaves the families of messages that can be
-// received or can expire. Each transaction that gives a message out, settles it or ends its lock reads the
-// lock first. Therefore the servers that share an engine agree on the holder of each message.
+// This file implements stored locks. A locked message keeps its header and body, but has no index entries
+// for receivers and for expiry. Each transaction that hands a message out, settles it or ends its lock reads
+// the lock first. Therefore all servers that share an engine agree on who holds the lock.
 
 // isFree reports whether a message has no stored lock.
 func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
@@ -19,7 +19,7 @@ func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
 	return !locked, err
 }
 
-// setLock stores the lock of a message without index entries.
+// setLock stores the lock of a message that has no index entries.
 func (w *messageTx) setLock(p *storePart, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.Key(layout.FamilyLock, seq), l.Encode())
@@ -29,7 +29,7 @@ func (w *messageTx) setLock(p *storePart, seq int64, l *layout.Lock) {
 	}
 }
 
-// dropLock deletes the lock of a message. The caller decides where the message goes.
+// dropLock deletes the lock of a message. The caller decides what becomes of the message.
 func (w *messageTx) dropLock(p *storePart, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Delete(p.Keys.Key(layout.FamilyLock, seq))
@@ -37,8 +37,8 @@ func (w *messageTx) dropLock(p *storePart, seq int64, l *layout.Lock) {
 	p.setUnlinked(seq)
 }
 
-// unlock ends the lock of a message without counting a delivery. If a transaction is going to settle the
-// message, the lock remains for that transaction alone.
+// unlock ends the lock of a message, which does not count as a delivery. If the message is reserved for a
+// transaction, the lock remains for that transaction only.
 func (w *messageTx) unlock(p *storePart, seq int64, l *layout.Lock) error {
 	w.dropLock(p, seq, l)
 	if l.Busy > w.now {
@@ -54,7 +54,7 @@ func (w *messageTx) unlock(p *storePart, seq int64, l *layout.Lock) error {
 	return w.link(p, seq, &h)
 }
 
-// endBusy ends the reservation of a locked message for a transaction that has not settled it.
+// endBusy ends the reservation of a locked message for a transaction that did not settle the message.
 func (w *messageTx) endBusy(p *storePart, seq int64, l *layout.Lock) error {
 	w.dropLock(p, seq, l)
 	free := *l
@@ -66,7 +66,7 @@ func (w *messageTx) endBusy(p *storePart, seq int64, l *layout.Lock) error {
 	return nil
 }
 
-// lapseStored ends the lock of a message that has lapsed at a time, and counts the delivery.
+// lapseStored ends the lock of a message because it has lapsed at the time at, and counts a delivery.
 func (w *messageTx) lapseStored(p *storePart, seq int64, l *layout.Lock, at int64) error {
 	if l.Busy > w.now || !l.Covered && l.Until == 0 {
 		return w.unlock(p, seq, l)
@@ -83,7 +83,7 @@ func (w *messageTx) lapseStored(p *storePart, seq int64, l *layout.Lock, at int6
 	return err
 }
 
-// unlockAll ends all locks of a store without counting deliveries: its entity has changed.
+// unlockAll ends all locks of a store because its entity has changed. This does not count as a delivery.
 func (w *messageTx) unlockAll(s *messageStore) error {
 	p, err := w.partOf(s)
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *messageTx) unlockAll(s *messageStore) error {
 	return nil
 }
 
-// bringLocks fetches the locks and headers of messages in one round trip.
+// bringLocks reads the locks and headers of messages in one round trip.
 func (w *messageTx) bringLocks(p *storePart, list []int64) {
 	a, ok := w.Txn.(engine.Prefetcher)
 	if !ok || len(list) == 0 {
@@ -126,7 +126,8 @@ func (w *messageTx) bringLocks(p *storePart, list []int64) {
 	a.Prefetch(keys)
 }
 
-// heldLock returns the lock with a token, or CodeMessageLockLost if it does not exist or has lapsed.
+// heldLock returns the lock with this token. It fails with CodeMessageLockLost if there is none or if it has
+// lapsed.
 func (w *messageTx) heldLock(p *storePart, token message.UUID) (seq int64, l layout.Lock, err error) {
 	seq = seqOfToken(token)
 	l, ok, err := p.LockOf(w, seq)
@@ -180,13 +181,13 @@ func (w *messageTx) dropSessionLock(p *storePart, id string, l *layout.Lock) {
 // holdsSession fails with CodeSessionLockLost unless a lock of a session is stored and has not lapsed.
 func (w *messageTx) holdsSession(s *messageStore, held *sessionLock) error {
 	if !w.m.shared {
-		return nil // the caller has checked it in memory
+		return nil // the caller has checked the lock in memory
 	}
 	return s.HoldsSession(w, held.id, held.token, w.now)
 }
 
-// endSession ends the lock of a session, with those of its messages. lapsed reports whether their deliveries
-// are counted. done is false if messages are left for another transaction.
+// endSession ends the lock of a session, with those of its messages. lapsed reports whether the lock has
+// lapsed, in which case deliveries are counted. done is false if messages are left for another transaction.
 func (w *messageTx) endSession(p *storePart, id string, l *layout.Lock, lapsed bool) (done bool, err error) {
 	var list []int64
 	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.HeldPrefix(id)), false), maxLapse+1)

@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// enqueue stores a message in an entity, active or scheduled. number is the sequence number that the sender
-// can cancel it by. It is 0 for a duplicate, which is dropped, and for a message published by a topic,
-// unless the message has a scheduled time: each of those gets a number. Errors: CodeQuotaExceeded, and
-// CodeEntityNotFound if the entity does not exist any more.
+// enqueue stores a message in an entity, active or scheduled. number is the sequence number by which the
+// sender can cancel the message. It is 0 for a duplicate, which is dropped, and for a message that a topic
+// publishes at once. A message with a scheduled time always has a number. Errors: CodeQuotaExceeded, and
+// CodeEntityNotFound if the entity no longer exists.
 func (w *messageTx) enqueue(e *entityState, a *arrival) (number int64, err error) {
 	p, err := w.partOf(e.stores[entity.Main])
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *messageTx) admit(p *storePart, a *arrival) (number int64, err error) {
 	return w.store(p, &h, a.msg, a.body)
 }
 
-// duplicate reports whether duplicate detection is on and a message with the id was accepted within the
+// duplicate reports whether duplicate detection is on and a message with the id has been accepted within the
 // window.
 func (w *messageTx) duplicate(p *storePart, id string) (bool, error) {
 	props := p.e.properties.Load()
@@ -63,21 +63,21 @@ func (w *messageTx) duplicate(p *storePart, id string) (bool, error) {
 	return w.seen(p, id, props.DuplicateDetectionWindow)
 }
 
-// store stores an active message, or publishes it. number is 0 if it is published or dead-lettered at once.
-// body is the encoding of m.
+// store stores an active message, or publishes it if the store is that of a topic. number is 0 if the
+// message is published, or dead-lettered at once. body is the encoding of m.
 func (w *messageTx) store(p *storePart, h *layout.Header, m *message.Message, body []byte) (number int64,
 	err error) {
 	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
 	}
-	if _, has := m.SessionID(); !has && p.BySession { // forwarded or published, not sent
+	if _, has := m.SessionID(); !has && p.BySession { // it was forwarded or published, not sent
 		return 0, w.storeDeadLetter(p, entity.DeadLetters, h, body, content.NewReason("Session id is null",
 			"Session enabled entity doesn't allow a message whose session identifier is null."))
 	}
 	return w.insert(p, h, body)
 }
 
-// storeDeadLetter stores a message among the dead letters of an entity that cannot accept or forward it.
+// storeDeadLetter stores a message in a dead-letter queue of an entity that cannot accept or forward it.
 func (w *messageTx) storeDeadLetter(p *storePart, in entity.Sub, h *layout.Header, body []byte,
 	why content.Reason) error {
 	body, err := content.SetReason(body, why)
@@ -94,7 +94,7 @@ func (w *messageTx) storeDeadLetter(p *storePart, in entity.Sub, h *layout.Heade
 	return w.put(dead, p.Last, h, body)
 }
 
-// insert stores an active message as the last one. Its time to live begins.
+// insert stores an active message as the last one of its store. Its time to live begins.
 func (w *messageTx) insert(p *storePart, h *layout.Header, body []byte) (number int64, err error) {
 	h.State = layout.Active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
@@ -102,9 +102,8 @@ func (w *messageTx) insert(p *storePart, h *layout.Header, body []byte) (number 
 	return p.Last, w.put(p, p.Last, h, body)
 }
 
-// arrive makes a scheduled message active. Its enqueued time is its due time, or the start of this dataset
-// if that is later, because nothing arrives while the server is down. done is false if another transaction
-// must continue.
+// arrive makes a scheduled message active. Its enqueued time is its due time. If the server was down at that
+// time, it is the time of the server's start. done is false if another transaction must continue.
 func (w *messageTx) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
 	p, err := w.partOf(s)
 	if err != nil {
@@ -182,18 +181,18 @@ func (w *messageTx) modify(p *storePart, seq int64, h *layout.Header, list []mes
 	return nil
 }
 
-// lockOutcome is the place of a message after its lock has ended.
+// lockOutcome is what becomes of a message when its lock ends.
 type lockOutcome uint8
 
 const (
 	messageReady   lockOutcome = iota // it can be received again
 	messageKept                       // it is deferred
-	messageRemoved                    // it is not in its store any more
+	messageRemoved                    // it is no longer in its store
 )
 
 // returnMessage returns a message to its store after a failed delivery, and counts the delivery if counts is
-// set. The message can then be received again, or becomes a dead letter, or is purged because it has
-// expired at the time at. A deferred message stays deferred.
+// set. The message can then be received again, unless it is dead-lettered because of MaxDeliveryCount, or
+// purged because it had expired at the time at. A deferred message stays deferred.
 func (w *messageTx) returnMessage(p *storePart, seq int64, h *layout.Header, at int64, counts bool,
 	list []message.Property) (lockOutcome, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
@@ -215,8 +214,8 @@ func (w *messageTx) returnMessage(p *storePart, seq int64, h *layout.Header, at 
 	return messageReady, nil
 }
 
-// deferMessage defers a message: it can be received only by its sequence number. The deferral counts as a
-// delivery. A message that has reached MaxDeliveryCount becomes a dead letter instead.
+// deferMessage defers a message, so that it can be received only by its sequence number. The deferral counts
+// as a delivery. If the message has reached MaxDeliveryCount, it is dead-lettered instead.
 func (w *messageTx) deferMessage(p *storePart, seq int64, h *layout.Header) (lockOutcome, error) {
 	if p.Sub == entity.Main {
 		h.Count++
@@ -255,8 +254,8 @@ func (w *messageTx) lapse(p *storePart, seq int64, h *layout.Header) error {
 	return w.take(p, seq, h)
 }
 
-// deadLetter moves a message to its entity's dead letters under the same sequence number. A message that is
-// a dead letter already could not be forwarded: it moves to the transfer dead letters.
+// deadLetter moves a message to the dead-letter queue of its entity, with the same sequence number. A
+// message that already is in that queue and cannot be forwarded moves to the transfer dead-letter queue.
 func (w *messageTx) deadLetter(p *storePart, seq int64, h *layout.Header, why content.Reason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
@@ -280,7 +279,8 @@ func (w *messageTx) deadLetter(p *storePart, seq int64, h *layout.Header, why co
 	return w.put(dead, seq, h, body)
 }
 
-// capTTL returns a message's time to live, limited to the entity's default, which is also the maximum.
+// capTTL returns the time to live of a message in milliseconds, limited to the entity's default, which is
+// also the maximum.
 func capTTL(ttl int64, longest time.Duration) int64 {
 	if d := millis(longest); d != host.Never && ttl != layout.NoTTL {
 		return min(ttl, d)

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// setOwnState sets the state of the session that a receiver holds.
+// setOwnState sets the state of the session whose lock a receiver holds.
 func (w *messageTx) setOwnState(r *Receiver, state []byte) error {
 	if err := w.holdsSession(r.s, r.lock); err != nil {
 		return err
@@ -14,7 +14,7 @@ func (w *messageTx) setOwnState(r *Receiver, state []byte) error {
 	return w.setState(r.s, r.lock.id, state)
 }
 
-// setState sets the state of a session; an empty one clears it.
+// setState sets the state of a session. An empty state clears it.
 func (w *messageTx) setState(s *messageStore, id string, state []byte) error {
 	p, err := w.partOf(s)
 	if err != nil {

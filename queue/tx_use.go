@@ -5,7 +5,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/view"
 )
 
-// setUse stores the last use of an entity, unless the entity does not exist any more.
+// setUse stores the last use of an entity. It does nothing if the entity no longer exists.
 func (w *messageTx) setUse(e *entityState, u view.Use) error {
 	if _, err := w.partOf(e.stores[entity.Main]); err != nil {
 		return err

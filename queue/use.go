@@ -7,15 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Outcome is how a message is settled.
+// Outcome says how a message is settled.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Complete   Outcome = iota
-	Abandon            // back to the store, the delivery is counted
-	Release            // back to the store, the delivery is not counted
-	Defer              // kept for receives by its sequence number
+	Abandon            // gives the message back to the store; this counts as a delivery
+	Release            // gives the message back to the store; this does not count as a delivery
+	Defer              // keeps the message for receives by its sequence number
 	DeadLetter         // moved to the dead letters
 )
 
@@ -27,8 +27,8 @@ type Settlement struct {
 	Description *string
 }
 
-// store returns the message store with an address: CodeEntityNotFound if there is none, CodeCancelled if
-// the server is not open.
+// store returns the message store with an address. Errors: CodeEntityNotFound; CodeCancelled if the server
+// is not open.
 func (q *Queues) store(ctx context.Context, a entity.Address) (*messageStore, error) {
 	m, err := q.dataset()
 	if err != nil {

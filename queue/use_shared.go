@@ -11,18 +11,20 @@ import (
 )
 
 // If several servers share an engine, a server must not delete an entity as idle that another server uses.
-// Therefore a server that uses an entity stores the time, and until when it may use the entity again without
-// storing that. The other servers add AutoDeleteOnIdle to the latter time, and read it in the transaction
-// that deletes the entity. So an entity is deleted up to useAhead too late, and never too early.
+// Therefore a server that uses an entity stores two times: the time of the use, and the time until which it
+// may use the entity again without storing that. The other servers count AutoDeleteOnIdle from the second
+// time, which they read in the transaction that deletes the entity. So an entity is deleted up to useAhead
+// too late, but never too early.
 
-// useAhead is the number of milliseconds for which a stored use is ahead of time. It is longer than
-// retryIdle, the time between two looks at an entity that is in use, and shorter than any AutoDeleteOnIdle.
+// useAhead is the time in milliseconds for which a server may use an entity without storing that again. It
+// is longer than retryIdle, the time between two checks of an entity that is in use, and shorter than any
+// AutoDeleteOnIdle.
 const useAhead = 3 * retryIdle / 2
 
-// errInUse is returned by a transaction that does not delete an entity, since it is in use.
+// errInUse is returned by a transaction that was to delete an idle entity and found that it is in use.
 var errInUse = errors.New("queue: the entity is in use")
 
-// storeUses stores the uses of entities that are not covered by what is stored.
+// storeUses stores the uses of entities, unless the stored uses already cover them.
 func (m *dataset) storeUses(ctx context.Context, now int64) error {
 	if !m.shared {
 		return nil
@@ -65,8 +67,8 @@ func (e *entityState) noteUse(u view.Use) {
 	raiseTo(&e.elsewhere, u.Until)
 }
 
-// learnUse reads what other servers have stored of the use of an entity, and of the entities that decide with
-// it whether it is idle: its topic and its subscriptions.
+// learnUse reads the stored uses of an entity by other servers. It also reads those of its topic and its
+// subscriptions, since the entity is idle only if these are.
 func (e *entityState) learnUse(r engine.Reader) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	if e.topic != nil {
@@ -98,7 +100,7 @@ func (m *dataset) isIdle(ctx context.Context, e *entityState) (bool, error) {
 	return e.idleTooLong(m.in.Clock().Millis()), wrap(err)
 }
 
-// checkIdle fails with errInUse if another server uses an entity that is going to be deleted as idle.
+// checkIdle fails with errInUse if another server uses an entity that is about to be deleted as idle.
 func (m *dataset) checkIdle(t *host.Change, e *entityState) error {
 	if !m.shared {
 		return nil

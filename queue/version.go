@@ -12,17 +12,17 @@ import (
 
 // The properties and rules of entities are kept in memory, and in records of the catalog. If several servers
 // share the engine, each has its own copy. Therefore the copies have versions: a change of a queue, or of a
-// topic or one of its subscriptions, increments the mark of its scope. A transaction compares the marks of
-// its scopes with the versions in memory first. If one differs, it writes nothing, the records are read
-// again, and the transaction runs again.
+// topic or one of its subscriptions, increments the mark of its scope. A transaction first compares the
+// marks of its scopes with the versions in memory. If one differs, the transaction writes nothing, the
+// server reads the records again, and then repeats the transaction.
 //
 // Entities that another server has created or deleted are found by Catalog.CatchUp.
 
 // errOutdated is returned by a transaction over the scope of an entity that another server has changed.
 var errOutdated = errors.New("queue: another server has changed the entity")
 
-// current fails with errOutdated if the state in memory of an entity is outdated. Deleted entities are
-// current: their stores do not exist.
+// current fails with errOutdated if the state in memory of an entity is outdated. A deleted entity counts as
+// current, since its stores do not exist.
 func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
 	if !m.shared {
 		return nil
@@ -37,7 +37,7 @@ func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
 }
 
 // changeVersion increments the version of an entity's scope, in the transaction that changes it, and returns
-// the new one. An engine that only one server has open needs no versions.
+// the new one. If only one server has the engine open, it does nothing: versions are not needed.
 func (m *dataset) changeVersion(t engine.Txn, scope []byte) uint64 {
 	if !m.shared {
 		return 0
@@ -56,7 +56,7 @@ func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 	return 1
 }
 
-// created adds an entity that this server has stored to the state in memory; parent is the topic of a
+// created adds to the state in memory an entity that this server has just stored. parent is the topic of a
 // subscription.
 func (m *dataset) created(ctx context.Context, parent *entityState, rec record.Entity, rules *record.Rules,
 	version uint64) (e *entityState) {
@@ -85,7 +85,7 @@ func (m *dataset) refresh(ctx context.Context) error {
 	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
 }
 
-// reread implements host.OpenTenant.Reread.
+// reread implements host.OpenTenant: it reads the records of entities again, after the catalog has changed.
 func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err
@@ -94,9 +94,10 @@ func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 	return m.adoptAll(r, true)
 }
 
-// adoptAll makes the records that r shows the state in memory, except where the state in memory is newer.
-// complete is set if no queue or topic can have been created or deleted since r: the caller holds the
-// catalog's lock. Without it, only entities of known scopes are adopted. The caller holds m.loading.
+// adoptAll updates the state in memory from the records that r shows, except where the state in memory is
+// newer. complete reports that no queue or topic can have been created or deleted since r was opened,
+// because the caller holds the catalog's lock. If it is not set, only entities of known scopes are updated.
+// The caller holds m.loading.
 func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 	list, err := record.ReadAll(r, m.shared)
 	if err != nil {
@@ -133,7 +134,7 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 	return nil
 }
 
-// adoptOne is adoptAll for one entity. It returns nil if the entity is not in memory.
+// adoptOne is like adoptAll, for one entity. It returns nil if the entity is not in memory.
 func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
@@ -154,7 +155,7 @@ func (e *entityState) adopt(rec *record.Entity, rules *record.Rules) {
 	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))
 	e.rules.Store(rules)
-	if rec.Properties.Equal(e.properties.Load()) { // locks and links survive an update without effect
+	if rec.Properties.Equal(e.properties.Load()) { // locks and links are kept if an update changes nothing
 		return
 	}
 	p := rec.Properties
@@ -168,13 +169,14 @@ func (e *entityState) adopt(rec *record.Entity, rules *record.Rules) {
 	e.m.q.changes.Notify()
 }
 
-// changed applies a change that this server has stored, unless it was adopted meanwhile. fn applies it.
+// changed applies a change that this server has stored, by calling fn. It does nothing if adoptAll has
+// already applied the change.
 func (m *dataset) changed(ctx context.Context, top *entityState, version uint64, fn func()) {
 	if !m.shared {
 		fn()
 		return
 	}
-	// The change is stored: waiting for adoptAll must not be cancelled.
+	// The change is stored, so the wait for adoptAll must not be canceled.
 	_ = m.loading.Lock(context.WithoutCancel(ctx))
 	defer m.loading.Unlock()
 	if top.version.Load() < version {
@@ -183,8 +185,8 @@ func (m *dataset) changed(ctx context.Context, top *entityState, version uint64,
 	}
 }
 
-// again runs a change of the catalog, and repeats it as long as another server has changed the catalog
-// meanwhile.
+// again runs fn, which changes the catalog, and repeats it if another server has changed the catalog at the
+// same time.
 func again(fn func() error) error {
 	for {
 		if err := fn(); !errors.Is(err, host.ErrCatalogMoved) {
@@ -193,7 +195,7 @@ func again(fn func() error) error {
 	}
 }
 
-// learn finds entities that another server has created or deleted. The caller does not hold the catalog's
+// learn reads which entities other servers have created or deleted. The caller does not hold the catalog's
 // lock.
 func (m *dataset) learn(ctx context.Context) error {
 	if !m.shared {

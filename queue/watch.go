@@ -11,16 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// watcher notices what other servers have done in a shared engine, for callers of this server that wait: for
-// messages, for a session, or for a change of an entity. It looks once per watchEvery, with three reads for
-// all entities together. Answers do not depend on it: each transaction reads the state that it needs.
+// watcher detects the changes that other servers make in a shared engine, for callers of this server that
+// wait for messages, for a session, or for a change of an entity. It reads the engine every watchEvery
+// milliseconds, with three reads for all entities together. It only wakes callers: each transaction itself
+// reads the state that it needs.
 type watcher struct {
 	*alarm.Alarm
 	m    *dataset
-	seen map[uint32]uint64 // the LSN of each scope at the last look, by entity
+	seen map[uint32]uint64 // LSN of each scope at the last read, by entity
 }
 
-// watchEvery is the number of milliseconds between two looks.
+// watchEvery is the interval of the watcher's reads in milliseconds.
 const watchEvery = int64(time.Second / time.Millisecond)
 
 func newWatcher(m *dataset) *watcher {
@@ -29,7 +30,7 @@ func newWatcher(m *dataset) *watcher {
 	return w
 }
 
-// ring looks and returns the millisecond of the next look.
+// ring reads the engine and returns the millisecond of the next read.
 func (w *watcher) ring(ctx context.Context, now int64) (next int64) {
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		w.m.logger().Warn("changes by other servers were not read", "error", err)
@@ -68,7 +69,7 @@ func (w *watcher) look(ctx context.Context) error {
 	return w.wake(ctx, awaited, at, counts)
 }
 
-// wake wakes callers that wait for entities, where these have changed since the last look.
+// wake wakes the callers that wait for entities which have changed since the last read.
 func (w *watcher) wake(ctx context.Context, list []*entityState, at []engine.Position,
 	counts map[*messageStore]layout.Counters) error {
 	outdated := false
@@ -104,7 +105,7 @@ func (m *dataset) awaitedScopes() (list [][]byte) {
 	return list
 }
 
-// reported implements host.OpenTenant.Changed: the watcher looks at once.
+// reported implements host.OpenTenant.Changed: it makes the watcher read the engine at once.
 func (m *dataset) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.
@@ -130,7 +131,7 @@ func readCounters(r engine.Reader, list []*entityState) (map[*messageStore]layou
 	return counts, err
 }
 
-// isAwaited reports whether a caller of this server waits for changes of the entity or has a receiver.
+// isAwaited reports whether a caller of this server waits for changes of the entity, or receives from it.
 func (e *entityState) isAwaited() bool {
 	if e.awaiting.Load() > 0 {
 		return true
@@ -154,8 +155,8 @@ func (s *messageStore) wakeAll() {
 	}
 }
 
-// isUnknown reports whether a queue or topic is stored that is not in memory: another server has created it,
-// and the watcher is going to find it.
+// isUnknown reports whether a queue or topic is stored but not in memory: another server has created it, and
+// the watcher has not found it yet.
 func (m *dataset) isUnknown(ctx context.Context, path string) (stored bool, err error) {
 	if !m.shared {
 		return false, nil

@@ -12,7 +12,7 @@ import (
 
 // This file encodes sent messages, and adds the broker's properties to received ones.
 
-// arrival is a validated message to be stored in an entity.
+// arrival is a validated message that is about to be stored in an entity.
 type arrival struct {
 	layout.Header                  // Session, the sender's TTL, Origin, Hops, Source
 	msg           *message.Message // the message to store
@@ -50,7 +50,7 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 	return a, nil
 }
 
-// idOf returns the id by which the entity detects duplicates of a message.
+// idOf returns the id by which the entity recognizes duplicates of a message.
 func (e *entityState) idOf(m *message.Message) string {
 	id, _ := m.Key()
 	if e.properties.Load().EnablePartitioning {
@@ -59,7 +59,7 @@ func (e *entityState) idOf(m *message.Message) string {
 	return id
 }
 
-// delivery returns a message as a receiver gets it, without its lock.
+// delivery returns a message in the form in which a receiver gets it, without its lock.
 func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	d, err := s.shown(m)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	}
 	props := s.e.properties.Load()
 	d.Broker.ShowZeroOrigin, d.Broker.ShowActive = props.EnablePartitioning && props.RequiresSession, false
-	if m.State == layout.Active && m.Due > 0 { // receivers see it as scheduled
+	if m.State == layout.Active && m.Due > 0 { // receivers see a message that was scheduled
 		d.Broker.State = message.Scheduled
 	}
 	if def := millis(props.DefaultTTL); m.TTL == layout.NoTTL && def != host.Never && s.Sub == entity.Main {
@@ -76,8 +76,8 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	return d, nil
 }
 
-// shown returns a message as Peek shows it. Its expiry time is set only if it has a time to live of its
-// own. An expiry time that follows from the entity's default may still change.
+// shown returns a message in the form in which Peek returns it. Its expiry time is set only if the message
+// has a time to live of its own, since an expiry time from the entity's default may still change.
 func (s *messageStore) shown(m *stored) (Delivery, error) {
 	body, err := content.Parse(m.body)
 	if err != nil {

@@ -70,13 +70,13 @@ func benchCommand() *cobra.Command {
 	return cmd
 }
 
-// benchHelp is the long help of bench, with its sections.
+// benchHelp returns the long help of bench, with its sections.
 func benchHelp() string {
 	var help strings.Builder
-	help.WriteString("Measure this build on this machine. Each figure stands beside what the bare engine, or an empty server, takes for\n" +
-		"the same bytes in the same run, in slices that take turns, so that what disturbs one disturbs " +
-		"the other. The ratio\n" +
-		"is what counts. A figure that is over its budget is marked; the exit code is 0 all the same.\n\nSections:\n")
+	help.WriteString("Measure this build on this machine. Each figure is compared with a baseline: the storage engine alone,\n" +
+		"or an empty HTTP server, with the same bytes. Both run alternately for short intervals, so that\n" +
+		"anything else that runs on the machine affects both. Compare the ratios. A figure that exceeds\n" +
+		"its budget is marked; the exit code is 0 even then.\n\nSections:\n")
 	for _, s := range bench.Sections() {
 		fmt.Fprintf(&help, "  %-8s %s\n", s.Name, s.What)
 	}
@@ -84,7 +84,7 @@ func benchHelp() string {
 	return help.String()
 }
 
-// benchServerCommand is the server process that `mayfly bench` starts.
+// benchServerCommand returns the command that runs the server process for `mayfly bench`.
 func benchServerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "server {mayfly FOLDER | empty FILE}",
@@ -114,7 +114,8 @@ func benchServerCommand() *cobra.Command {
 	}
 }
 
-// startMayfly starts the product in the same way as serve.
+// startMayfly starts a Mayfly server in the same way as serve. It returns the address and a function that
+// stops the server.
 func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Context) error, error) {
 	s := &serve{log: newLogger(os.Stderr, "warn", "text")}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -18,7 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// certInfo holds the facts of a certificate that users compare.
+// certInfo is the description of a certificate: the properties that users compare.
 type certInfo struct {
 	Subject   string    `json:"subject"`
 	SignsFor  []string  `json:"signsFor"` // names and addresses; empty: any name

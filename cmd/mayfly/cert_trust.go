@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// trustHint says how a language or a system is made to trust the certificate in the file {}.
+// trustHint says how a language or an operating system is made to trust a certificate. {} in its text stands
+// for the certificate's file.
 type trustHint struct {
 	For string `json:"for"`
 	How string `json:"how"`

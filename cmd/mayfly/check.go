@@ -56,7 +56,7 @@ func checkCommand() *cobra.Command {
 		}
 		c.name = args[0]
 		c.open = func() (engine.Engine, error) {
-			// What a killed process has left half-done is finished in memory only.
+			// Read-only: the steps that a killed process has not finished are completed in memory only.
 			o := pebble.Options{Dir: c.name, AcceptDamagedLog: accept, ReadOnly: true, Logger: log}
 			return pebble.Open(ctx, o)
 		}
@@ -74,7 +74,7 @@ type checkResult struct {
 	Messages   int64    `json:"messages"`
 	Found      int      `json:"found"`
 	Violations []string `json:"violations"` // the first maxPrinted
-	Format     int      `json:"format"`     // of the folder as it is now
+	Format     int      `json:"format"`     // format of the folder as it is
 	Current    int      `json:"current"`    // the format that this program writes
 }
 
@@ -148,8 +148,8 @@ func describeFormat(f store.Format) string {
 	return fmt.Sprintf("format %d, which serve brings up to date: format %d", f.Found, f.Current)
 }
 
-// openStore opens the store and its queues. The clock is virtual, so that data that were served with a
-// virtual clock are checked at their own time.
+// openStore opens the store and its queues. The clock is virtual, so that data that were written with a
+// virtual clock are checked at the time of that clock.
 func (c *checking) openStore(ctx context.Context) (*store.DB, *queue.Queues, error) {
 	e, err := c.open()
 	if err != nil {

@@ -21,13 +21,13 @@ type clockCall struct {
 	freeze, resume, real, follow, settle bool
 }
 
-// clockAnswer is a server's description of a clock.
+// clockAnswer is a server's response that describes a clock.
 type clockAnswer struct {
 	Now     time.Time `json:"now"`
 	Frozen  bool      `json:"frozen"`
 	Rate    float64   `json:"rate"`
 	Virtual bool      `json:"virtual"`
-	Own     *bool     `json:"own"` // only for a database's clock
+	Own     *bool     `json:"own"` // set only for the clock of a database
 }
 
 func clockCommand() *cobra.Command {

@@ -24,7 +24,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/transfer"
 )
 
-// completionTime limits the wait for a server that is asked for names, since a user waits for the completion.
+// completionTime limits the wait for a server's names, since the user waits at the prompt.
 const completionTime = 2 * time.Second
 
 // flagValues returns completions of flags by name. If two commands use a flag name for different things, the
@@ -135,8 +135,8 @@ func argumentValues() map[string]cobra.CompletionFunc {
 	return values
 }
 
-// addCompletions adds completions of flag values, and of names from a running server, to cmd and its
-// subcommands. Everything else has no completion, not even of file names.
+// addCompletions adds completions to cmd and its subcommands: of flag values, and of names that a running
+// server returns. Everything else is not completed, not even with file names.
 func addCompletions(cmd *cobra.Command) error {
 	return addCompletionsOf(cmd, flagValues(), argumentValues())
 }
@@ -167,7 +167,7 @@ func addCompletionsOf(cmd *cobra.Command, flags, arguments map[string]cobra.Comp
 	return err
 }
 
-// choices completes all possible values, or the most frequent ones.
+// choices completes from a fixed list: all possible values, or the most frequent ones.
 func choices(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
@@ -210,8 +210,9 @@ func trustNames() (names []string) {
 	return names
 }
 
-// completeNames completes names from a list of the running server. path is the list's path, and list its name
-// in the answer. If the server does not answer there are no names.
+// completeNames completes names that the running server returns. path is the path of the request, and list
+// the member of the response that contains the names. If the server does not answer, there are no
+// completions.
 func completeNames(path, list string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -228,7 +229,7 @@ func completeNames(path, list string) cobra.CompletionFunc {
 	}
 }
 
-// completedItems is the most ids of items that are offered.
+// completedItems is the maximum number of item ids that are offered as completions.
 const completedItems = 50
 
 // completeItems completes ids of items of the container given by the flags.
@@ -276,8 +277,9 @@ func completeNumbers(cmd *cobra.Command, args []string, begun string) ([]string,
 	return numbers, cobra.ShellCompDirectiveNoFileComp
 }
 
-// withServer runs fn with the server given by the flags and the environment. If the server does not answer in
-// time, or refuses, there are no completions; no error is shown while a user types.
+// withServer runs fn with the server that the flags and the environment select. If the server does not
+// answer in time, or refuses the request, there are no completions; errors are not shown while the user
+// types.
 func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ServerCall) error) {
 	if _, err := cli.ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {
 		return
@@ -309,7 +311,7 @@ func inOrder(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// namesIn returns the ids or names in a list of objects that begin with what was typed.
+// namesIn returns those ids or names in a list of objects that begin with the text typed so far.
 func namesIn(list any, begun string) (names []string) {
 	rows, _ := list.([]any)
 	for _, row := range rows {

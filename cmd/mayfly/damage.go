@@ -7,10 +7,12 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// acceptDamagedLog is the flag that opens a folder without the contents of a damaged write-ahead log.
+// acceptDamagedLog is the flag that lets a folder be opened whose write-ahead log is damaged, without the
+// damaged contents.
 const acceptDamagedLog = "accept-damaged-log"
 
-// withRemedy adds advice to the error of opening a folder that is in use or has a damaged log.
+// withRemedy adds to the error of opening a folder what can be done, if the folder is in use or its log is
+// damaged.
 func withRemedy(err error, dir string) error {
 	if errors.Is(err, engine.ErrLocked) {
 		return withHolder(err, dir)

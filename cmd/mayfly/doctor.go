@@ -34,7 +34,7 @@ const (
 	findingFail = "fail"
 )
 
-// finding is the result of one check.
+// finding is the result of one check of `mayfly doctor`.
 type finding struct {
 	Check  string `json:"check"`
 	State  string `json:"state"`
@@ -42,7 +42,7 @@ type finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// errCannotConnect is returned if a finding stops every client.
+// errCannotConnect is returned if a finding would stop every client.
 var errCannotConnect = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
@@ -96,7 +96,7 @@ func printFindings(out io.Writer, asJSON bool, list []finding) error {
 		map[string][]finding{"checks": list})
 }
 
-// doctor examines one server.
+// doctor checks whether clients can connect to a server.
 type doctor struct {
 	call cli.ServerCall
 	at   *url.URL
@@ -133,8 +133,8 @@ func (d *doctor) within(ctx context.Context, check func(context.Context) finding
 	return check(ctx)
 }
 
-// checkProxy looks for variables that lead clients to a proxy. Go never uses a proxy for localhost; the SDKs
-// of Python and JavaScript do.
+// checkProxy looks for environment variables that make clients use a proxy. Go never uses a proxy for
+// localhost, but the SDKs of Python and JavaScript do.
 func checkProxy(host string, lookup func(string) (string, bool)) finding {
 	first := func(names ...string) (name, value string) {
 		for _, name := range names {
@@ -177,7 +177,7 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	return finding{"port", findingOK, found, ""}
 }
 
-// get sends a request without a proxy and without checking the certificate: other checks cover these.
+// get sends a request without a proxy and without checking the certificate, since other checks test these.
 func (d *doctor) get(ctx context.Context, req *http.Request) (*http.Response, error) {
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: d.insecureTLS()}
 	defer transport.CloseIdleConnections()

@@ -98,7 +98,8 @@ func printDryRun(out io.Writer, d laboratory.DryRunAnswer) error {
 	return nil
 }
 
-// reservations returns the limits of an answer about a container: that it is an estimate or not complete.
+// reservations returns the text that limits a response about a container: it is an estimate, or is not
+// complete.
 func reservations(method string, complete bool) (text string) {
 	if method != "exact" {
 		text = " (estimated: leases were not looked at)"

@@ -16,12 +16,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// emulatorVariables is the flag that makes a server read the variables of the official emulators. Their names
-// are so general (PORT, LOG_LEVEL) that a shell may have set them for other programs. So only container
-// images, which run nothing else, set the flag.
+// emulatorVariables is the flag that makes a server read the environment variables of Microsoft's emulators.
+// Their names are so general (PORT, LOG_LEVEL) that they may have been set for other programs. So only
+// container images, which run nothing else, set the flag.
 const emulatorVariables = "emulator-variables"
 
-// emulatorConfig is the path at which users of the Service Bus emulator mount its entities.
+// emulatorConfig is the path at which users of Microsoft's Service Bus emulator mount the file with its
+// entities.
 const emulatorConfig = "/ServiceBus_Emulator/ConfigFiles/Config.json"
 
 func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
@@ -30,23 +31,24 @@ func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
 			"flags and MAYFLY_* win over them")
 }
 
-// emulatorVariable is a variable of an official emulator: the vnext or the classic one of Cosmos DB, or that
-// of Service Bus.
+// emulatorVariable is an environment variable of one of Microsoft's emulators: the vnext or the classic
+// emulator of Cosmos DB, or that of Service Bus.
 type emulatorVariable struct {
 	name string
-	arg  string // the same on the command line of the vnext emulator; "": it has none
-	flag string // that has its meaning; "": nothing has
+	arg  string // the argument of the vnext emulator with the same meaning; "": there is none
+	flag string // the flag of serve with the same meaning; "": there is none
 
 	// read converts the value to that of the flag; an empty result leaves the flag unset. nil: the value is
 	// used unchanged.
 	read func(value string) (string, error)
 
-	// alternative says how to get the effect of a variable that has none here; empty: there is nothing to
+	// alternative says how to get the effect of a variable that has no effect here; "": there is nothing to
 	// say.
 	alternative string
 }
 
-// emulatorTable lists the variables in the emulators' documentation. All other variables are ignored.
+// emulatorTable lists the variables that the documentation of the emulators contains. All other variables
+// are ignored.
 func emulatorTable() []emulatorVariable {
 	const oneCertificate = "the server makes its certificate: mayfly cert export"
 	return []emulatorVariable{
@@ -74,7 +76,8 @@ func emulatorTable() []emulatorVariable {
 		{name: "AZURE_COSMOS_EMULATOR_KEY", flag: "key"},
 		{name: "AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE", flag: "san", read: hostAlone},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE", flag: "memory", read: whenFalse("true")},
-		{name: "AZURE_COSMOS_EMULATOR_PARTITION_COUNT"}, // limits containers, which are not limited here
+		// limits the number of containers, which is not limited here
+		{name: "AZURE_COSMOS_EMULATOR_PARTITION_COUNT"},
 		{name: "AZURE_COSMOS_EMULATOR_DEFAULT_PARTITION_COUNT"},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_EXPLORER"},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_MONGODB_ENDPOINT", alternative: "there is the API for NoSQL alone"},
@@ -88,7 +91,7 @@ func emulatorTable() []emulatorVariable {
 	}
 }
 
-// hostAlone returns the host of "host", "host:port" or a URL.
+// hostAlone returns the host from "host", "host:port" or a URL.
 func hostAlone(value string) (string, error) {
 	if u, err := url.Parse(value); err == nil && u.Host != "" {
 		return u.Hostname(), nil
@@ -121,8 +124,8 @@ func whenFalse(flag string) func(string) (string, error) {
 	}
 }
 
-// applyServeVariables sets each flag that was not given from its own variable and, with --emulator-variables,
-// from that of an emulator. It returns each flag's source.
+// applyServeVariables sets each flag that was not given from its own variable and, with
+// --emulator-variables, from that of an emulator. It returns where the value of each flag comes from.
 func applyServeVariables(flags *pflag.FlagSet,
 	lookup func(string) (string, bool)) (map[string]cli.Source, error) {
 	sources, err := cli.ApplyVariables(flags, lookup)
@@ -132,8 +135,8 @@ func applyServeVariables(flags *pflag.FlagSet,
 	return sources, err
 }
 
-// applyEmulatorVariables sets the flags that neither the command line nor a variable of Mayfly has set. A
-// flag that is a list gets one more member in any case.
+// applyEmulatorVariables sets the flags that neither the command line nor one of Mayfly's own variables has
+// set. A flag that is a list gets the value as one more member even if it is set.
 func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, bool),
 	sources map[string]cli.Source) error {
 	for _, v := range emulatorTable() {
@@ -166,8 +169,8 @@ func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, b
 }
 
 // emulatorArguments converts the arguments of the vnext emulator's containers (--protocol https). Arguments
-// that serve has under the same name stay arguments; the others become values of their variables. Unknown
-// arguments stay unchanged.
+// that serve has under the same name are kept; the others are returned as values of the corresponding
+// variables. Unknown arguments are kept.
 func emulatorArguments(args []string) (own []string, variables map[string]string) {
 	own, variables = []string{"serve"}, map[string]string{}
 	for i := 0; i < len(args); i++ {
@@ -204,8 +207,8 @@ func convertEmulatorArguments(args []string) []string {
 	return own
 }
 
-// printEmulator prints, after the greeting, the words by which the official Testcontainers modules detect
-// that an emulator is ready.
+// printEmulator prints, after the lines about the server, the texts by which Microsoft's Testcontainers
+// modules detect that an emulator is ready.
 func (s *serve) printEmulator(w io.Writer) {
 	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\n", s.authority(portOf(s.listeners[0])))
 }
@@ -227,7 +230,8 @@ func logIgnoredVariables(log *slog.Logger, lookup func(string) (string, bool)) {
 	}
 }
 
-// applyEmulatorConfig uses the entities of the Service Bus emulator if they are mounted at its path.
+// applyEmulatorConfig uses the file with entities that is mounted at the Service Bus emulator's path, if
+// there is one.
 func (f *serveFlags) applyEmulatorConfig(config string) {
 	bus := &f.servicebus
 	if !f.emulatorVariables || !bus.on || bus.config != "" {
@@ -238,11 +242,11 @@ func (f *serveFlags) applyEmulatorConfig(config string) {
 	}
 }
 
-// maxKeyFile is more than the size of any key, in bytes.
+// maxKeyFile is the maximum size of a key file in bytes. Every key is smaller.
 const maxKeyFile = 4096
 
-// readKeyFile sets --key to the content of --key-file. The one whose source has the higher rank takes
-// precedence.
+// readKeyFile sets --key to the content of --key-file. If both are given, the one whose source has the
+// higher precedence counts.
 func (f *serveFlags) readKeyFile(sources map[string]cli.Source) error {
 	if f.keyFile == "" || f.key != "" && sources["key"] > sources["key-file"] {
 		return nil

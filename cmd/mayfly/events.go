@@ -13,15 +13,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// eventsAnswer is a page of a log of expirations.
+// eventsAnswer is a response with one page of a log of expiry events.
 type eventsAnswer struct {
 	Events   []json.RawMessage `json:"events"`
 	Position string            `json:"position"`
 	Lost     bool              `json:"lost"`
 }
 
-// eventsPoll is how long one request waits for events, in seconds. It is limited because the server may be
-// stopped meanwhile.
+// eventsPoll is how long one request waits for events, in seconds. It is short because the server may be
+// stopped during the wait.
 const eventsPoll = 30
 
 func eventsCommand() *cobra.Command {
@@ -49,7 +49,7 @@ func eventsCommand() *cobra.Command {
 		for {
 			page, err := fetchEvents(cmd.Context(), &c, after, follow)
 			if err != nil && follow && errors.Is(err, context.Canceled) {
-				return nil // the user interrupted it, which is no error
+				return nil // an interruption by the user is not an error
 			}
 			if err != nil {
 				return err

@@ -6,16 +6,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// example shows how a command is used: lines that can be pasted. long is the long text of its help, if the
-// command has none itself.
+// example shows how a command is used: lines that can be pasted. long is the long help text of the command,
+// for commands that do not set one themselves.
 type example struct {
 	command string
 	long    string
 	lines   []string
 }
 
-// examples contains those of all commands. Each example depends only on earlier ones: a test runs them in
-// this order.
+// examples contains the examples of all commands. Each example depends only on earlier ones, and a test runs
+// them in this order.
 var examples = []example{
 	{"serve", "", []string{
 		"mayfly serve",
@@ -249,7 +249,7 @@ func addExamples(root *cobra.Command) {
 	for _, e := range examples {
 		cmd, _, err := root.Find(strings.Fields(e.command))
 		if err != nil {
-			continue // a test reports missing commands
+			continue // a test reports examples of commands that do not exist
 		}
 		cmd.Example = "  " + strings.Join(e.lines, "\n  ")
 		if e.long != "" {

@@ -65,7 +65,7 @@ func (e *listenError) Error() string {
 
 func (e *listenError) Unwrap() error { return e.err }
 
-// inUse reports whether another socket uses the address. Windows has its own error number for that.
+// inUse reports whether the address is in use by another socket. Windows has its own error number for that.
 func (e *listenError) inUse() bool {
 	const wsaeAddrInUse = syscall.Errno(10048)
 	return errors.Is(e.err, syscall.EADDRINUSE) || runtime.GOOS == "windows" &&

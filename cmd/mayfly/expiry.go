@@ -37,8 +37,8 @@ func (c *itemCall) requestBody(id string) (map[string]any, error) {
 	return q, err
 }
 
-// itemKey returns the partition key of an item: the given one, or the item's id if the container is
-// partitioned by the id.
+// itemKey returns the partition key of an item: the one that the user gave, or the item's id if the
+// partition key path of the container is /id.
 func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil || err != nil {

@@ -28,7 +28,7 @@ func faultsCommand() *cobra.Command {
 	}, faultsListCommand(), faultsAddCommand(), faultsDeleteCommand(), faultsClearCommand())
 }
 
-// faultsCall makes a command about the faults of a server.
+// faultsCall returns a command that shows or changes the fault rules of a server.
 func faultsCall(c *cli.ServerCall, cmd *cobra.Command,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	flags := cmd.Flags()
@@ -49,7 +49,7 @@ func faultsListCommand() *cobra.Command {
 		})
 }
 
-// faultFlags defines a fault.
+// faultFlags holds the flags that define a fault rule.
 type faultFlags struct {
 	operations        []string
 	entity            string

@@ -16,13 +16,13 @@ import (
 func (s *serve) authority(port int) string {
 	host := s.flags.host
 	if ip := net.ParseIP(host); ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
-		host = "localhost" // the certificate is for this name, and SDKs treat it specially
+		host = "localhost" // the certificate is for this name, and SDKs treat the name specially
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// printStart prints what a user needs to connect. The lines must keep their first words: scripts find them by
-// these.
+// printStart prints what a user needs to connect. The first words of each line must not change, since
+// scripts find the lines by them.
 func (s *serve) printStart(w io.Writer) {
 	var ports []int
 	for _, ln := range s.listeners {
@@ -31,7 +31,7 @@ func (s *serve) printStart(w io.Writer) {
 		}
 	}
 	main := s.authority(ports[0])
-	key := "<the key given>" // do not print a secret to a log
+	key := "<the key given>" // the key is a secret that must not be in a log
 	if s.flags.wellKnownKey() {
 		key = s.flags.key
 	}
@@ -74,9 +74,10 @@ func (s *serve) printStart(w io.Writer) {
 	}
 }
 
-// printClients prints settings that can be pasted. The .NET and Java clients need settings to skip the check
-// of an unknown certificate, and to use the gateway mode if direct mode is off. For the other clients the
-// greeting says how to trust the certificate. The key is in few lines, because it makes them long.
+// printClients prints settings for clients that can be pasted. The .NET and Java clients need settings to
+// skip the check of the certificate, which they do not know, and to use gateway mode if direct mode is off.
+// For other clients another line says how to trust the certificate. Few lines contain the key, because it
+// makes them long.
 func (s *serve) printClients(row func(name, value string), main, key string) {
 	// Clients that support the last setting (.NET) skip the check of the certificate; others ignore the
 	// setting.
@@ -108,7 +109,7 @@ func (s *serve) printClients(row func(name, value string), main, key string) {
 	}
 }
 
-// setVariable returns the command that sets a variable for the commands that follow in a shell.
+// setVariable returns the shell command that sets an environment variable for the commands after it.
 func setVariable(goos, name, value string) string {
 	if goos == "windows" {
 		return "$env:" + name + ` = "` + value + `"`

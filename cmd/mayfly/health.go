@@ -53,7 +53,8 @@ func healthCommand() *cobra.Command {
 	return cmd
 }
 
-// reachable returns an address at which a server that listens on host is reachable from its own machine.
+// reachable returns an address at which a server that listens on host can be reached from the machine it
+// runs on.
 func reachable(host string) string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		return "localhost"

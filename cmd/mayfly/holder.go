@@ -19,7 +19,7 @@ type lockedFolder struct {
 	err    error
 }
 
-// withHolder adds to the error of a folder in use the process that uses it, and what can be done.
+// withHolder adds to the error of a folder that is in use which process uses it and what can be done.
 func withHolder(err error, dir string) error {
 	return &lockedFolder{dir: dir, holder: lockHolder(filepath.Join(dir, lockFile)), err: err}
 }
@@ -35,17 +35,18 @@ func (e *lockedFolder) Error() string {
 
 func (e *lockedFolder) Unwrap() error { return e.err }
 
-// holderOf finds the process that has locked a file in the format of /proc/locks:
+// holderOf returns the id of the process that has locked a file. locks has the format of /proc/locks:
 //
 //	1: POSIX  ADVISORY  WRITE 4711 08:01:131073 0 EOF
 //
-// It returns 0 if there is none, or if the process is not visible here.
+// It returns 0 if no process has locked the file, or if the process is not visible here, as from within a
+// container.
 func holderOf(locks io.Reader, inode uint64) int {
 	suffix := ":" + strconv.FormatUint(inode, 10) // behind the device
 	lines := bufio.NewScanner(locks)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		if len(fields) < 6 || fields[1] == "->" { // a process that waits for the lock
+		if len(fields) < 6 || fields[1] == "->" { // this process waits for the lock
 			continue
 		}
 		if !strings.HasSuffix(fields[5], suffix) {

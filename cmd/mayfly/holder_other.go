@@ -2,5 +2,5 @@
 
 package main
 
-// lockHolder returns 0: only Linux lists the locks of all processes.
+// lockHolder returns 0, since only Linux lists the locks of all processes.
 func lockHolder(string) int { return 0 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// listen opens the ports of the server. The first port is the requested one: without it the server does not
-// start. The others are optional, and a port that is in use is only a warning.
+// listen opens the ports of the server. If the first port, which is the requested one, cannot be opened,
+// listen fails. The other ports are optional: if one is in use, listen only logs a warning.
 func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listener, error) {
 	first, err := listenOn(ctx, f.host, f.port)
 	if err != nil {
@@ -56,7 +56,7 @@ func listenOn(ctx context.Context, host string, port int) (net.Listener, error) 
 	return ln, nil
 }
 
-// neighborTimeout limits the request to the program that uses a port.
+// neighborTimeout limits a request to the program that uses a port which Mayfly was to listen on.
 const neighborTimeout = time.Second
 
 // isMayfly reports whether a Mayfly server answers at an address.

@@ -7,18 +7,19 @@ import (
 	"sync"
 )
 
-// Clients decide how many lines are logged. A client that loops, or a full disk while a thousand clients
-// write, must not fill a disk with log lines in minutes, or make every request wait for a slow terminal.
+// The number of log lines is limited, since it depends on what clients do. A client in a loop, or a full
+// disk while a thousand clients write, must not fill a disk with log lines in minutes, or make each request
+// wait for a slow terminal.
 const (
-	// maxDebugLines is the most lines a second below level info.
+	// maxDebugLines is the maximum number of lines a second below level info.
 	maxDebugLines = 1000
-	// maxSameLines is the most lines a second with the same message, from level info on.
+	// maxSameLines is the maximum number of lines a second with the same message, from level info on.
 	maxSameLines = 50
-	// maxLines is the most lines a second from level info on, with any message.
+	// maxLines is the maximum number of lines a second from level info on, whatever their message.
 	maxLines = 500
 )
 
-// newLogger returns a logger that writes lines from a level on, limited by the constants above.
+// newLogger returns a logger that writes lines from a level on, limited by the constants in this file.
 func newLogger(w io.Writer, level, format string) *slog.Logger {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -32,7 +33,8 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 	return slog.New(&boundedLog{h, &lineBudget{same: make(map[string]int)}})
 }
 
-// boundedLog is a handler with a limited number of lines a second. It reports how many lines it has left out.
+// boundedLog is a slog.Handler that limits the number of lines a second. It reports how many lines it has
+// dropped.
 type boundedLog struct {
 	slog.Handler
 	lines *lineBudget
@@ -60,7 +62,7 @@ func (b *boundedLog) Handle(ctx context.Context, r slog.Record) error {
 	return b.Handler.Handle(ctx, r)
 }
 
-// writeNotice writes a line about the log itself, with the time of another line.
+// writeNotice writes a line about the log itself. at is the record from which the line takes its time.
 func (b *boundedLog) writeNotice(ctx context.Context, at slog.Record, level slog.Level, message string,
 	attrs ...slog.Attr) error {
 	told := slog.NewRecord(at.Time, level, message, 0)
@@ -88,14 +90,14 @@ type lineBudget struct {
 	left   droppedLines
 }
 
-// droppedLines counts lines that were left out and not reported yet.
+// droppedLines counts lines that were dropped and not reported yet.
 type droppedLines struct {
 	debug, others int
-	example       string // message of the first of the others
+	example       string // message of the first of the other lines
 }
 
-// take asks for permission to write a line in a second. before is what was left out in earlier seconds and
-// has not been reported yet.
+// take reports whether a line may be written in a second. before counts the lines that were dropped in
+// earlier seconds and have not been reported yet.
 func (b *lineBudget) take(second int64, level slog.Level, message string) (ok bool, before droppedLines) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

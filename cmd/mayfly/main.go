@@ -21,8 +21,9 @@ func main() {
 	os.Exit(execute(signalled(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// signalled returns a context that ends with the first signal, so that the command ends in an orderly way. A
-// second signal ends the process at once. The goroutine that waits for signals runs as long as the process.
+// signalled returns a context that is canceled by the first signal, so that the command ends in an orderly
+// way. The second signal ends the process at once. The goroutine that waits for signals runs as long as the
+// process.
 func signalled() context.Context {
 	signals := make(chan os.Signal, 2)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), signalsKey{}, signals))
@@ -39,7 +40,8 @@ func signalled() context.Context {
 // signalsKey is the context key of signalled's channel.
 type signalsKey struct{}
 
-// withoutSignals stops signalled from receiving signals, for a command that handles Ctrl-C itself.
+// withoutSignals stops the handling of signals that signalled has set up, for a command that handles Ctrl-C
+// itself.
 func withoutSignals(ctx context.Context) context.Context {
 	if signals, ok := ctx.Value(signalsKey{}).(chan os.Signal); ok {
 		signal.Stop(signals)
@@ -101,7 +103,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return executeFrom(ctx, os.Stdin, args, stdout, stderr)
 }
 
-// executeFrom is execute with an input.
+// executeFrom is like execute, with the standard input given.
 func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	if err := addCompletions(root); err != nil {

@@ -27,7 +27,7 @@ func manCommand() *cobra.Command {
 		if err := os.MkdirAll(args[0], 0o755); err != nil {
 			return err
 		}
-		// Two builds of the same revision give the same pages.
+		// Two builds of the same revision must give the same pages.
 		revised := revisionTime()
 		header := &doc.GenManHeader{Section: "1", Source: "mayfly " + version(), Manual: "Mayfly",
 			Date: &revised}

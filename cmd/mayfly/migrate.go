@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// migration is a migrate command.
+// migration holds the flags of a migrate command.
 type migration struct {
 	from, to       place
 	compare, again bool
@@ -106,7 +106,8 @@ func noStore(err error, name string) error {
 	return err
 }
 
-// move copies, compares and changes over, or only compares.
+// move copies the data, compares the copy with the original, and makes the copy the one to be used. It may
+// also only compare.
 func (m *migration) move(ctx context.Context, o migrate.Options) error {
 	bar := progress.New(m.errs, ttl.Real{})
 	defer bar.Stop()

@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// place is where a store keeps its data: a folder or a database.
+// place is where a store keeps its data: the path of a folder, or the URL of a PostgreSQL database.
 type place string
 
 // remote reports whether the place is a database.

@@ -5,7 +5,8 @@ import (
 	"net"
 )
 
-// openPorts opens the Cosmos DB ports, which answer nothing before Run, and the port for health probes.
+// openPorts opens the Cosmos DB ports, on which nothing is answered before Run, and the port for health
+// probes.
 func (s *serve) openPorts(ctx context.Context) (err error) {
 	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
 		return err
@@ -13,8 +14,8 @@ func (s *serve) openPorts(ctx context.Context) (err error) {
 	return s.openProbes(ctx)
 }
 
-// openProbes answers health probes from now on, if a port is set. If the port is in use it only logs a
-// warning: the server works without probes.
+// openProbes opens the port for health probes, if one is set, and answers probes from now on. If the port is
+// in use it only logs a warning, since the server works without it.
 func (s *serve) openProbes(ctx context.Context) error {
 	port, on, err := s.flags.health()
 	if err != nil || !on {

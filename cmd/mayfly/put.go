@@ -68,7 +68,8 @@ func putCommand() *cobra.Command {
 		if err := cli.PrintJSON(cmd.OutOrStdout(), answer); err != nil {
 			return err
 		}
-		if definition, err := c.Definition(cmd.Context()); err == nil { // without it the item is stored, too
+		// without it the item is stored as well
+		if definition, err := c.Definition(cmd.Context()); err == nil {
 			hintMissing(cmd.ErrOrStderr(), definition, document)
 		}
 		return nil
@@ -76,8 +77,8 @@ func putCommand() *cobra.Command {
 	return cmd
 }
 
-// hintMissing warns about a stored document without a value for the partition key. Cosmos DB stores such a
-// document under an undefined value.
+// hintMissing warns that a stored document has no value for the partition key. Cosmos DB stores such a
+// document under the partition key value undefined.
 func hintMissing(w io.Writer, definition cli.ContainerAnswer, document json.RawMessage) {
 	if missing := definition.MissingPaths(document); len(missing) > 0 {
 		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under "+
@@ -116,8 +117,8 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 	return document, cli.CheckJSON(where, document)
 }
 
-// request returns the write. A create or upsert derives the partition key from the document; a replace must
-// name it.
+// request returns the request that writes the document. For a create or an upsert the partition key comes
+// from the document; for a replace it must be given.
 func (c *putCall) request(ctx context.Context, document json.RawMessage) (*http.Request, error) {
 	if !c.replace {
 		req, err := c.Call(ctx, http.MethodPost, cli.ItemsPath, document)

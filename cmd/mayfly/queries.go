@@ -96,7 +96,7 @@ func queriesRunCommand() *cobra.Command {
 	return cmd
 }
 
-// savedParams returns the parameters of a saved query that are not given, in the form of --param.
+// savedParams returns the parameters of a saved query, except those that are given, in the form of --param.
 func savedParams(q laboratory.SavedQuery, given []string) (list []string) {
 	for _, p := range q.Parameters {
 		replaced := slices.ContainsFunc(given, func(one string) bool {
@@ -110,7 +110,7 @@ func savedParams(q laboratory.SavedQuery, given []string) (list []string) {
 	return list
 }
 
-// noSavedQuery returns the error for a name that no saved query has.
+// noSavedQuery returns the error for a name under which no query is saved.
 func noSavedQuery(name string, saved []laboratory.SavedQuery) error {
 	var names []string
 	for _, q := range saved {

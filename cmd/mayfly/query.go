@@ -122,8 +122,9 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	return w.end()
 }
 
-// pages reads pages of a query from a continuation on, each with at most that many rows (0: the server's
-// default), until fn returns false. It returns the continuation behind the last page; empty at the end.
+// pages reads pages of a query and passes each to fn, until fn returns false. It begins at a continuation;
+// each page has at most most rows (0: the server's default). It returns the continuation after the last page
+// that was read, or "" at the end of the query.
 func (c *queryCall) pages(ctx context.Context, text, continuation string, most int,
 	fn func(rows []json.RawMessage, a cli.PageHeaders) (more bool, err error)) (last string, err error) {
 	question := map[string]any{"query": text, "parameters": c.parameters()}
@@ -162,7 +163,7 @@ func (c *queryCall) pages(ctx context.Context, text, continuation string, most i
 	return last, err
 }
 
-// errStopPaging stops a list early.
+// errStopPaging is returned by a function that receives pages, to stop reading. It is not a failure.
 var errStopPaging = errors.New("enough")
 
 // parameters returns the parameters of --param. The @ before a name may be omitted.

@@ -12,14 +12,14 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// systemColumns are members of items that a table omits, since they do not interest users.
+// systemColumns are members of items that a table omits, since they are not of interest to users.
 var systemColumns = []string{"_rid", "_self", "_etag", "_attachments"}
 
-// tableWriter prints rows as a table. Each page is aligned separately, so that only one page is in memory. If
-// a page has other columns than the page before, a new header is printed.
+// tableWriter prints rows as a table. Each page is aligned separately, so that only one page is in memory.
+// If the columns of a page differ from those of the previous page, a new header is printed.
 type tableWriter struct {
 	out     io.Writer
-	list    []string // the columns of the query's select list; nil: taken from the rows
+	list    []string // columns in the query's select list; nil: they are taken from the rows
 	columns []string // of the previous page
 	rows    int
 	charge  float64
@@ -98,7 +98,7 @@ func columnsOf(listed []string, rows []json.RawMessage) []string {
 	return columns
 }
 
-// cell formats a value on one line, without control characters for a terminal.
+// cell formats a value on one line, without the control characters that a terminal would interpret.
 func cell(v jsondoc.Value) string {
 	if v.Kind() == jsondoc.String {
 		return plain(v.Str())

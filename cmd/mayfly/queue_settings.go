@@ -42,8 +42,8 @@ func (s *entitySettings) duration(flag, name, usage string) {
 	s.names[flag] = name
 }
 
-// addTo adds the flags that were given to question. An empty value becomes null, which stands for the
-// default.
+// addTo adds the flags that the user gave to a request body. An empty value becomes null, which stands for
+// the default.
 func (s *entitySettings) addTo(question map[string]any) {
 	s.flags.Visit(func(f *pflag.Flag) {
 		name, ok := s.names[f.Name]

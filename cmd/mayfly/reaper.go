@@ -63,7 +63,7 @@ func reaperCommand() *cobra.Command {
 type reaperRequest struct {
 	method, path string
 	body         any  // nil: no body
-	purges       bool // the answer has the number of purged items
+	purges       bool // the response contains the number of purged items
 	all          bool // it applies to all containers
 }
 
@@ -106,7 +106,7 @@ func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
 	return reaperRequest{}, cli.Misuse("the reaper takes: pause, resume, run, step [ITEMS], set JSON")
 }
 
-// printReaper prints the answer as text.
+// printReaper prints the response as text.
 func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
 	if o.purges {
 		var p laboratory.Purged

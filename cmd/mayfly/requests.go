@@ -21,11 +21,11 @@ import (
 
 const requestsPath = "_mayfly/requests"
 
-// requestsPoll is how long one request waits for new entries, in seconds. It is limited because the server
-// may be stopped meanwhile.
+// requestsPoll is how long one request waits for new log entries, in seconds. It is short because the server
+// may be stopped during the wait.
 const requestsPoll = 30
 
-// requestsCall is a query of the request log.
+// requestsCall is a query of the server's log of requests.
 type requestsCall struct {
 	cli.ServerCall
 	protocol, method, entity, status, text, since string
@@ -107,7 +107,7 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 		})
 }
 
-// query returns the URL parameters that select requests.
+// query returns the URL parameters that select entries of the log.
 func (c *requestsCall) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"status": c.status, "entity": c.entity, "protocol": c.protocol,
@@ -142,7 +142,7 @@ func (c *requestsCall) followAll(cmd *cobra.Command) error {
 	for q := c.query(); ; q.Set("wait", strconv.Itoa(requestsPoll)) {
 		page, err := c.page(cmd.Context(), q)
 		if err != nil && errors.Is(err, context.Canceled) {
-			return nil // the user interrupted it, which is no error
+			return nil // an interruption by the user is not an error
 		}
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (c *requestsCall) followAll(cmd *cobra.Command) error {
 	}
 }
 
-// printNew prints new requests: with --json one object per line.
+// printNew prints new requests. With --json it prints one object per line.
 func (c *requestsCall) printNew(t *requestTable, list []laboratory.Request) error {
 	if !c.JSON {
 		return t.print(list)
@@ -182,7 +182,7 @@ func (c *requestsCall) page(ctx context.Context, q url.Values) (page laboratory.
 	return cli.Ask[laboratory.Requests](req)
 }
 
-// archive writes an HTTP archive.
+// archive writes the requests as an HTTP archive (HAR).
 func (c *requestsCall) archive(cmd *cobra.Command) error {
 	req, err := c.Call(cmd.Context(), http.MethodGet, requestsPath+".har?"+c.query().Encode(), nil)
 	if err != nil {

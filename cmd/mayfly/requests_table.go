@@ -71,7 +71,8 @@ func requestOperation(r *laboratory.Request) string {
 	return r.Method
 }
 
-// requestSubject returns what a request was about, with its attempts and its injected fault.
+// requestSubject returns what a request was about, with the number of its attempt and the fault injected
+// into it.
 func requestSubject(r *laboratory.Request) string {
 	subject := r.Entity
 	switch {
@@ -133,7 +134,7 @@ func printRequest(out io.Writer, r laboratory.RequestDetails) error {
 	return err
 }
 
-// attemptText returns which attempt of an operation a request was, or nothing for the first one.
+// attemptText returns which attempt of an operation a request was. It returns "" for the first attempt.
 func attemptText(r *laboratory.Request) string {
 	if r.Attempt < 2 {
 		return ""

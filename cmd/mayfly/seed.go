@@ -46,7 +46,7 @@ func seedCheckCommand() *cobra.Command {
 }
 
 func seedSchemaCommand() *cobra.Command {
-	var asJSON bool // the output is JSON in any case
+	var asJSON bool // the output is always JSON
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of seed files, for editors",

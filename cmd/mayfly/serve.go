@@ -85,14 +85,14 @@ func (s *serve) Open(ctx context.Context) error {
 	}
 	var err error
 	s.server, err = product.Open(ctx, s.options())
-	s.seed = nil              // it holds all documents: free the memory
+	s.seed = nil              // it contains all documents, whose memory can be freed now
 	if s.flags.engine != "" { // the data are in no folder
 		return err
 	}
 	return withRemedy(err, s.flags.data)
 }
 
-// prepare does everything that can fail through a mistake of the user, before any data are opened.
+// prepare does everything that can fail through a mistake of the user, before any data is opened.
 func (s *serve) prepare(ctx context.Context) (err error) {
 	if s.flags.seed != "" {
 		if s.seed, err = seed.Open(s.flags.seed); err != nil {
@@ -182,7 +182,7 @@ func (s *serve) storeOptions() store.Options {
 	return o
 }
 
-// info returns what other servers over the same data can list about this one.
+// info returns what other servers that use the same data can list about this one.
 func (s *serve) info() store.ServerInfo {
 	name, err := os.Hostname()
 	if err != nil {
@@ -240,9 +240,10 @@ func (s *serve) openFolder() error {
 	return nil
 }
 
-// firstNumber returns the first number for the ids of new objects. In memory it grows from one start to the
-// next, so that an id that a client remembers never names another object. It starts again every 37 hours,
-// since resource ids of throughputs have three bytes. Data on disk continue with their own numbers.
+// firstNumber returns the first number for the resource ids of new objects. For data in memory it grows from
+// one start of the server to the next, so that a resource id that a client remembers never names another
+// object. It starts again every 37 hours, since resource ids of throughputs have only three bytes. For data
+// on disk the numbers continue from those in the data.
 func (s *serve) firstNumber() uint32 {
 	if !s.flags.memory {
 		return 0

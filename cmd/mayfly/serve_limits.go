@@ -24,8 +24,8 @@ type limitFlags struct {
 	requests              byteSize // 0: no log
 }
 
-// The bounds of the limits. A limit below the minimum would refuse requests that every application makes. A
-// request that takes longer than the maximum is aborted with its connection.
+// The bounds of the limits. A limit below the minimum would refuse requests that every application sends. A
+// request that takes longer than the maximum is aborted together with its connection.
 const (
 	minTime   = 100 * time.Millisecond
 	maxTime   = 100 * time.Second

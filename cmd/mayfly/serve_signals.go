@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/telemetry"
 )
 
-// signalFlags define which traces and metrics a server exports.
+// signalFlags holds the flags that say which traces and metrics a server exports.
 type signalFlags struct {
 	slowQuery time.Duration
 	otlp      string
@@ -45,12 +45,12 @@ func (f *signalFlags) telemetry() telemetry.Settings {
 	return telemetry.Settings{Endpoint: f.otlp, Variable: os.Getenv}
 }
 
-// openTelemetry starts sending traces and metrics as the flags and variables say. It returns nil if nothing
-// is sent.
+// openTelemetry starts to send traces and metrics, as the flags and environment variables say. It returns
+// nil if nothing is to be sent.
 func (s *serve) openTelemetry(ctx context.Context, figures prometheus.Gatherer) (product.Telemetry, error) {
 	t, err := telemetry.Open(ctx, s.flags.signals.telemetry(), version(), figures, s.log)
 	if t == nil {
-		return nil, err // an interface that holds a nil pointer would not be nil
+		return nil, err // an interface that holds a nil pointer is not nil
 	}
 	return t, err
 }

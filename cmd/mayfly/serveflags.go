@@ -24,7 +24,7 @@ const (
 	defaultComputePort = 8903
 )
 
-// consistencyLevels are those of the service, strongest first.
+// consistencyLevels are the consistency levels of Cosmos DB, the strongest first.
 var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "ConsistentPrefix", "Eventual"}
 
 // serveFlags are the settings of serve as the user gave them.
@@ -124,8 +124,8 @@ func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// settle sets what depends on other settings and returns an error for invalid ones. sources holds the source
-// of each setting.
+// settle derives the settings that depend on others, and returns an error for an invalid setting. sources
+// says where the value of each setting comes from.
 func (f *serveFlags) settle(sources map[string]cli.Source) error {
 	switch memory, data := sources["memory"], sources["data"]; {
 	case !f.memory || f.data == "":
@@ -244,13 +244,13 @@ func (f *serveFlags) validateKey() error {
 		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it")
 }
 
-// wellKnownKey reports whether the key is that of the emulators, in any spelling.
+// wellKnownKey reports whether the key is the public one of the emulators, in any spelling.
 func (f *serveFlags) wellKnownKey() bool {
 	key, err := base64.StdEncoding.DecodeString(f.key)
 	return err == nil && base64.StdEncoding.EncodeToString(key) == httpapi.EmulatorKey
 }
 
-// compute returns the second port, 0 for none.
+// compute returns the second port of the gateway, or 0 if there is none.
 func (f *serveFlags) compute() (int, error) {
 	switch f.computePort {
 	case "":
@@ -289,7 +289,8 @@ func (f *serveFlags) tableCompression() pebble.Compression {
 	return pebble.Fastest
 }
 
-// usesIPv6Loopback reports whether clients may also use ::1, which many try first for "localhost".
+// usesIPv6Loopback reports whether the server also listens on ::1, which many clients try first for
+// "localhost".
 func (f *serveFlags) usesIPv6Loopback() bool { return f.host == defaultHost || f.host == "localhost" }
 
 // loopback reports whether host is reachable from its own machine only.

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// servicebus is the Service Bus part of the flags: its ports, and the file with entities.
+// servicebus is the Service Bus part of the command: its flags, its ports, and the file with entities.
 type servicebus struct {
 	ports  []openPort
 	config *config.Config // nil: there is no file
@@ -24,7 +24,7 @@ type openPort struct {
 	listeners []net.Listener
 }
 
-// prepare does everything that can fail through a mistake of the user, before any data are opened.
+// prepare does everything that can fail through a mistake of the user, before any data is opened.
 func (b *servicebus) prepare(ctx context.Context, f *serveFlags, log *slog.Logger) error {
 	if err := b.readConfig(f.servicebus.config); err != nil {
 		return err
@@ -86,14 +86,14 @@ func (b *servicebus) printPorts(s *serve, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {
 		key = s.flags.servicebus.signed[0]
-		key.Text = "<the key given>" // do not print a secret to a log
+		key.Text = "<the key given>" // the key is a secret that must not be in a log
 	}
 	title := "service bus"
 	for _, p := range b.ports {
 		text := "Endpoint=sb://" + s.authority(portOf(p.listeners[0])) + ";SharedAccessKeyName=" + key.Name +
 			";SharedAccessKey=" + key.Text + ";"
 		if !p.secure {
-			text += "UseDevelopmentEmulator=true;" // clients that support it do not use TLS
+			text += "UseDevelopmentEmulator=true;" // clients that support this setting do not use TLS
 		}
 		row(title, text+" ("+p.what+")")
 		title = ""

@@ -17,20 +17,20 @@ type servicebusFlags struct {
 	keys   []string
 	signed []access.Key // keys, parsed
 	config string
-	// crossEntity permits transactions over more than one queue or topic.
+	// crossEntity allows transactions over more than one queue or topic.
 	crossEntity bool
 }
 
-// servicebusPort is one Service Bus port. All ports answer all of its protocols; they differ in what clients
-// expect at which port.
+// servicebusPort is one Service Bus port. All ports answer all of Service Bus's protocols; they differ in
+// the number that clients expect.
 type servicebusPort struct {
 	flag, usage string
 	what        string // in the greeting
-	secure      bool   // for clients that insist on TLS
+	secure      bool   // for clients that use only TLS
 	value       string
 	port        int  // the value, parsed
 	off         bool // the value is "off"
-	explicit    bool // the user has set it: if it cannot be opened the server does not start
+	explicit    bool // the user has set the port: if it cannot be opened, the server does not start
 }
 
 func (f *servicebusFlags) register(flags *pflag.FlagSet) {
@@ -59,7 +59,7 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 		"let a transaction concern more than one queue or topic, which Service Bus refuses")
 }
 
-// settle parses the ports and keys. sources shows which of them the user has set.
+// settle parses the ports and keys. sources says which of them the user has set.
 func (f *servicebusFlags) settle(sources map[string]cli.Source) error {
 	for i := range f.ports {
 		p := &f.ports[i]

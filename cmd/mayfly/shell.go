@@ -26,11 +26,11 @@ type shell struct {
 	file            *os.File // output file set by \o; nil: output goes to out
 	lines           lineSource
 	interactive     bool // a user types at a terminal
-	continueOnError bool // continue after a failure of a script
+	continueOnError bool // a script continues after a failure
 
 	json, timing bool
 	params       []string   // name=value
-	more         *openQuery // the query whose next page \more reads; nil: there is none
+	more         *openQuery // the query of which \more reads the next page; nil: there is none
 	names        nameCache
 	failed       error // the first failure of a script
 	depth        int   // nesting depth of \i
@@ -66,7 +66,7 @@ func shellCommand() *cobra.Command {
 			s.interactive = true
 			s.lines = newTerminalReader(s)
 			ctx = withoutSignals(ctx)
-			stray := make(chan os.Signal, 1) // Ctrl-C between two statements has no effect
+			stray := make(chan os.Signal, 1) // Ctrl-C between two statements is ignored
 			signal.Notify(stray, os.Interrupt)
 			defer signal.Stop(stray)
 			fmt.Fprintln(s.out, `mayfly shell: \? lists the commands, \q ends it`)
@@ -124,7 +124,7 @@ func (s *shell) run(ctx context.Context) error {
 	}
 }
 
-// ending returns the first failure of a script, which has been printed already.
+// ending returns the first failure of a script. The failure has already been printed.
 func (s *shell) ending() error {
 	if s.failed == nil {
 		return nil
@@ -149,7 +149,7 @@ func (s *shell) prompt() string {
 	return at + "> "
 }
 
-// statement runs one statement. At a terminal Ctrl-C ends the statement but not the shell.
+// statement runs one statement. At a terminal, Ctrl-C cancels the statement but does not end the shell.
 func (s *shell) statement(ctx context.Context, text string) error {
 	if strings.HasPrefix(text, "--") {
 		return nil // a comment
@@ -173,7 +173,7 @@ func (s *shell) statement(ctx context.Context, text string) error {
 
 var errStopped = errors.New("stopped")
 
-// printError prints an error, with its place in the query.
+// printError prints an error, with its position in the query.
 func (s *shell) printError(text string, err error) {
 	fmt.Fprintln(s.errs, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	var r *cli.Refusal
@@ -211,7 +211,7 @@ func (s *shell) closeFile() error {
 	return err
 }
 
-// openQuery is a query with more pages.
+// openQuery is a query that has more pages.
 type openQuery struct {
 	call         queryCall
 	text         string
@@ -229,8 +229,8 @@ func (s *shell) query(ctx context.Context, text string) error {
 	return s.pages(ctx, a)
 }
 
-// pages shows pages of a query, one at a terminal. Rows that arrive in small pieces, such as from one
-// partition range after the other, are collected until they fill a page.
+// pages shows the pages of a query; at a terminal it shows one page. The server may return a page with few
+// rows, such as one for each partition range: pages collects rows until they fill a page.
 func (s *shell) pages(ctx context.Context, a *openQuery) error {
 	var w rowWriter = &lineWriter{out: s.output()}
 	if !s.json {

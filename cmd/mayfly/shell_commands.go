@@ -20,11 +20,12 @@ import (
 // shellVerb is a built-in command of the shell.
 type shellVerb struct {
 	name, args, short string
-	whole             bool // the rest of the line is one argument, unchanged
+	whole             bool // the rest of the line is a single argument, passed unchanged
 	run               func(s *shell, ctx context.Context, args []string) error
 }
 
-// shellVerbs returns the shell's built-in commands. All other commands are those of mayfly.
+// shellVerbs returns the built-in commands of the shell. All other commands in the shell are those of
+// mayfly.
 func shellVerbs() []shellVerb {
 	return []shellVerb{
 		{"?", "", "list the commands", false, (*shell).help},
@@ -69,7 +70,7 @@ func shellVerbs() []shellVerb {
 // notInShell are commands of mayfly that are not useful in a shell.
 var notInShell = []string{"shell", "serve", "completion", "help"}
 
-// serverCommands are commands whose --db has a special meaning, so the shell does not set it.
+// serverCommands are commands in which --db has a special meaning, so the shell does not add it.
 var serverCommands = []string{"clock", "faults"}
 
 // dispatch runs one statement.
@@ -103,8 +104,8 @@ func (s *shell) dispatch(ctx context.Context, text string) error {
 	return s.command(ctx, append([]string{name}, args...))
 }
 
-// command runs a command of mayfly. It adds the shell's server, database and container if the command has
-// these flags and they are not given.
+// command runs a command of mayfly. It adds flags for the shell's server, database and container, if the
+// command has these flags and the user has not given them.
 func (s *shell) command(ctx context.Context, args []string) error {
 	root := rootCommand()
 	cmd, _, err := root.Find(args)
@@ -131,7 +132,7 @@ func (s *shell) command(ctx context.Context, args []string) error {
 	return err
 }
 
-// foreign maps commands of other databases' shells to the shell's own.
+// foreign maps commands that the shells of other databases have to the corresponding commands of this shell.
 var foreign = map[string]string{"plan": "explain", "l": "dbs", "c": "use", "dt": "d", "quit": "q", "exit": "q",
 	"h": "?", "help": "?", "x": "table", "set": "param", "del": "delete", "upsert": "put", "insert": "put"}
 
@@ -326,7 +327,7 @@ func (s *shell) redirect(_ context.Context, args []string) (err error) {
 	return err
 }
 
-// maxIncluded is how deep files may be nested with \i.
+// maxIncluded is the maximum depth of files that include each other with \i.
 const maxIncluded = 16
 
 // include runs the statements of a file, up to the first failure.

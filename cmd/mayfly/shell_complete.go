@@ -22,7 +22,7 @@ import (
 // terminalReader reads lines from a user at a terminal, with a history and completion.
 type terminalReader struct {
 	state   *liner.State
-	history string // its file; empty: the history is not stored
+	history string // history file; empty: the history is not stored
 }
 
 func newTerminalReader(s *shell) *terminalReader {
@@ -32,7 +32,7 @@ func newTerminalReader(s *shell) *terminalReader {
 	t.state.SetTabCompletionStyle(liner.TabPrints)
 	t.state.SetWordCompleter(s.complete)
 	if file, err := os.Open(t.history); err == nil {
-		_, _ = t.state.ReadHistory(file) // a history that cannot be read counts as empty
+		_, _ = t.state.ReadHistory(file) // a history that cannot be read is treated as empty
 		_ = file.Close()
 	}
 	return t
@@ -63,7 +63,7 @@ func (t *terminalReader) add(statement string) {
 	t.state.AppendHistory(strings.Join(strings.Fields(statement), " "))
 }
 
-// close restores the terminal and stores the history. Failing to store it is not an error.
+// close restores the terminal and stores the history. It is not an error if the history cannot be stored.
 func (t *terminalReader) close() error {
 	if t.history != "" && os.MkdirAll(filepath.Dir(t.history), 0o700) == nil {
 		if file, err := os.OpenFile(t.history, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
@@ -74,7 +74,8 @@ func (t *terminalReader) close() error {
 	return t.state.Close()
 }
 
-// complete is called when a user has pressed Tab. It returns words that may replace the incomplete one.
+// complete is called when the user presses Tab. It returns the words by which the incomplete word at pos can
+// be replaced, and the text before and after that word.
 func (s *shell) complete(line string, pos int) (head string, words []string, tail string) {
 	runes := []rune(line)
 	from := pos
@@ -97,7 +98,7 @@ func (s *shell) complete(line string, pos int) (head string, words []string, tai
 	return head, words, tail
 }
 
-// proposals returns the words that can follow head.
+// proposals returns the words that can follow the text head and begin with begun.
 func (s *shell) proposals(ctx context.Context, head, begun string) (list []string) {
 	command, _, _ := strings.Cut(strings.TrimSpace(head), " ")
 	switch {
@@ -126,7 +127,8 @@ func clauseWords() []string {
 		ESCAPE EXISTS ARRAY GROUP ORDER BY RANK ASC DESC OFFSET LIMIT true false null undefined`)
 }
 
-// places returns the databases, or, after a database and a slash, its containers.
+// places returns completions for the argument of \use: databases or, after a database and a slash,
+// containers of it.
 func (s *shell) places(ctx context.Context, begun string) (list []string) {
 	db, _, inside := strings.Cut(begun, "/")
 	if !inside {
@@ -166,7 +168,7 @@ func (s *shell) flagsOf(name string) (list []string) {
 	return list
 }
 
-// nameCache caches the paths of a container, since a user presses Tab repeatedly.
+// nameCache keeps the paths of a container, since users press Tab repeatedly.
 type nameCache struct {
 	of    string
 	paths []string
@@ -174,7 +176,8 @@ type nameCache struct {
 
 func (n *nameCache) forget() { n.of = "" }
 
-// sampleSize is how many items are read to find paths, and maxDepth the maximal depth of paths.
+// sampleSize is the number of items that are read to find paths, and maxDepth the maximum number of steps of
+// a path.
 const (
 	sampleSize = 20
 	maxDepth   = 4

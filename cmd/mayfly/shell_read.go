@@ -15,12 +15,12 @@ type lineSource interface {
 	// line returns the next line without its end. It returns io.EOF at the end, and errCleared if the user
 	// has discarded the line.
 	line(prompt string) (string, error)
-	// add adds a statement to the history.
+	// add adds a statement to the history, if there is one.
 	add(statement string)
 	close() error
 }
 
-// errCleared means that a user has pressed Ctrl-C at the prompt.
+// errCleared means that the user has pressed Ctrl-C at the prompt.
 var errCleared = errors.New("the line was given up")
 
 // scriptReader reads lines of a file or of a pipe.
@@ -37,8 +37,8 @@ func (s *scriptReader) line(string) (string, error) {
 func (s *scriptReader) add(string)   {}
 func (s *scriptReader) close() error { return nil }
 
-// statement reads the next statement: a line with a command, which begins with a backslash, or the lines of a
-// query, which end with a semicolon, an empty line or the end of the input.
+// statement reads the next statement. A line that begins with a backslash is a command. All other lines
+// belong to a query, which ends with a semicolon, with an empty line or at the end of the input.
 func statement(from lineSource, prompt string) (string, error) {
 	var lines []string
 	for {

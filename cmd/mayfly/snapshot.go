@@ -23,7 +23,7 @@ import (
 // snapshotCall is a request about the snapshots of a running server.
 type snapshotCall struct{ cli.ServerCall }
 
-// snapshotAnswer is a server's description of a snapshot.
+// snapshotAnswer is a server's response that describes a snapshot.
 type snapshotAnswer struct {
 	Name      string    `json:"name"`
 	Time      time.Time `json:"time"`
@@ -44,7 +44,7 @@ func snapshotCommand() *cobra.Command {
 		snapshotForkCommand(), snapshotDeleteCommand())
 }
 
-// snapshotVerb completes a command that sends a request; ask gets the command's arguments.
+// snapshotVerb completes a command that sends a request. It calls ask with the arguments of the command.
 func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 	ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
@@ -192,7 +192,7 @@ func snapshotForkCommand() *cobra.Command {
 	return cmd
 }
 
-// forkFolder makes a data folder from a snapshot. The folder gets its name when it is complete.
+// forkFolder makes a new data folder from a snapshot. The folder has a temporary name until it is complete.
 func forkFolder(ctx context.Context, data, name, to string) (err error) {
 	if _, err := os.Stat(to); err == nil {
 		return fmt.Errorf("%s exists already", to)

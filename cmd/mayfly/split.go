@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// splitAnswer is the part of the answer to a split that is read: the two halves.
+// splitAnswer is the part of the response to a split that the command reads: the two new ranges.
 type splitAnswer struct {
 	Halves []struct {
 		ID  string `json:"id"`

@@ -11,8 +11,9 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// widths computes how many columns of a terminal a text needs: two for each of 日本. A character that is
-// wide only in some countries' fonts counts as one, so that tables are the same everywhere.
+// widths computes how many columns of a terminal a text takes: 日本 takes two columns per character. A
+// character that is wide only in the fonts of some countries counts as one column, so that tables are the
+// same everywhere.
 var widths = &runewidth.Condition{StrictEmojiNeutral: true}
 
 // table prints rows with aligned cells.
@@ -51,10 +52,10 @@ func (t *table) print(out io.Writer) error {
 	return err
 }
 
-// maxCell is the most columns of the terminal that a value in a table uses.
+// maxCell is the maximum number of terminal columns of a value in a table.
 const maxCell = 60
 
-// plain returns a text without control characters for a terminal, truncated to maxCell.
+// plain returns a text without the control characters that a terminal would interpret, truncated to maxCell.
 func plain(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		text = strconv.Quote(text)
@@ -65,14 +66,16 @@ func plain(text string) string {
 // short returns a text truncated to maxCell.
 func short(text string) string { return widths.Truncate(text, maxCell, "…") }
 
-// escaped returns JSON on one line, with control characters for a terminal as JSON escapes.
+// escaped returns JSON on one line. Control characters that a terminal would interpret are written as JSON
+// escapes.
 func escaped(value string) string {
 	var text strings.Builder
 	for _, r := range value {
 		switch {
 		case unicode.IsPrint(r):
 			text.WriteRune(r)
-		case r == '\n' || r == '\r' || r == '\t': // between two tokens: strings never contain them unescaped
+		// between two tokens, since strings never contain these unescaped
+		case r == '\n' || r == '\r' || r == '\t':
 			text.WriteByte(' ')
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)

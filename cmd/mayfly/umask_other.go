@@ -2,5 +2,6 @@
 
 package main
 
-// keepFilesPrivate does nothing on systems without file modes: files inherit the rights of their folder.
+// keepFilesPrivate does nothing, since this system has no file modes: files inherit the permissions of their
+// folder.
 func keepFilesPrivate() {}

@@ -27,7 +27,7 @@ const Root = "_explorer"
 // Docs is the path of the documentation.
 const Docs = Root + "/docs"
 
-// policy is the content security policy of all answers.
+// policy is the content security policy of all responses.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
@@ -60,8 +60,8 @@ func New() (*Site, error) {
 	return s, nil
 }
 
-// alias adds the paths of the official emulator's pages: scripts that start an emulator poll them until it
-// answers.
+// alias adds the paths of the official emulator's pages, since scripts that start an emulator poll these
+// until they get a response.
 func (s *Site) alias() {
 	for _, name := range []string{"index.html", "quickstart.html"} {
 		s.files[Root+"/"+name] = s.files[Root]
@@ -75,7 +75,7 @@ func (s *Site) alias() {
 	}
 }
 
-// read adds the files of one folder below a path.
+// read adds the files of a folder. root is the path under which they are served.
 func (s *Site) read(dir, root string) error {
 	return fs.WalkDir(built, dir, func(name string, entry fs.DirEntry, err error) error {
 		plain, packed := strings.CutSuffix(name, ".gz")
@@ -98,7 +98,7 @@ func (s *Site) read(dir, root string) error {
 
 // kindOf returns the content type for a file name.
 func kindOf(name string) string {
-	switch path.Ext(name) { // not by package mime: its table depends on the machine
+	switch path.Ext(name) { // not by package mime, whose table depends on the machine
 	case ".js":
 		return "text/javascript; charset=utf-8"
 	case ".css":

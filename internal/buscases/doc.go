@@ -1,12 +1,13 @@
-// Package buscases plays the conformance cases of queues and topics: what must happen to messages that
-// expire, wait, are locked and settled, and to entities that nobody uses. It consists of tests.
+// Package buscases runs the conformance cases of queues and topics: what must happen to messages that
+// expire, wait, are locked and settled, and to entities that are idle. It consists of tests.
 //
 //	go test ./internal/buscases -run TestCases/034
 //
 // # Cases and surfaces
 //
-// A case is a row of a table: its number, its title, the surfaces beside the engine that it concerns, and its
-// steps as code (cases_*_test.go). It runs once on each surface, as TestCases/034-abandoned-late/amqp:
+// A case is a row of a table: its number, its title, the surfaces (interfaces for clients) on which it runs
+// besides the engine, and its steps as code (cases_*_test.go). It runs once on each surface, as in
+// TestCases/034-abandoned-late/amqp:
 //
 //	engine    package queue, called directly
 //	amqp      messages by a client of bare frames, over package queue/amqp/bus
@@ -14,8 +15,8 @@
 //	atom      entities by ATOM entries, over package queue/rest, and messages by the engine
 //	documents documents by requests of HTTP, which is another API on the same expiry
 //
-// What a surface has no words for (REST cannot peek) is done by the engine, which all of them share. Time is
-// a clock that the case sets; nothing waits for a real one.
+// Steps that a surface does not support (REST cannot peek) are made by calling the engine, which all
+// surfaces share. The case sets the clock; nothing waits for real time.
 //
-// A case that cannot be played here stands in the table all the same, with the reason.
+// A case that cannot be run here is in the table as well, with the reason.
 package buscases

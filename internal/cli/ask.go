@@ -27,7 +27,7 @@ import (
 // DefaultPort is the default port of a server.
 const DefaultPort = 8081
 
-// AskTimeout limits the wait for an answer of a running server.
+// AskTimeout limits the wait for a response of a running server.
 const AskTimeout = 10 * time.Minute
 
 // ServerCall is a request to a running server about one of its containers.
@@ -35,7 +35,7 @@ type ServerCall struct {
 	URL, Key            string
 	Database, Container string
 	Item                string // id of the item, which replaces {id} in a path
-	JSON                bool   // print the server's answer as JSON
+	JSON                bool   // print the server's response as JSON
 }
 
 // Register adds the flags for the server and the container.
@@ -54,8 +54,8 @@ func (c *ServerCall) RegisterServer(flags *pflag.FlagSet) {
 	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators"
 }
 
-// Request returns the signed request that sends question, as JSON, to a path of Mayfly's own API. The path is
-// not escaped.
+// Request returns a signed request to a path of Mayfly's own API, with the value question as its JSON body.
+// The path is not escaped.
 func (c *ServerCall) Request(ctx context.Context, path string, question any) (*http.Request, error) {
 	if c.Database == "" || c.Container == "" {
 		return nil, ErrNoContainer
@@ -69,8 +69,8 @@ var (
 	errNoDatabase  = Misuse("--db must name the database")
 )
 
-// Call is Request for any method and any path, including the protocol's own. A nil question sends no body.
-// Only the names that the path contains must be given.
+// Call is like Request, for any method and any path, including those of Cosmos DB's protocol. If question is
+// nil, the request has no body. Only the names that the path contains must be given.
 func (c *ServerCall) Call(ctx context.Context, method, path string, question any) (*http.Request, error) {
 	switch {
 	case c.Container == "" && strings.Contains(path, "{coll}"):
@@ -119,11 +119,11 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 	return req, nil
 }
 
-// RawJSON is a question that is already encoded as JSON.
+// RawJSON is the body of a request that is already encoded as JSON.
 type RawJSON []byte
 
-// resource returns the type and the link with which a path is signed: for dbs/D/colls/C/docs the type docs
-// and the link dbs/D/colls/C, for dbs/D the type dbs and the whole path. Paths below _mayfly have no type.
+// resource returns the type and the link with which a path is signed: for dbs/D/colls/C/docs these are docs
+// and dbs/D/colls/C, for dbs/D they are dbs and the whole path. Paths below _mayfly have no type.
 func resource(path string) (kind, link string) {
 	if strings.HasPrefix(path, "_mayfly") {
 		return "", path
@@ -135,13 +135,14 @@ func resource(path string) (kind, link string) {
 	return parts[len(parts)-2], path
 }
 
-// exchange sends a request on a new connection and returns a successful answer. Its body must be closed.
+// exchange sends a request on a new connection and returns the response if it is successful. The caller must
+// close the body.
 func exchange(req *http.Request) (*http.Response, error) {
 	once := &http.Transport{DisableKeepAlives: true}
 	return exchangeBy(&http.Client{Timeout: AskTimeout, Transport: once}, req)
 }
 
-// exchangeBy is exchange with a client that reuses its connections.
+// exchangeBy is like exchange, with a client that reuses its connections.
 func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) {
 	res, err := client.Do(req)
 	if err != nil {
@@ -167,8 +168,8 @@ func ServerAddress(text string) (*url.URL, error) {
 	return at, nil
 }
 
-// Unreachable adds advice to the error for a server that refuses the connection, or whose certificate is not
-// trusted. It returns any other error unchanged.
+// Unreachable returns err, with advice added if the server refuses the connection or its certificate is not
+// trusted.
 func Unreachable(at *url.URL, err error) error {
 	const wsaeConnRefused = syscall.Errno(10061)
 	var untrusted *tls.CertificateVerificationError
@@ -185,17 +186,17 @@ func Unreachable(at *url.URL, err error) error {
 	return err
 }
 
-// Ask sends a request and decodes the answer.
+// Ask sends a request and decodes the response.
 func Ask[T any](req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchange(req))
 }
 
-// AskBy is Ask with a client that reuses its connections.
+// AskBy is like Ask, with a client that reuses its connections.
 func AskBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchangeBy(client, req))
 }
 
-// readAnswer decodes an answer.
+// readAnswer decodes a response.
 func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 	if err != nil {
 		return answer, err
@@ -211,7 +212,7 @@ func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 	return answer, nil
 }
 
-// UnexpectedAnswer reports a successful answer with unexpected content.
+// UnexpectedAnswer reports a successful response with unexpected content.
 type UnexpectedAnswer struct {
 	URL *url.URL
 	Err error
@@ -226,17 +227,18 @@ func (e *UnexpectedAnswer) Unwrap() error { return e.Err }
 // InsufficientStorage is the status of a write for which the server's disk is full.
 const InsufficientStorage = 507
 
-// Refusal is the error for an unsuccessful answer of a server.
+// Refusal is the error for a response that is not successful.
 type Refusal struct {
 	url        *url.URL
 	Code       int
 	status     string
 	Reasons    []string
 	RetryAfter time.Duration // 0: the server did not send it
-	At         int           // place in the query of the first reason with one, in characters; -1: none
+	// position in the query, in characters, of the first error that has one; -1: none
+	At int
 }
 
-// Refused returns the Refusal for an answer with the given body.
+// Refused returns the Refusal for a response with the given body.
 func Refused(asked *url.URL, res *http.Response, body []byte) *Refusal {
 	r := &Refusal{url: asked, Code: res.StatusCode, status: res.Status, At: -1}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
@@ -259,9 +261,9 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// reasons parses the body of an unsuccessful answer. Its message begins with "Message: " and a JSON object
-// with a list of errors, up to a line break. An error is a text, or an object if it has a place in the query.
-// reasons also returns the first place, or -1.
+// reasons parses the body of a response that is not successful. Its message begins with "Message: " and a
+// JSON object with a list of errors, up to a line break. An error is a text, or an object if it has a
+// position in the query. at is the first such position, or -1.
 func reasons(body []byte) (list []string, at int) {
 	at = -1
 	var outer struct{ Message string }
@@ -294,7 +296,8 @@ func reasons(body []byte) (list []string, at int) {
 	return list, at
 }
 
-// RegisterURL adds the flag for the server, without a key: a server gives its certificate to everybody.
+// RegisterURL adds the flag for the server but no flag for a key, since a server gives its certificate to
+// everybody.
 func (c *ServerCall) RegisterURL(flags *pflag.FlagSet) {
 	flags.StringVar(&c.URL, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")

@@ -9,23 +9,23 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// Source is the origin of a setting; a higher value takes precedence.
+// Source is where a setting comes from. A higher value takes precedence.
 type Source int
 
 const (
 	fromDefault  Source = iota
-	FromEmulator        // a variable of an official emulator
+	FromEmulator        // an environment variable of one of Microsoft's emulators
 	fromVariable
 	FromFlag // the command line
 )
 
-// Variable returns the environment variable of a flag.
+// Variable returns the name of the environment variable that sets a flag.
 func Variable(flag string) string {
 	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// WarnMisspelled warns about variables whose names are close to those of flags but match none. They have no
-// effect.
+// WarnMisspelled warns about environment variables whose names are close to those of flags but match none.
+// Such variables have no effect.
 func WarnMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
@@ -54,7 +54,8 @@ func Nearest(misspelled string, names []string) (nearest string) {
 	return nearest
 }
 
-// ApplyVariables sets every flag that was not given from its variable and returns each flag's source.
+// ApplyVariables sets each flag that was not given from its environment variable. It returns where the value
+// of each flag comes from.
 //
 // For a service called "mayfly", Kubernetes sets MAYFLY_PORT to its address, such as tcp://10.0.0.1:8081, in
 // every container of the namespace. No user has set such a value, so it is ignored.

@@ -1,8 +1,8 @@
-// Package cli contains what the commands of mayfly share: calls to a running server, flags that may be set by
-// environment variables, usage errors, and the printing of results.
+// Package cli contains what the commands of mayfly share: calls to a running server, flags that may be set
+// by environment variables, usage errors, and the printing of results.
 //
 // A ServerCall holds the flags that name a server and a container. It makes signed requests; Ask sends one
-// and decodes the answer. An unsuccessful answer is returned as a Refusal.
+// and decodes the response. For a response that is not successful it returns a Refusal.
 //
 // Run and RunWithVariables make a cobra handler from a command's function. An error of that function is
 // wrapped in a Failure, so that the program can distinguish it from cobra's own errors. A UsageError reports

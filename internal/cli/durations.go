@@ -43,7 +43,7 @@ func ParseTTL(text string) (*int64, error) {
 		never := int64(-1)
 		return &never, nil
 	}
-	if n, err := strconv.ParseInt(text, 10, 32); err == nil { // the server rejects 0 and below
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil { // the server refuses 0 and negative numbers
 		return &n, nil
 	}
 	d, err := ttl.ParseDuration(text)

@@ -23,7 +23,8 @@ const (
 	ItemPath       = "dbs/{db}/colls/{coll}/docs/{id}"
 )
 
-// MaxDocument is the most bytes read of a document to be stored. The server accepts 2 MB.
+// MaxDocument is the maximum number of bytes that are read of a document to be stored. The server accepts 2
+// MB.
 const MaxDocument = 8 << 20
 
 // ParsePartitionKey parses the value of --partition-key; it returns nil if there is none.
@@ -38,7 +39,8 @@ func ParsePartitionKey(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// SetPartitionKey sets the partition key header of a request. Only ASCII is safe in a header.
+// SetPartitionKey sets the partition key header of a request. The value is written in ASCII, since other
+// characters are not safe in a header.
 func SetPartitionKey(req *http.Request, key json.RawMessage) {
 	var b strings.Builder
 	for _, r := range string(key) {
@@ -55,7 +57,7 @@ func SetPartitionKey(req *http.Request, key json.RawMessage) {
 	req.Header.Set("X-Ms-Documentdb-Partitionkey", b.String())
 }
 
-// ContainerAnswer is the part of a container's definition that is read.
+// ContainerAnswer is the part of a container's definition that commands use.
 type ContainerAnswer struct {
 	ID           string `json:"id"`
 	DefaultTTL   *int64 `json:"defaultTtl"`
@@ -74,7 +76,8 @@ func (c *ServerCall) Definition(ctx context.Context) (answer ContainerAnswer, er
 }
 
 // Identity returns a text that identifies the container among all containers of all servers, including
-// deleted ones. It consists of its resource id and the etag of its database, which is unique to a store.
+// deleted ones. It consists of the container's resource id and the etag of its database, which no other
+// store has.
 func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 	text := ""
 	for _, path := range []string{DatabasePath, ContainerPath} {
@@ -89,7 +92,7 @@ func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if path == ContainerPath { // a container's etag changes with its settings
+		if path == ContainerPath { // the etag of a container is not used, since it changes with the settings
 			answer.ETag = ""
 		}
 		text += answer.RID + answer.ETag
@@ -98,7 +101,7 @@ func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 }
 
 // DocumentCount returns the number of documents in the container, including those that have expired and are
-// not purged yet; 0 if the server does not send it.
+// not purged yet. It returns 0 if the server does not send the number.
 func (c *ServerCall) DocumentCount(ctx context.Context) (int64, error) {
 	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
 	if err != nil {
@@ -118,7 +121,7 @@ func (c *ServerCall) DocumentCount(ctx context.Context) (int64, error) {
 	return 0, nil
 }
 
-// MissingPaths returns the paths of the partition key that a document has no value for.
+// MissingPaths returns the partition key paths for which a document has no value.
 func (a *ContainerAnswer) MissingPaths(document json.RawMessage) (missing []string) {
 	for _, text := range a.PartitionKey.Paths {
 		path, err := jsondoc.ParsePath(text)
@@ -155,8 +158,8 @@ type PageHeaders struct {
 	Continuation string  // of the next page; empty at the end
 }
 
-// EachPage sends the request of a list again, page after page, until the list ends. It begins at
-// continuation. page makes the request without a continuation; list is the name of the rows in the answer.
+// EachPage requests a list page by page, from continuation on, until the list ends. page makes the request
+// without a continuation. list is the name of the response's member with the rows.
 func EachPage(continuation string, page func() (*http.Request, error), list string,
 	fn func(rows []json.RawMessage, a PageHeaders) error) error {
 	for {
@@ -172,7 +175,7 @@ func EachPage(continuation string, page func() (*http.Request, error), list stri
 			return err
 		}
 		body, err := io.ReadAll(res.Body)
-		_ = res.Body.Close() // it was read to its end, or given up
+		_ = res.Body.Close() // the body was read to its end, or is not needed
 		if err != nil {
 			return err
 		}

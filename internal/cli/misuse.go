@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// ParentCommand makes cmd a command that only has subcommands. Without one of them it fails with a list of
-// the subcommands and a guess at the one that was meant.
+// ParentCommand makes cmd a command that only has subcommands. If it is called without a known subcommand,
+// it fails with a list of them and with the one that was probably meant.
 func ParentCommand(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
 	cmd.SuggestionsMinimumDistance = 2
@@ -27,7 +27,7 @@ func ParentCommand(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command
 		if begun := slices.DeleteFunc(slices.Clone(near), func(name string) bool {
 			return !strings.HasPrefix(name, args[0])
 		}); len(begun) > 0 {
-			near = begun // an incomplete word is closer than a misspelled one
+			near = begun // the beginning of a word is a better match than a misspelled one
 		}
 		if len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
@@ -38,7 +38,7 @@ func ParentCommand(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command
 	return cmd
 }
 
-// FlagError rewrites an error about a flag for users.
+// FlagError returns an error about a flag in words that users understand.
 func FlagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
@@ -54,7 +54,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Misuse(fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath()))
 }
 
-// Plural returns n and the word for what is counted, in the right number.
+// Plural returns the number n followed by a noun: one if n is 1, otherwise more.
 func Plural[N int | int64](n N, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -88,7 +88,7 @@ func ReportArguments(cmd *cobra.Command) {
 	}
 }
 
-// CheckJSON returns an error with a place if a text is not one JSON value.
+// CheckJSON returns an error with a position if a text is not one JSON value.
 func CheckJSON(name string, text []byte) error {
 	if err := tree.CheckJSON(name, text); err != nil {
 		return Misuse(err.Error())

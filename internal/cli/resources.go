@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// List prints all rows of a short list; with --json as an array.
+// List prints all rows of a short list. With --json it prints an array.
 func (c *ServerCall) List(cmd *cobra.Command, path, list string,
 	print func(out io.Writer, rows []json.RawMessage) error) error {
 	all := []json.RawMessage{}
@@ -35,7 +35,7 @@ func (c *ServerCall) List(cmd *cobra.Command, path, list string,
 	return PrintJSON(cmd.OutOrStdout(), text)
 }
 
-// Create creates a database or container and prints a confirmation. A header of 0 is not sent.
+// Create creates a database or container and prints a confirmation. Headers with the value 0 are not sent.
 func (c *ServerCall) Create(cmd *cobra.Command, path string, definition map[string]any,
 	headers map[string]int, what string) error {
 	req, err := c.Call(cmd.Context(), http.MethodPost, path, definition)
@@ -53,7 +53,7 @@ func (c *ServerCall) Create(cmd *cobra.Command, path string, definition map[stri
 	})
 }
 
-// Delete deletes a database or container, if yes confirms it.
+// Delete deletes a database or container, if the user has confirmed it with the flag yes.
 func (c *ServerCall) Delete(cmd *cobra.Command, path string, yes bool, what string) error {
 	if !yes {
 		return Misuse("this deletes " + what + " and all that it holds: add --yes if that is meant")

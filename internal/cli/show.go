@@ -16,8 +16,8 @@ func (c *ServerCall) RegisterJSON(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.JSON, "json", false, "print the server's answer as JSON, for programs")
 }
 
-// RegisterJSONAnyway adds the flag, without effect, to a command that always prints JSON, so that scripts may
-// give it to every command.
+// RegisterJSONAnyway adds the flag --json without an effect to a command that always prints JSON, so that
+// scripts can pass it to every command.
 func (c *ServerCall) RegisterJSONAnyway(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.JSON, "json", false, "print JSON, as without it")
 }
@@ -40,7 +40,7 @@ func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 	return PrintJSON(out, text)
 }
 
-// Show sends a request and prints the answer: by print, or with --json unchanged.
+// Show sends a request and prints the response: with print, or unchanged if --json is given.
 func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 	print func(out io.Writer, answer T) error) error {
 	raw, err := Ask[json.RawMessage](req)

@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// Interruptible returns an input whose reads end with ctx, so that a command that waits for input ends at the
-// first signal. It must be closed. The goroutine that reads from in may remain blocked until the process
-// ends.
+// Interruptible returns a reader of in whose reads end when ctx does, so that a command that waits for input
+// ends at the first signal. The caller must close it. The goroutine that reads from in may remain blocked
+// until the process ends.
 func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, feed := io.Pipe()
 	context.AfterFunc(ctx, func() { feed.CloseWithError(ctx.Err()) })

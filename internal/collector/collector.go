@@ -19,7 +19,7 @@ import (
 
 // Collector stores what it receives.
 type Collector struct {
-	URL string // without a slash at its end
+	URL string // without a slash at the end
 
 	mu       sync.Mutex
 	spans    []*trace.Span
@@ -67,7 +67,7 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// receive decodes a message and answers it.
+// receive decodes the message in a request and responds to it.
 func receive(t testing.TB, w http.ResponseWriter, r *http.Request, in, out proto.Message) bool {
 	var body io.Reader = r.Body
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -103,7 +103,7 @@ func (c *Collector) Spans() []*trace.Span {
 	return append([]*trace.Span(nil), c.spans...)
 }
 
-// Span returns the first received span with a name, nil if there is none.
+// Span returns the first received span with a name, or nil if there is none.
 func (c *Collector) Span(name string) *trace.Span {
 	for _, s := range c.Spans() {
 		if s.Name == name {
@@ -113,7 +113,7 @@ func (c *Collector) Span(name string) *trace.Span {
 	return nil
 }
 
-// Metric returns the last received metric with a name, nil if there is none.
+// Metric returns the last received metric with a name, or nil if there is none.
 func (c *Collector) Metric(name string) (last *metrics.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

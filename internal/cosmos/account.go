@@ -25,8 +25,8 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,`
 	`"queryEnableFullText":true,` +
 	`"queryEnableFullTextPreviewFeatures":true}`
 
-// readAccount answers the first request of every client. The client sends its further requests to the
-// locations in the answer.
+// readAccount responds to a read of the account, the first request of every client. The client sends its
+// further requests to the locations in the response.
 func (s *Service) readAccount(c *call) error {
 	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`),
 		jsondoc.StringValue(strings.ToValidUTF8(c.req.Endpoint, "")).Raw()...)
@@ -40,7 +40,7 @@ func (s *Service) readAccount(c *call) error {
 	b = append(b, location...)
 	b = append(b, `,"readableLocations":`...)
 	b = append(b, location...)
-	// One replica is a quorum: a client in direct mode reads from one replica at every consistency level.
+	// A quorum is one replica, so a client in direct mode reads from one replica at every consistency level.
 	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":`...)
 	b = strconv.AppendBool(b, s.db.ContinuousBackup())
 	b = append(b, `,"enableNRegionSynchronousCommit":false,`+
@@ -56,7 +56,7 @@ func (s *Service) readAccount(c *call) error {
 	return c.json(StatusOK, b)
 }
 
-// listNothing answers feeds that are always empty in a single-region store: conflicts and attachments.
+// listNothing returns the feeds that are always empty in a single-region store: conflicts and attachments.
 func (s *Service) listNothing(c *call) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Service) listNothing(c *call) error {
 	return sendFeed(c, f)
 }
 
-// queryNothing answers queries over such feeds. The query must still be valid, and needs permission to cross
-// partitions like a query over items.
+// queryNothing returns the empty result of a query over such a feed. The query must be valid, and needs the
+// header that allows cross-partition queries, as a query over items does.
 func (s *Service) queryNothing(c *call) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Service) refuseAttachment(*call) error {
 	return BadRequest("Attachments are not supported by this server.")
 }
 
-// readNothing answers requests for a single conflict or attachment with 404.
+// readNothing returns 404 for a request for a single conflict or attachment.
 func (s *Service) readNothing(c *call) error {
 	if _, err := s.container(c); err != nil {
 		return err

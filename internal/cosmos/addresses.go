@@ -8,15 +8,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// replicas is the number of replicas that each range appears to have; the first is the primary. With fewer,
-// clients assume that replicas are missing and request the addresses again and again.
+// replicas is the number of replicas that each range seems to have. The first one is the primary. If there
+// were fewer, clients would assume that replicas are missing and request the addresses repeatedly.
 const replicas = 4
 
 // masterRange is the id of the range that holds databases, users and the lists of containers.
 const masterRange = "M"
 
-// readAddresses answers a client in direct mode with the addresses of the replicas of ranges: of the
-// container whose rid is the request's address, or of the master range if the request addresses no
+// readAddresses returns the addresses of the replicas of ranges, for a client in direct mode. The ranges are
+// those of the container whose rid is the request's address, or the master range if the request addresses no
 // container. Every replica is this server, at the endpoint that the client used. A range that no longer
 // exists has no addresses; the client then reloads the ranges.
 func (s *Service) readAddresses(c *call) error {
@@ -44,7 +44,7 @@ func (s *Service) readAddresses(c *call) error {
 		return err
 	}
 	b := jsondoc.AppendString([]byte(`{"_rid":`), rid)
-	b = append(b, `,"Addresss":[`...) // the protocol's own spelling, as is physcialUri
+	b = append(b, `,"Addresss":[`...) // the protocol spells it like this, and also physcialUri
 	for i, id := range ids {
 		for replica := range replicas {
 			if i+replica > 0 {

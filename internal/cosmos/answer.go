@@ -9,45 +9,47 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// Answer is the result of a request. A wire (the implementation of a protocol) passes an empty Answer to
-// Service.Serve, writes its contents, and releases it. The zero value of each field means that it does not
-// apply.
+// Answer is the response to a request. A wire (the implementation of a protocol) passes an empty Answer to
+// Service.Serve, sends its contents, and releases it. A field with the zero value does not apply to the
+// response.
 type Answer struct {
 	Status    int
 	Substatus int
-	// Body is the answer's body, valid until Release; nil: there is none.
+	// Body is the body of the response, valid until Release; nil: there is none.
 	Body []byte
-	Rows bool // Body is a stream of rows (a batch's) instead of JSON
+	Rows bool // Body is a stream of HybridRow rows (the results of a batch) instead of JSON
 
-	Charge float64 // RU; 0: the minimum charge, 1
-	// Range is the partition key range that answered, and LSN is its current position. Both go into the
-	// session token. There is a single replica, so that all replicas have the same position.
+	Charge float64 // request units; 0: the minimum charge, 1
+	// Range is the partition key range that served the request, and LSN is its current position. Both are
+	// part of the session token. All replicas are this server, so they have the same position.
 	Range   string
 	LSN     uint64
 	Version int64  // session version of the container
 	ItemLSN uint64 // LSN at which the item was last written
 
-	ETag         string // including its quotes
-	Continuation string // more pages follow; clients that get an empty one loop forever
-	Counted      bool   // Count is the number of entries in the feed's body
+	ETag string // including its quotes
+	// set if there are more pages; a client that gets an empty one requests the same page forever
+	Continuation string
+	Counted      bool // Count is the number of entries in the feed's body
 	Count        int
 
-	// OwnerRID is the rid of the owner of the addressed resource, under which clients store session tokens.
+	// OwnerRID is the rid of the owner of the addressed resource; clients store session tokens under it.
 	// OwnerDatabase and OwnerContainer are its ids.
 	OwnerRID, OwnerDatabase, OwnerContainer string
 
-	RetryAfter time.Duration // delay after which a refused client should retry
+	RetryAfter time.Duration // delay after which the client of a refused request should retry
 
 	QueryMetrics     string // names and values, separated by ';' and '='
 	IndexUtilization string // in the requested form
-	ExecutionInfo    string // JSON: the order of equal rows of an ORDER BY
-	Direct           bool   // the query ran without a plan, as requested
+	ExecutionInfo    string // JSON that says in which order an ORDER BY returns equal rows
+	Direct           bool   // the query was run without a query plan, as the client has requested
 
 	Logged    bool   // ScriptLog is set
 	ScriptLog string // log of a script, percent-encoded
 
 	Quota, Usage string // of the container, in KB: names and values
-	// IndexProgress is the percentage of a container's items that are indexed by its current policy.
+	// IndexProgress is the percentage of a container's items that are indexed by the current policy. It is
+	// set if HasProgress is.
 	HasProgress      bool
 	IndexProgress    int
 	SharesThroughput bool // the container uses its database's throughput
@@ -62,7 +64,7 @@ type Answer struct {
 	memory   *store.Memory
 }
 
-// Release frees the body. It is called after the answer has been written or given up.
+// Release frees the body. It is called after the response has been sent or discarded.
 func (a *Answer) Release() {
 	a.dropBody()
 	if a.reserved > 0 {
@@ -80,13 +82,13 @@ func (a *Answer) dropBody() {
 }
 
 // AppendSessionToken appends the part of the session token that follows the range: {version}#{lsn}, without
-// region part. It also returns the index at which the LSN begins.
+// the part for regions. It also returns the index at which the LSN begins.
 func (a *Answer) AppendSessionToken(dst []byte) (token []byte, lsn int) {
 	dst = append(strconv.AppendInt(dst, a.Version, 10), '#')
 	return strconv.AppendUint(dst, a.LSN, 10), len(dst)
 }
 
-// setETag sets the etag, which includes its quotes.
+// setETag sets the etag, including its quotes.
 func (a *Answer) setETag(etag string) {
 	if etag != "" {
 		a.ETag = etag

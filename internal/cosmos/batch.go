@@ -12,14 +12,14 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A batch arrives as a JSON array or, from .NET, as a stream of rows. The answer has the same form as the
+// A batch arrives as a JSON array or, from .NET, as a stream of rows. The response has the same form as the
 // request. Both forms decode to a list of wireOperation; both encode a list of wireResult.
 
 // wireOperation is an operation of a batch as the client sent it.
 type wireOperation struct {
 	kind                 store.OperationKind
 	id                   string
-	partitionKey         string // JSON text; empty: the batch's key
+	partitionKey         string // JSON text; empty: the partition key of the batch
 	body                 []byte // a document or a patch
 	ifMatch, ifNoneMatch string
 	minimal              bool // no document in the result
@@ -58,7 +58,8 @@ func (s *Service) runBatch(c *call) error {
 	return c.sendBatch(ops, out, rows)
 }
 
-// operation converts the operation for the store. An invalid operation gets an error and fails alone.
+// operation converts the operation to one of the store. If the operation is invalid, the result contains an
+// error, so that only this operation fails.
 func (w *wireOperation) operation() store.Operation {
 	op := store.Operation{
 		Kind: w.kind, ID: w.id, NoContent: w.minimal,
@@ -80,7 +81,7 @@ func (w *wireOperation) operation() store.Operation {
 	}
 	switch w.kind {
 	case store.OperationRead:
-		// Cosmos DB sends both conditions in one field; the operation decides which one it is.
+		// Clients send both conditions in one field. The kind of operation decides which one it is.
 		op.IfNoneMatch = cmp.Or(w.ifNoneMatch, w.ifMatch)
 	case store.OperationCreate, store.OperationUpsert:
 		op.Body = w.body
@@ -101,7 +102,7 @@ func (w *wireOperation) operation() store.Operation {
 	return op
 }
 
-// malformed wraps an error into a fault.Error, which an operation of the store can carry.
+// malformed converts an error to a fault.Error, which an operation of the store can contain.
 func malformed(err error) error {
 	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	if w, _ := Classify(err); w.Status == StatusTooLarge {
@@ -110,7 +111,7 @@ func malformed(err error) error {
 	return failed
 }
 
-// wireResult is the result of an operation as the client receives it.
+// wireResult is the result of an operation in the form that the client receives.
 type wireResult struct {
 	status, substatus int
 	etag              string
@@ -120,7 +121,7 @@ type wireResult struct {
 	message           string  // of a failure
 }
 
-// successes are the statuses of successful operations, equal to those outside of a batch.
+// successes holds the statuses of successful operations. They are the same as outside of a batch.
 var successes = map[store.OperationKind]int{
 	store.OperationCreate: StatusCreated, store.OperationUpsert: StatusOK, store.OperationRead: StatusOK,
 	store.OperationReplace: StatusOK, store.OperationPatch: StatusOK, store.OperationDelete: StatusNoContent,
@@ -158,7 +159,7 @@ func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch
 	return out
 }
 
-// sendBatch answers with the results. The status is 207 if at least one operation failed.
+// sendBatch responds with the results. The status is 207 if at least one operation failed.
 func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {
@@ -196,13 +197,13 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 	return c.sendBuffer(status, answer)
 }
 
-// isFailure reports whether an operation failed. Not modified is no failure.
+// isFailure reports whether an operation failed. The status "not modified" is not a failure.
 func isFailure(r store.OperationResult) bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
-// mismatchIn returns the substatus for a batch with an operation on another partition key, or 0 if there is
-// none.
+// mismatchIn returns the substatus for a batch that contains an operation on another partition key, or 0 if
+// there is none.
 func mismatchIn(results []store.OperationResult) int {
 	for i := range results {
 		if fault.ErrorCode(results[i].Err) == fault.CodePartitionKeyMismatch {

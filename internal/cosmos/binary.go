@@ -7,15 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
 )
 
-// Clients may send items as binary JSON. The first byte of a body distinguishes it from text; the content
-// type does not. An answer is binary JSON if the request's headers ask for it and do not also accept text,
+// Clients may send items as binary JSON. The first byte of a body shows whether it is binary; the content
+// type does not. A response is binary JSON if the request's headers ask for it and do not also accept text,
 // because text is cheaper to make. Read feeds are always text.
 
-// Formats are the JSON encodings that a client accepts in the body of an answer.
+// Formats is the set of JSON encodings that a client accepts in the body of a response.
 type Formats struct{ Text, Binary bool }
 
-// takesBinary reports whether the items in the answer must be binary JSON. The wanted format takes
-// precedence over the supported ones.
+// takesBinary reports whether the items in the response must be binary JSON. The header for the wanted
+// format takes precedence over the header for supported ones.
 func (h *Headers) takesBinary() bool {
 	if h.Wanted != (Formats{}) {
 		return h.Wanted.Binary
@@ -38,7 +38,7 @@ func textOf(body []byte, limit int) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeBody converts a binary JSON body to text. Serve calls it by itself.
+// DecodeBody converts a body in binary JSON to text. Serve calls it.
 func (r *Request) DecodeBody() (err error) {
 	if jsonbinary.Is(r.Body) {
 		r.Body, err = textOf(r.Body, r.Kind.MaxBody())
@@ -46,8 +46,8 @@ func (r *Request) DecodeBody() (err error) {
 	return err
 }
 
-// sendFormat answers with a body. Items are converted to binary JSON if the client asks for it. A read feed
-// of items is always text, as in the service.
+// sendFormat responds with a body. Items are converted to binary JSON if the client asks for it. As in
+// Cosmos DB, a read feed of items is always text.
 func (c *call) sendFormat(status int, body *buffer) error {
 	if !c.in.takesBinary() || c.req.Kind != KindItem || c.req.Feed && c.req.Operation == OpRead {
 		return c.sendBuffer(status, body)

@@ -2,10 +2,10 @@ package cosmos
 
 import "github.com/mayflydb/mayfly/store"
 
-// changeFeed answers with a page of changes, or with 304 if there are none. The 304 tells the client that it
-// has reached the end. A page that was cut short is a 200 even if it is empty, so that the client continues.
-// Both answers carry the etag from which the client continues, and the item count, which the SDK for .NET
-// reads in either case. Neither has a continuation header.
+// changeFeed responds with a page of changes, or with 304 if there are none, which means that the client has
+// reached the end. If a page ended early, the status is 200 even if the page is empty, so that the client
+// continues. Both responses contain the etag from which the client continues, and the item count, which the
+// SDK for .NET always reads. Neither has a continuation header.
 func (s *Service) changeFeed(c *call) error {
 	p, rid, err := s.within(c)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) changeFeed(c *call) error {
 		}
 	}
 	out := newPage(rid, "Documents", size)
-	// Without a policy for previous images, the service includes them for deletes but not for replaces.
+	// If no policy for previous images is set, Cosmos DB includes them for deletes but not for replaces.
 	spec := p.container.Info().Spec
 	_, chosen := spec.PreviousImages()
 	replaced := chosen || c.in.PreviousImages
@@ -42,7 +42,7 @@ func (s *Service) changeFeed(c *call) error {
 		if changes.Changes[i].Kind == store.ChangeReplace && !replaced {
 			changes.Changes[i].Previous = nil
 		}
-		if c.in.MetadataApart { // the Java SDK's change feed processor reads this form in every mode
+		if c.in.MetadataApart { // the change feed processor of the Java SDK reads this form in every mode
 			out.b = changes.Changes[i].AppendSeparately(out.b)
 		} else {
 			out.b = changes.Changes[i].AppendJSON(out.b)
@@ -53,7 +53,7 @@ func (s *Service) changeFeed(c *call) error {
 	return c.sendPage(out)
 }
 
-// queryChanges answers with the result of a query over a page of changes.
+// queryChanges responds with the result of a query over a page of changes.
 func (s *Service) queryChanges(c *call) error {
 	p, rid, err := s.within(c)
 	if err != nil {
@@ -83,9 +83,9 @@ func (s *Service) queryChanges(c *call) error {
 	return c.sendResult(rid, "Documents", result, s.opt.Wall.Now().Sub(began))
 }
 
-// changes returns the change feed request of the headers. A feed of all versions begins now or at a
-// position, not at a point in time; a time given together with a position excludes older changes. In a feed
-// of the latest versions a position takes precedence over a time.
+// changes returns the change feed request of the headers. A feed of all versions begins at the current end
+// or at a position, but not at a point in time; if a time is given together with a position, older changes
+// are left out. In a feed of the latest versions a position takes precedence over a time.
 func (h *Headers) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}
 	if h.FullFidelity {

@@ -18,9 +18,9 @@ type containerRef struct {
 	byRID     bool
 }
 
-// locate returns the container that the path names. Its error distinguishes, like Cosmos DB, a missing
-// container from a missing database. If the container is not found, locate catches up with definitions made
-// by other servers and tries again.
+// locate returns the container that the path names. As in Cosmos DB, its error says whether the container or
+// the database is missing. If the container is not found, locate loads the definitions that other servers
+// have changed, and tries again.
 func (s *Service) locate(c *call) (p containerRef, err error) {
 	if p, err = s.locateCached(c); err == nil {
 		return p, nil
@@ -31,7 +31,7 @@ func (s *Service) locate(c *call) (p containerRef, err error) {
 	return s.locateCached(c)
 }
 
-// locateCached is locate without catching up.
+// locateCached is like locate, but does not load definitions that other servers have changed.
 func (s *Service) locateCached(c *call) (p containerRef, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
@@ -53,8 +53,8 @@ func (s *Service) addressed(c *call) (containerRef, error) {
 	return p, err
 }
 
-// within returns the container for a request about something inside it. It fails if the client's cached or
-// intended rid is that of another container.
+// within returns the container for a request about something inside it. It fails if the request contains the
+// rid of another container, as the one cached or intended by the client.
 func (s *Service) within(c *call) (p containerRef, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
@@ -137,7 +137,8 @@ func (s *Service) createContainer(c *call) error {
 }
 
 // decodeContainer parses the settings of a container. In strict mode, unknown properties are refused, as in
-// Cosmos DB. Otherwise they are logged and ignored, since newer clients may send more.
+// Cosmos DB. Otherwise they are logged and ignored, since newer clients may send properties that Mayfly does
+// not have.
 func (s *Service) decodeContainer(c *call) (definition.ContainerSpec, error) {
 	spec, ignored, err := definition.ParseContainerSpec(c.req.Body, s.opt.Strict)
 	if len(ignored) > 0 {
@@ -167,7 +168,7 @@ func (s *Service) readContainer(c *call) error {
 	return c.sendContainerWith(StatusOK, p.container, appendStatistics(nil, list))
 }
 
-// appendStatistics appends the member "statistics" of a container.
+// appendStatistics appends the property "statistics" of a container.
 func appendStatistics(dst []byte, list []inspect.RangeStatistics) []byte {
 	kb := func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, (n+1023)/1024, 10) }
 	dst = append(dst, `"statistics":[`...)
@@ -217,18 +218,18 @@ func (s *Service) deleteContainer(c *call) error {
 	if err := p.database.DeleteContainer(c.ctx, p.container.ID(), c.in.writeOptions()); err != nil {
 		return err
 	}
-	// Clients drop the session tokens stored under this rid.
+	// Clients then drop the session tokens that they have stored under this rid.
 	c.out.OwnerRID = p.container.Info().RID
 	return c.noContent(StatusNoContent)
 }
 
-// sendContainer answers with a container. If the client asks for quota information, the answer includes the
-// percentage of items that are indexed by the current policy.
+// sendContainer responds with a container. If the client asks for quota information, the response includes
+// the percentage of items that are indexed by the current policy.
 func (c *call) sendContainer(status int, coll *store.Container) error {
 	return c.sendContainerWith(status, coll, nil)
 }
 
-// sendContainerWith is sendContainer with an additional JSON member.
+// sendContainerWith is like sendContainer, with an additional JSON member.
 func (c *call) sendContainerWith(status int, coll *store.Container, member []byte) error {
 	info := coll.Info()
 	c.setPosition(coll)
@@ -244,7 +245,7 @@ func (c *call) sendContainerWith(status int, coll *store.Container, member []byt
 	return c.json(status, body)
 }
 
-// setPosition sets the session token of an answer about the container as a whole: the one of its first
+// setPosition sets the session token of a response about a container as a whole. It is that of the first
 // range.
 func (c *call) setPosition(coll *store.Container) {
 	id, lsn := coll.Position("")
@@ -261,8 +262,8 @@ func (c *call) setQuota(coll *store.Container) error {
 	return nil
 }
 
-// setScriptQuota sets the limits and the usage for items and scripts. The usage for items is the last
-// computed one.
+// setScriptQuota sets the limits and the usage for items and scripts. The usage for items is the last one
+// that was computed.
 func (c *call) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
@@ -271,7 +272,7 @@ func (c *call) setScriptQuota(coll *store.Container) {
 		";triggers=" + count(store.KindTrigger) + ";"
 }
 
-// setItemQuota sets the limits and the last computed usage for items.
+// setItemQuota sets the limits and the usage for items. The usage is the last one that was computed.
 func (c *call) setItemQuota(coll *store.Container) {
 	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
 }

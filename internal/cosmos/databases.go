@@ -8,11 +8,11 @@ import (
 // database returns the database that the path names, by id or by rid. byRID reports whether the path
 // consists of rids.
 //
-// A path of rids is recognized by the form of its first id, by this server and by clients when they sign.
-// However, a database may have a name of that form. Therefore an existing name takes precedence over a rid,
-// so that a request by name never reaches another database. The path is read as rids only if reading it as
-// names fails: either no database has that name, or that database does not contain the next name of the path
-// while the database with that rid contains the next rid.
+// Both this server and clients recognize a path of rids by the form of its first id. However, a database may
+// have a name of that form. Therefore an existing name takes precedence over a rid, so that a request by
+// name never reaches another database. The path is taken for a path of rids in two cases only: no database
+// has that name, or the database with that name does not contain the next name of the path while the
+// database with that rid contains the next rid.
 func (s *Service) database(c *call) (d *store.Database, byRID bool, err error) {
 	id := c.req.Address.Database()
 	d, err = s.db.Database(id)

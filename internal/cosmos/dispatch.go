@@ -1,6 +1,6 @@
 package cosmos
 
-// handler runs one operation: it fills the call's answer or returns an error.
+// handler runs one operation. It fills in the call's response or returns an error.
 type handler func(s *Service, c *call) error
 
 // handlers maps each kind and operation to its handler.
@@ -75,7 +75,7 @@ var handlers = [kindCount]struct{ feed, single [opCount]handler }{
 	},
 }
 
-// Handlers that all small resources share.
+// The handlers that all kinds of small resources share.
 var (
 	resourceFeedHandlers = [opCount]handler{
 		OpRead: (*Service).listResources, OpCreate: (*Service).createResource,

@@ -7,10 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// This file exports what handlers of a wire for paths of its own (KindNone) share with the operations:
-// locating a container, and filling parts of an answer.
+// This file exports functions for the handlers of a wire's own paths (KindNone): they locate a container and
+// fill in parts of a response, as the operations of this package do.
 
-// Container returns the container that the request's address names, and sets it as the owner in the answer.
+// Container returns the container that the request's address names, and sets it as the owner in the
+// response.
 func (s *Service) Container(ctx context.Context, req *Request, out *Answer) (*store.Container, error) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
@@ -31,7 +32,7 @@ func (s *Service) Names(ctx context.Context, req *Request) (database, container 
 }
 
 // DataTime returns the current time of a database's clock, or of the server's clock if there is no such
-// database. It is the zero time if clocks are not virtual, since data time is then real time.
+// database. If clocks are not virtual, it returns the zero time: the time of the data is then real time.
 func (s *Service) DataTime(database string) (now time.Time) {
 	if !s.db.VirtualClock() {
 		return now
@@ -42,22 +43,22 @@ func (s *Service) DataTime(database string) (now time.Time) {
 	return s.db.Now()
 }
 
-// Receipt sets the position and the charge of a store operation in the answer.
+// Receipt sets the position and the charge of a store operation in the response.
 func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.Receipt) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	c.setReceiptOf(r)
 }
 
-// HoldPage reserves memory for a page before it is made. See Hold.
+// HoldPage reserves the memory for a page before the page is made. See Hold.
 func (s *Service) HoldPage(ctx context.Context, req *Request, out *Answer) error {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	return c.holdPage()
 }
 
-// Hold reserves memory for the answer, and waits for it no longer than ctx lasts. If there is not enough
-// memory, it fails with 429, unless the request was a write.
+// Hold reserves memory for the response. If there is not enough, it waits until ctx ends at the latest. It
+// then fails with 429, unless the request was a write.
 func (s *Service) Hold(ctx context.Context, req *Request, out *Answer) error {
 	if out.Status >= StatusBadRequest {
 		return nil

@@ -19,10 +19,10 @@ type Error struct {
 	Message   string
 	Detail    string // second sentence of the message; may be empty
 
-	inner  string // JSON to embed in the message instead of the list of message and detail
+	inner  string // JSON that the message contains in place of the list of message and detail
 	prefix string // of the message, may be empty
 	bare   bool   // the message begins with the plain text instead of JSON
-	plan   string // additionalErrorInfo: plan by which the client can run the query; may be empty
+	plan   string // the additionalErrorInfo: a plan with which the client can run the query; may be empty
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -42,7 +42,7 @@ func BadHeader(name, value string) error {
 }
 
 // statuses maps the store's error codes to the protocol: HTTP status, substatus (x-ms-substatus), and the
-// text that clients look for. The store's own message follows the text, unless alone is set.
+// text that clients look for. The store's own message follows that text, unless alone is set.
 var statuses = [...]struct {
 	code      fault.Code
 	status    int
@@ -66,7 +66,7 @@ var statuses = [...]struct {
 		alone: true},
 	{code: fault.CodeTooLarge, status: StatusTooLarge, text: tooLargeText, alone: true},
 	{code: fault.CodeCanceled, status: StatusRequestTimeout},
-	// 507 and not 503: clients retry a 503 for minutes, which frees no disk.
+	// 507 rather than 503: clients retry a 503 for minutes, which does not free disk space.
 	{code: fault.CodeDiskFull, status: StatusInsufficientStorage},
 	{code: fault.CodeUnavailable, status: StatusUnavailable},
 	{code: fault.CodeCrossPartition, status: StatusBadRequest, substatus: SubstatusCrossPartition},
@@ -94,11 +94,12 @@ func NotFound(detail string) error {
 // TooLarge returns the error for a request body above the limit.
 func TooLarge() error { return Failure(StatusTooLarge, 0, tooLargeText) }
 
-// Internal returns the error that a client gets for a defect. The details are in the log only.
+// Internal returns the error that a client receives after a bug in the server. The details are only in the
+// log.
 func Internal() error { return Failure(StatusInternalError, 0, internalText) }
 
-// Classify converts any error to an Error of the protocol. internal reports a defect, which the caller must
-// log.
+// Classify converts any error to an Error of the protocol. internal reports that the error is a bug, which
+// the caller must log.
 func Classify(err error) (w Error, internal bool) {
 	var wire *Error
 	if errors.As(err, &wire) {
@@ -164,13 +165,13 @@ func queryError(err error) error {
 	return failed
 }
 
-// Limits of an error's texts, in bytes. They quote what the client sent, which may be much longer.
+// Limits in bytes of the texts in an error. They contain parts of the request, which may be much longer.
 const (
 	MaxExcerpt  = 1024 // of an address
 	maxSentence = 4096 // of message and detail, except for errors thrown by scripts
 )
 
-// Excerpt returns the text, truncated to most bytes, as valid UTF-8.
+// Excerpt returns the text, truncated to at most most bytes, as valid UTF-8.
 func Excerpt(text string, most int) string {
 	if len(text) <= most {
 		return strings.ToValidUTF8(text, "\uFFFD")
@@ -178,8 +179,8 @@ func Excerpt(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "\uFFFD") + "..."
 }
 
-// appendBareError renders an error's body as a replica does: a JSON object with the texts, or the JSON of a
-// query's error.
+// appendBareError appends the body of an error in the form in which a replica sends it: a JSON object with
+// the texts, or the JSON of a query's error.
 func appendBareError(dst []byte, w *Error) []byte {
 	if w.inner != "" {
 		return append(dst, w.inner...)
@@ -193,9 +194,9 @@ func appendBareError(dst []byte, w *Error) []byte {
 	return append(dst, "]}"...)
 }
 
-// appendErrorBody renders an error's body as Cosmos DB's back end does: a JSON object whose message contains
-// a second JSON object, a line break and the activity id. Clients parse it. stats is the RequestStats part
-// of the message.
+// appendErrorBody appends the body of an error in the form in which a gateway sends it: a JSON object whose
+// message contains a second JSON object, a line break and the activity id. Clients parse it. stats is the
+// RequestStats part of the message.
 func appendErrorBody(dst []byte, w *Error, activity, requestURI, stats string) []byte {
 	message := append(make([]byte, 0, 256), w.prefix...)
 	if !w.bare {

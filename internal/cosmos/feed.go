@@ -15,9 +15,9 @@ import (
 // Feeds of databases, containers, offers and partition key ranges are short lists in the order of creation.
 // Paging is stateless: the continuation contains the position of the last row returned, and the next page
 // begins with the first row after it, even if rows have been deleted since. Positions are strings that sort
-// like the rows.
+// in the order of the rows.
 
-// feed is such a list of rows.
+// feed is a short list of rows.
 type feed[T any] struct {
 	key      string         // name of the array in the body
 	owner    string         // rid of the parent; empty for the account's feeds
@@ -26,7 +26,7 @@ type feed[T any] struct {
 	render   func(dst []byte, row T) []byte
 }
 
-// sendFeed answers with one page of the rows.
+// sendFeed responds with one page of the rows.
 func sendFeed[T any](c *call, f feed[T]) error {
 	after, err := f.resume(c.in.Continuation)
 	if err != nil {
@@ -46,7 +46,8 @@ func sendFeed[T any](c *call, f feed[T]) error {
 	return c.sendPage(out)
 }
 
-// scope returns the name of the list, by which its continuations are recognized.
+// scope returns the name of the list. A continuation contains it, so that a continuation of another list is
+// recognized.
 func (f *feed[T]) scope() string {
 	if f.owner == "" {
 		return f.key
@@ -85,18 +86,19 @@ func ridPosition(rid string) string {
 	return fmt.Sprintf("%0*X", 2*len(b), b)
 }
 
-// systemRoom is an upper estimate, in bytes, of an item's system properties, or of the frame of a page.
+// systemRoom is an upper bound, in bytes, of the size of an item's system properties, or of the text around
+// the rows of a page.
 const systemRoom = 400
 
-// page is the body of a list under construction: {"_rid":"...","Documents":[...],"_count":n}. Its buffer is
+// page is the body of a list while it is made: {"_rid":"...","Documents":[...],"_count":n}. Its buffer is
 // pooled until the page is sent.
 type page struct {
 	*buffer
 	n int // rows
 }
 
-// newPage begins a page. size is the approximate length of its rows in bytes: reserving it avoids that the
-// buffer grows beyond what is needed.
+// newPage starts a page. size is the approximate length of its rows in bytes, for which space is reserved,
+// so that the buffer need not grow.
 func newPage(owner, key string, size int) *page {
 	p := &page{buffer: borrow()}
 	p.b = slices.Grow(p.b, size+len(owner)+systemRoom)
@@ -106,7 +108,7 @@ func newPage(owner, key string, size int) *page {
 	return p
 }
 
-// row begins a row. The caller then appends the row's text to the buffer.
+// row starts a row. The caller then appends the text of the row to the buffer.
 func (p *page) row() {
 	if p.n > 0 {
 		p.b = append(p.b, ',')
@@ -114,8 +116,8 @@ func (p *page) row() {
 	p.n++
 }
 
-// sendPage completes the page and answers with it. Query results may be binary; read feeds are always text,
-// as in Cosmos DB.
+// sendPage completes the page and responds with it. The result of a query may be binary; a read feed is
+// always text, as in Cosmos DB.
 func (c *call) sendPage(p *page) error {
 	p.b = append(p.b, `],"_count":`...)
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
@@ -126,8 +128,8 @@ func (c *call) sendPage(p *page) error {
 	return c.sendFormat(StatusOK, p.buffer)
 }
 
-// decodeStored is decodeObject for a body with documents or values to be stored: it returns them in the
-// stored form (see jsondoc.Compact).
+// decodeStored is like decodeObject, for a body with documents or values to be stored: it returns them in
+// the stored form (see jsondoc.Compact).
 func decodeStored(body []byte) (jsondoc.Value, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{})
 	if err != nil {

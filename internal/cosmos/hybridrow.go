@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// .NET sends a batch, and expects the answer, as a stream of "HybridRow" rows (RecordIO), even through a
-// gateway. All integers are little-endian. A varuint has 7 bits per byte, the lowest first, and 0x80 set on
-// all bytes but the last.
+// The SDK for .NET sends a batch, and expects the response, as a stream of "HybridRow" rows (RecordIO), even
+// in gateway mode. All integers are little-endian. A varuint has 7 bits per byte, the lowest first, and 0x80
+// set on all bytes but the last.
 //
 //	 0    1          5
 //	+----+----------+-----------------------+
@@ -64,7 +64,7 @@ const (
 	tokenIfMatch     = 9
 	tokenIfNoneMatch = 10
 	tokenMinimal     = 12
-	requestTokens    = 13 // a larger token is requestTokens plus the length of a name
+	requestTokens    = 13 // a token above this stands for a name of (token - requestTokens) bytes
 )
 
 // Columns of a result.
@@ -102,7 +102,7 @@ var rowKinds = map[uint32]store.OperationKind{
 
 const documentType = 2 // resource type of items
 
-// isRowStream reports whether a batch is a stream of rows and not JSON.
+// isRowStream reports whether a batch is a stream of rows rather than JSON.
 func isRowStream(body []byte) bool { return len(body) > 0 && body[0] == rowStart }
 
 // parseRowBatch parses a stream of rows. The error is a 400.
@@ -159,7 +159,7 @@ func parseRowOperation(row []byte) (w wireOperation, err error) {
 		return r.take(r.varuint())
 	}
 	w.partitionKey = string(column(hasPartitionKey))
-	column(hasEffectivePartitionKey) // ignored: derived from the partition key
+	column(hasEffectivePartitionKey) // ignored, since it is derived from the partition key
 	w.id = string(column(hasID))
 	if id := column(hasBinaryID); w.id == "" {
 		w.id = string(id)
@@ -175,7 +175,7 @@ func parseRowOperation(row []byte) (w wireOperation, err error) {
 func (r *rowReader) sparse(w *wireOperation) {
 	code, token := r.byte(), r.varuint()
 	if token >= requestTokens {
-		r.take(token - requestTokens) // a name that is not in this schema
+		r.take(token - requestTokens) // the name of a column that this schema does not have
 	}
 	var value []byte
 	switch {
@@ -262,7 +262,7 @@ func appendRowHeader(dst []byte, schema uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(dst, rowStart), schema)
 }
 
-// appendRowSegment appends the row that begins a stream.
+// appendRowSegment appends the segment row, which begins a stream.
 func appendRowSegment(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(append(appendRowHeader(dst, segmentSchema), 1), segmentLength)
 }

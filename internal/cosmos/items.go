@@ -6,8 +6,8 @@ import (
 )
 
 // item returns the container and the key of the item that the path names by id or by rid. The partition key
-// comes from the header and must be the item's own. A replace may omit the header: the key is then that of
-// the stored item if the path has a rid, or that of the document if the path has an id.
+// is in a header and must be that of the item. A replace may omit the header: the partition key is then
+// taken from the stored item if the path has a rid, or from the document if the path has an id.
 func (s *Service) item(c *call) (*store.Container, store.Key, error) {
 	p, _, err := s.within(c)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *call) session() []store.SessionPosition {
 	return c.in.Session
 }
 
-// setReceiptOf copies the position and the charge of a store operation to the answer. It must be called
-// before the operation's error is checked, because failures have a receipt, too.
+// setReceiptOf copies the position and the charge of a store operation to the response. It must be called
+// before the error of the operation is checked, because a failed operation has a receipt as well.
 func (c *call) setReceiptOf(r store.Receipt) {
 	c.setReceipt(r.Range, r.LSN, r.Charge)
 	c.out.Lint = r.Lint
@@ -146,7 +146,7 @@ func (s *Service) listItems(c *call) error {
 	return c.sendPage(c.itemsPage(rid, &items))
 }
 
-// itemsPage renders a page of items and drops its references to them.
+// itemsPage appends a page of items to a new body and drops its references to the items.
 func (c *call) itemsPage(owner string, items *store.Page) *page {
 	size := 0
 	for i := range items.Items {

@@ -15,17 +15,17 @@ const (
 	KindUDF
 	KindConflict
 	KindRange
-	KindPartitionDelete // operation "partitionkeydelete" on a container; sent as a create
+	KindPartitionDelete // the operation "partitionkeydelete" on a container; it is sent as a create
 	KindUser
 	KindPermission
 	KindEncryptionKey
 	KindOffer
 	KindAddresses // physical addresses: requested only in direct mode
-	KindNone      // a path of the wire's own, not a resource
+	KindNone      // a path of the wire's own, which is not a resource
 	kindCount
 )
 
-// kindNames are the names of the kinds: the keyword in links and signatures, and the name in error texts.
+// kindNames holds the names of each kind: the keyword in links and signatures, and the name in error texts.
 var kindNames = [kindCount]struct{ keyword, name string }{
 	KindAccount:         {"", "DatabaseAccount"},
 	KindDatabase:        {"dbs", "Database"},
@@ -54,7 +54,7 @@ type Operation uint8
 // The operations. Not every kind supports all of them: see Supports.
 const (
 	OpRead   Operation = iota // of a feed: lists it
-	OpCreate                  // of a single stored procedure: executes it
+	OpCreate                  // for a single stored procedure: executes it
 	OpUpsert
 	OpReplace
 	OpDelete
@@ -63,12 +63,12 @@ const (
 	OpBatch
 	OpPatch
 	OpChangeFeed
-	OpQueryChanges // query over a page of the change feed
+	OpQueryChanges // a query over a page of the change feed
 	OpOther        // not an operation of the protocol
 	opCount
 )
 
-// verbNames are the names of operations in the service's texts. Reading a feed and executing a procedure
+// verbNames holds the names of operations in Cosmos DB's texts. Reading a feed and executing a procedure
 // have other names.
 var verbNames = [opCount]string{
 	OpRead: "Read", OpCreate: "Create", OpUpsert: "Upsert", OpReplace: "Replace", OpDelete: "Delete",

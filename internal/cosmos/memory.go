@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	smallAnswer = 16 << 10 // bytes; smaller answers and request bodies are not counted
+	smallAnswer = 16 << 10 // bytes; smaller responses and request bodies are not counted
 	largestItem = 2 << 20  // approximate maximum size of an item in bytes
 	answerWait  = 5 * time.Second
-	// scarceReads is the number of concurrent item reads when memory is scarce.
+	// scarceReads is the maximum number of concurrent item reads while memory is scarce.
 	scarceReads = 8
 
 	// MemoryRetry is the retry delay for clients that were refused for lack of memory.
 	MemoryRetry = time.Second
 )
 
-// Answers and request bodies are charged to the store's memory. A page reserves at most a tenth of it while
-// it is made, and afterwards the actual size of its buffer until it is released. The data that it was made
-// of is dropped before.
+// Responses and request bodies count against the store's memory limit. A page reserves at most a tenth of
+// that limit while it is made. Afterwards it holds the actual size of its buffer until it is released. The
+// data from which it was made has been dropped by then.
 
-// reserve reserves memory for an answer before it is made. Reads of a single item do not need it: see
-// readOnce.
+// reserve reserves memory for a response before it is made. It is not needed for a read of a single item:
+// see readOnce.
 func (c *call) reserve() error {
 	switch c.req.Operation {
 	case OpQuery, OpChangeFeed, OpQueryChanges, OpBatch:
@@ -39,11 +39,11 @@ func (c *call) reserve() error {
 	return c.holdPage()
 }
 
-// holdPage reserves the memory that making a page may need: at most the share of one request.
+// holdPage reserves the memory that may be needed to make a page, but at most the share of one request.
 func (c *call) holdPage() error { return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share())) }
 
-// hold changes the memory reserved for the answer to n bytes. If there is not enough, it waits until the
-// call's context ends or answerWait has passed, then fails with 429.
+// hold changes the memory reserved for the response to n bytes. If there is not enough, it waits. It fails
+// with 429 when the call's context ends or answerWait has passed.
 func (c *call) hold(n int64) error {
 	n = c.counted(n)
 	if n <= c.out.reserved {
@@ -59,7 +59,7 @@ func (c *call) hold(n int64) error {
 	return nil
 }
 
-// tryHold is hold without waiting; it returns false if there is not enough memory.
+// tryHold is like hold, but does not wait. It returns false if there is not enough memory.
 func (c *call) tryHold(n int64) bool {
 	n = c.counted(n)
 	if n <= c.out.reserved {
@@ -78,7 +78,7 @@ func (c *call) shrink(n int64) error {
 	return nil
 }
 
-// counted returns how many of n bytes are charged.
+// counted returns how many of n bytes count against the memory limit.
 func (c *call) counted(n int64) int64 {
 	if n = min(n, c.srv.memory.Size()); n <= smallAnswer {
 		return 0
@@ -92,12 +92,12 @@ func noMemory() error {
 			"Please retry after some time.")
 }
 
-// size returns the number of bytes that the answer occupies.
+// size returns the number of bytes of memory that the response uses.
 func (c *call) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
 
-// readOnce runs a read and reserves the memory of its answer. If the memory is not available, readOnce drops
-// the answer, waits until the memory is reserved, and runs the read again. While memory is scarce only a few
-// reads run at once, to limit the number of answers that exist without a reservation.
+// readOnce runs a read and reserves the memory of its response. If there is not enough memory, readOnce
+// drops the response, waits until the memory is reserved, and runs the read again. While memory is scarce
+// only a few reads run at the same time, which limits the number of responses without a reservation.
 func (c *call) readOnce(run func() error) error {
 	leave := func() {}
 	if m := c.srv.memory; m.TryTake(min(largestItem, m.Size())) {
@@ -125,8 +125,7 @@ func (c *call) readOnce(run func() error) error {
 	}
 }
 
-// enterScarce waits for one of the places for reads while memory is scarce. It returns nil if the call ends
-// first.
+// enterScarce waits until a read may run while memory is scarce. It returns nil if the call ends first.
 func (c *call) enterScarce() (leave func()) {
 	select {
 	case c.srv.scarce <- struct{}{}:
@@ -136,8 +135,8 @@ func (c *call) enterScarce() (leave func()) {
 	}
 }
 
-// holdAnswer reserves the memory of the finished answer. A write has already happened and must be answered,
-// with or without a reservation: only reads are refused.
+// holdAnswer reserves the memory of the finished response. Only reads fail if there is not enough memory: a
+// write has already happened, so its response is sent with or without a reservation.
 func (c *call) holdAnswer() error {
 	if len(c.out.Body) <= smallAnswer && c.out.reserved == 0 {
 		return nil
@@ -151,9 +150,9 @@ func (c *call) holdAnswer() error {
 	return nil
 }
 
-// HoldBody reserves n bytes for the body of a request before it is read. It waits for them, and fails with
-// 429 after answerWait. The caller returns held with ReleaseBody after the answer has been sent: the answer
-// to a write is about as large as the body, and may have no reservation of its own.
+// HoldBody reserves n bytes for the body of a request before it is read. It waits for the memory, and fails
+// with 429 after answerWait. The caller gives held back with ReleaseBody after the response has been sent,
+// since the response to a write is about as large as the body and may have no reservation of its own.
 func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error) {
 	if n = min(n, s.memory.Size()); n <= smallAnswer {
 		return 0, nil
@@ -166,5 +165,5 @@ func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error)
 	return n, nil
 }
 
-// ReleaseBody returns the memory reserved by HoldBody.
+// ReleaseBody gives back the memory that HoldBody has reserved.
 func (s *Service) ReleaseBody(held int64) { s.memory.Give(held) }

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// setExecutionInfo sets the direction in which equal rows of an ORDER BY are returned. Clients that resume
-// the query skip rows accordingly.
+// setExecutionInfo sets the direction in which equal rows of an ORDER BY are returned. Clients use it to
+// decide which rows to skip when they resume the query.
 func (c *call) setExecutionInfo(p store.QueryPage) {
 	if p.Ordered {
 		c.out.ExecutionInfo = fmt.Sprintf(`{"reverseRidEnabled":false,"reverseIndexScan":%t}`, p.Descending)
@@ -20,13 +20,13 @@ func (c *call) setExecutionInfo(p store.QueryPage) {
 }
 
 // setQueryMetrics sets the query metrics header for clients that ask for it: names and values, separated by
-// ';' and '='. It has all names of Cosmos DB. Times are never 0: a time that is too short, or not measured
-// separately, is 0.01.
+// ';' and '='. It contains all names that Cosmos DB sends. Times are in milliseconds and at least 0.01,
+// which also stands for a time that is not measured separately.
 func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 	if !c.in.QueryMetrics {
 		return
 	}
-	ratio := 1.0 // share of the loaded documents that matched; 1 if none was loaded
+	ratio := 1.0 // share of the loaded documents that match; 1 if none was loaded
 	if s.Loaded > 0 {
 		ratio = float64(s.Matched) / float64(s.Loaded)
 	}
@@ -47,9 +47,9 @@ func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 // milliseconds returns d in milliseconds, at least 0.01.
 func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
 
-// setIndexUse sets the index metrics header for clients that ask for it: the indexes that a query used, and
-// those that would help. The first version is base64, the second URL-encoded. If both are requested, the
-// second is sent.
+// setIndexUse sets the index metrics header for clients that ask for it: the indexes that a query has used,
+// and those that would make it faster. Version 1 is in base64, version 2 is URL-encoded. If a client
+// requests both, version 2 is sent.
 func (c *call) setIndexUse(use query.IndexUse) {
 	var text []byte
 	var err error
@@ -63,15 +63,15 @@ func (c *call) setIndexUse(use query.IndexUse) {
 	default:
 		return
 	}
-	if err == nil { // marshalling strings and booleans cannot fail
+	if err == nil { // strings and booleans can always be marshaled
 		c.out.IndexUtilization = string(text)
 	}
 }
 
-// impact is the score of every index that is listed: indexes of low impact are not listed.
+// impact is the score of each index in the list. Indexes with a low impact are not listed.
 const impact = "High"
 
-// indexUseV1 renders version 1 of the index metrics.
+// indexUseV1 returns version 1 of the index metrics.
 func indexUseV1(use query.IndexUse) ([]byte, error) {
 	type single struct {
 		FilterExpression, IndexSpec       string
@@ -94,7 +94,7 @@ func indexUseV1(use query.IndexUse) ([]byte, error) {
 	})
 }
 
-// indexUseV2 renders version 2. Only potential indexes have a score.
+// indexUseV2 returns version 2 of the index metrics. Only potential indexes have a score.
 func indexUseV2(use query.IndexUse) ([]byte, error) {
 	type single struct {
 		IndexSpec        string

@@ -1,9 +1,9 @@
 package cosmos
 
-// Operations have names in OpenTelemetry's conventions for Cosmos DB
+// The names of operations follow OpenTelemetry's conventions for Cosmos DB
 // (https://opentelemetry.io/docs/specs/semconv/database/cosmosdb/): create_item, query_items, execute_batch.
 
-// telemetryNouns are the names of kinds in telemetry, singular and plural.
+// telemetryNouns holds the names of the kinds in telemetry, singular and plural.
 var telemetryNouns = [kindCount][2]string{
 	KindAccount: {"database_account", "database_accounts"}, KindDatabase: {"database", "databases"},
 	KindContainer: {"container", "containers"}, KindItem: {"item", "items"},
@@ -39,7 +39,7 @@ func (r *Request) TelemetryName() string {
 	return telemetryNames[r.Kind].by[r.Operation]
 }
 
-// kindTelemetry holds the regular names of the operations on a kind.
+// kindTelemetry holds the names of the operations on one kind, as far as they follow the general pattern.
 type kindTelemetry struct {
 	by   [opCount]string
 	list string

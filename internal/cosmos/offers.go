@@ -12,7 +12,7 @@ func (s *Service) listOffers(c *call) error {
 	return sendFeed(c, s.offerFeed())
 }
 
-// queryOffers answers queries over offers. Clients use them to find the throughput of a container or a
+// queryOffers responds to queries over offers. Clients use them to find the throughput of a container or a
 // database, by its rid or its self link.
 func (s *Service) queryOffers(c *call) error {
 	return queryFeed(c, s.offerFeed())
@@ -124,10 +124,10 @@ func decodeRU(v jsondoc.Value, name string) (int, error) {
 	return int(ru), nil
 }
 
-// migrated returns the throughput after a migration between manual and autoscale. Clients put the new kind
-// into the content; or they keep the old kind, or send a number that is not positive, and let the service
-// derive the new value. The autoscale maximum is then the manual throughput, rounded up to a multiple of
-// 1000; the manual throughput is the autoscale maximum.
+// migrated returns the throughput after a migration between manual and autoscale. The content may contain a
+// value of the new kind. If it has a value of the old kind instead, or a number that is not positive, the
+// server derives the new value: the autoscale maximum is the manual throughput, rounded up to a multiple of
+// 1000, and the manual throughput is the autoscale maximum.
 func migrated(old definition.Throughput, content jsondoc.Value,
 	toAutoscale bool) (definition.Throughput, error) {
 	most := max(old.Manual, old.Autoscale)
@@ -161,7 +161,7 @@ func appendOffer(dst []byte, o store.Offer) []byte {
 	most := int64(max(o.Throughput.Manual, o.Throughput.Autoscale))
 	ru := most
 	if o.Throughput.Autoscale > 0 {
-		ru = most / 10 // minimum to which autoscale scales down
+		ru = most / 10 // the minimum to which autoscale scales down
 	}
 	version, level := "V2", "Invalid"
 	if o.Throughput.Level != "" {

@@ -25,7 +25,7 @@ func ParsePartitionKey(header string) (definition.PartitionKey, error) {
 	return definition.ParsePartitionKey(text)
 }
 
-// plainJSON reports whether a header needs no rewriting.
+// plainJSON reports whether a header need not be rewritten.
 func plainJSON(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c == '\\' || c < ' ' || c >= utf8.RuneSelf {
@@ -63,8 +63,8 @@ func normalisePartitionKey(s string) ([]byte, error) {
 	return out, nil
 }
 
-// appendEscape rewrites the escape at the start of s and returns the number of bytes of s it consumed, or 0
-// if the escape is malformed.
+// appendEscape rewrites the escape at the start of s. It returns the number of bytes of s that it has read,
+// or 0 if the escape is malformed.
 func appendEscape(out []byte, s string) ([]byte, int) {
 	if len(s) < 2 {
 		return out, 0
@@ -88,7 +88,7 @@ func appendEscape(out []byte, s string) ([]byte, int) {
 			return out, 0
 		}
 		return utf8.AppendRune(out, rune(r)), 10
-	default: // valid in JSON, or refused by the store's parser
+	default: // valid in JSON, or refused later by the store
 		return append(out, s[:2]...), 2
 	}
 }

@@ -36,13 +36,13 @@ func (s *Service) queryItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.out.Direct = c.in.Direct // otherwise the client discards the page and requests a plan
+	c.out.Direct = c.in.Direct // if it is not set, the client discards the page and requests a plan
 	c.setItemQuota(p.container)
 	return c.sendResult(rid, "Documents", &result, took)
 }
 
-// crossPartition returns how far a query without a partition key may cross partitions. The client's headers
-// and the server's options determine it.
+// crossPartition returns whether a query without a partition key may read several partitions, and whether
+// the server merges the results. This depends on the client's headers and the server's options.
 func (s *Service) crossPartition(c *call) store.CrossPartition {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.ServeCross:
@@ -53,8 +53,8 @@ func (s *Service) crossPartition(c *call) store.CrossPartition {
 	return store.CrossRefuse
 }
 
-// queryFeed answers with one page of a query over the rows of a feed. The query runs on the JSON text that a
-// read returns. Paging is stateless: the continuation contains a row's position.
+// queryFeed responds with one page of a query over the rows of a feed. The query runs on the JSON text that
+// a read returns. Paging is stateless: the continuation contains the position of a row.
 func queryFeed[T any](c *call, f feed[T]) error {
 	text, params, err := decodeQuery(c)
 	if err != nil {
@@ -90,8 +90,8 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	return c.sendResult(f.owner, f.key, &result, elapsed())
 }
 
-// sendResult answers with a page of a query's result; took is the time needed to make it. The rows are
-// dropped before the answer is written.
+// sendResult responds with a page of a query's result. took is the time that was needed to make it. The rows
+// are dropped before the response is sent.
 func (c *call) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
 	size := 0
 	for _, row := range p.Rows {

@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// planPrefix precedes the message of an error that Cosmos DB found while it made a query plan.
+// planPrefix precedes the message of an error that Cosmos DB finds while it makes a query plan.
 const planPrefix = "Gateway Failed to Retrieve Query Plan: "
 
-// queryPlan answers with the plan that a client needs to run a query over several partition ranges.
+// queryPlan responds with the plan that a client needs to run a query over several partition ranges.
 func (s *Service) queryPlan(c *call) error {
 	p, _, err := s.within(c)
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *Service) queryPlan(c *call) error {
 //
 //	"resumeFilter": {"value": [1, "a", [], {"type": "array", "low": -1, "high": 2}], "rid": "...", "exclude": true}
 //
-// An empty array stands for undefined. An object stands for an array or an object among the ORDER BY values,
-// which it represents by its hash.
+// An empty array stands for undefined. An object stands for an ORDER BY value that is an array or an object;
+// it contains the hash of that value.
 func decodeResume(filter jsondoc.Value) (*store.Resume, error) {
 	switch filter.Kind() {
 	case jsondoc.Undefined, jsondoc.Null:

@@ -9,11 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// listRanges lists the partition key ranges of a container. A client that asks for changes (A-IM) since the
-// etag of the last answer gets 304 if nothing has changed; some clients repeat the request until they get
-// it. Otherwise it gets the ranges created since: the children of split ranges. If the container, addressed
-// by rid, was deleted, the answer has the ranges of the container that now has its name: see
-// store.DB.Successor.
+// listRanges lists the partition key ranges of a container. A client may ask for the changes (A-IM) since
+// the etag of the last response. If nothing has changed, the response is 304; some clients repeat the
+// request until they get it. Otherwise the response contains the ranges created since then: the children of
+// split ranges. If the container is addressed by rid and was deleted, the response contains the ranges of
+// the container that now has its name: see store.DB.Successor.
 func (s *Service) listRanges(c *call) error {
 	coll, set, err := s.ranges(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Service) listRanges(c *call) error {
 }
 
 // ranges returns the container and the ranges for listRanges. A resource token is valid for one container
-// and not for its successor.
+// but not for another container that later has the same name.
 func (s *Service) ranges(c *call) (*store.Container, store.RangeSet, error) {
 	p, _, err := s.within(c)
 	if err == nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Bodies are built by appending. What the client wrote is copied byte for byte, without decoding and
-// reflection.
+// Bodies are made by appending text. Text that a client has written is copied byte for byte, without
+// decoding it.
 
-// buffers is the pool of buffers in which answers are rendered.
+// buffers is the pool of buffers in which responses are made.
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 type buffer struct{ b []byte }
@@ -22,8 +22,8 @@ func borrow() *buffer {
 	return buf
 }
 
-// maxKept is the capacity, in bytes, of the largest buffer that is returned to the pool, so that a few huge
-// items do not pin memory.
+// maxKept is the maximum capacity, in bytes, of a buffer that is returned to the pool, so that a few huge
+// items do not occupy memory.
 const maxKept = 64 << 10
 
 func (buf *buffer) release() {
@@ -32,7 +32,7 @@ func (buf *buffer) release() {
 	}
 }
 
-// sendItem answers with an item of a container, or without body if minimal is set.
+// sendItem responds with an item of a container, or without a body if minimal is set.
 func (c *call) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
 	c.setItemQuota(coll)
 	c.out.setETag(it.ETag())
@@ -52,8 +52,8 @@ func (c *call) sendItem(coll *store.Container, status int, it store.Item, minima
 	return c.sendFormat(status, buf)
 }
 
-// appendItem renders an item with its system properties. They are omitted if both its writer and this client
-// asked for that.
+// appendItem appends an item with its system properties. They are omitted if the client that wrote the item
+// and the client of this request have both asked for that.
 func (c *call) appendItem(dst []byte, it store.Item) []byte {
 	if c.in.Plain && it.Plain() {
 		return append(dst, it.Body()...)

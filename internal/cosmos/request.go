@@ -7,29 +7,30 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Request is one operation requested by a client. A wire fills it and passes it to Service.Serve.
+// Request is one operation that a client requests. A wire fills it in and passes it to Service.Serve.
 type Request struct {
 	Kind      Kind
-	Feed      bool // about all resources of the kind below the address
+	Feed      bool // the request concerns all resources of the kind below the address
 	Operation Operation
 	Address   Address
 	Headers   Headers
 	Body      []byte // JSON text, binary JSON, or a batch's rows; nil: none
 	BareText  bool   // the body is the plain text of a query, not JSON
 
-	// Trusted reports that the client has the account's key, not a token.
+	// Trusted reports whether the client has the account's key rather than a token.
 	Trusted bool
-	// Grant is the payload of the client's resource token; nil if it has none and may do everything.
+	// Grant is the payload of the client's resource token. It is nil if the client has no such token and may
+	// do everything.
 	Grant *Grant
 
-	// Replica reports that the request came in direct mode. Errors then have the body of a replica, without
-	// the parts that a gateway adds.
+	// Replica reports whether the request came in direct mode. Errors then have the body that a replica
+	// sends, without the parts that a gateway adds.
 	Replica bool
 
-	Activity string // GUID of the request, in every answer and in the log
-	URI      string // request URI for error texts, as received
-	// Endpoint is the URL by which this client reaches the account, with a trailing slash. Only reads of the
-	// account and of addresses need it.
+	Activity string // GUID of the request, contained in every response and in the log
+	URI      string // URI of the request, as received, for error texts
+	// Endpoint is the URL at which this client reaches the account, with a slash at the end. Only reads of
+	// the account and of addresses need it.
 	Endpoint string
 
 	permitted bool // set by Permit
@@ -42,12 +43,12 @@ const MaxIDs = 4
 type Address struct {
 	IDs [MaxIDs]string // outermost first
 	N   int            // number of ids
-	// ByRID reports that the ids are rids, or that the database's name has the form of a rid: see
-	// Service.database.
+	// ByRID reports whether the ids are rids, or may be names because the database's name has the form of a
+	// rid: see Service.database.
 	ByRID bool
 }
 
-// ID returns the id at a level, outermost first, or "" if there are fewer levels.
+// ID returns the id at a level, or "" if there are fewer levels. Level 0 is the outermost.
 func (a *Address) ID(level int) string {
 	if level >= a.N {
 		return ""
@@ -61,7 +62,7 @@ func (a *Address) Database() string { return a.ID(0) }
 // Container returns the id of the container.
 func (a *Address) Container() string { return a.ID(1) }
 
-// Leaf returns the last id; for a feed, this is the parent's.
+// Leaf returns the last id. For a feed this is the id of the parent.
 func (a *Address) Leaf() string {
 	if a.N == 0 {
 		return ""
@@ -70,51 +71,51 @@ func (a *Address) Leaf() string {
 }
 
 // Headers are the conditions and options of a request, and the part of a container that it concerns. A zero
-// value means that the header was absent. Headers of Cosmos DB that have no effect on a single linearizable
-// server (priority, dedicated gateway, SDK capabilities ...) are omitted.
+// value means that the header was absent. Headers of Cosmos DB that have no effect in Mayfly, whose store is
+// linearizable (priority, dedicated gateway, SDK capabilities ...), are omitted.
 type Headers struct {
 	PartitionKey definition.PartitionKey
-	RangeID      string // bare id of a partition key range
+	RangeID      string // id of a partition key range, without its container
 	MinEPK       string // first effective partition key, in upper-case hexadecimal
 	MaxEPK       string // end of the effective partition keys, exclusive
-	IntendedRID  string // rid of the container that the client expects
-	// CachedRID is the rid that a client in direct mode has cached for the container's name. If the name now
-	// belongs to another container, the client is told to refresh its cache.
+	IntendedRID  string // rid of the container that the client wants to address
+	// CachedRID is the rid that a client in direct mode has cached for the container's name. If another
+	// container now has that name, the response makes the client refresh its cache.
 	CachedRID string
 	RangeIDs  []string // ranges whose addresses are requested; none: all
 	Session   []store.SessionPosition
 
-	IfMatch, IfNoneMatch string // etags; in a change feed, IfNoneMatch is the position to continue from
+	IfMatch, IfNoneMatch string // etags; for a change feed, IfNoneMatch is the position to continue from
 	ModifiedSince        string // RFC 1123
-	Minimal              bool   // the answer to a write omits the item
+	Minimal              bool   // the response to a write does not contain the item
 	Incremental          bool   // A-IM: Incremental feed
 	FullFidelity         bool   // A-IM: Full-Fidelity Feed
-	MetadataApart        bool   // of a change feed: metadata is separate from images
-	PreviousImages       bool   // of a change feed: include those of replaced items
+	MetadataApart        bool   // for a change feed: metadata is separate from the images of items
+	PreviousImages       bool   // for a change feed: include the previous images of replaced items
 
 	MaxItems       int           // -1: as many as fit
-	Within         time.Duration // time limit of a query's page: see store.ListOptions; not a header
+	Within         time.Duration // time limit of a page of a query: see store.ListOptions; not a header
 	Continuation   string        // empty: the first page
-	CrossPartition bool          // a query may cross partition keys
-	ServeCross     bool          // and the server may merge its results
+	CrossPartition bool          // the query may read several partition keys
+	ServeCross     bool          // the server may merge the results of such a query
 
 	Atomic, ContinueOnError     bool // of a batch
 	QueryMetrics, PopulateQuota bool
 	Statistics                  bool // of a container's ranges
-	// LegacyIndexes is set for protocol versions that have kinds of indexes: their clients read back the
-	// kinds set on a container's included paths. Later versions omit them.
+	// LegacyIndexes is set for protocol versions that have kinds of indexes. Their clients expect to read
+	// the kinds that were set for a container's included paths; responses to later versions omit them.
 	LegacyIndexes                bool
 	IndexMetrics, IndexMetricsV2 bool // versions 1 and 2
-	Direct                       bool // run the query without a plan, if possible
+	Direct                       bool // run the query without a query plan, if possible
 
 	Features  []string // query features that the client can merge; nil: not given
-	Continued bool     // of a query plan: the client expects to continue the query
+	Continued bool     // for a query plan: the client expects to continue the query
 
 	PreTriggers, PostTriggers []string
-	ScriptLog                 bool // the answer includes the script's log
+	ScriptLog                 bool // the response includes the log of the script
 
-	ExplainTTL bool // the answer includes the item's expiry
-	Plain      bool // omit system properties of items written with this header
+	ExplainTTL bool // the response includes when and why the item expires
+	Plain      bool // omit the system properties of items that were written with this header
 
 	TokenLife int // requested lifetime of a resource token in seconds
 
@@ -124,7 +125,7 @@ type Headers struct {
 
 	Imported *store.ImportOptions // import options of a create or an upsert; nil: a normal write
 
-	Supported, Wanted Formats // formats of the answer's body
+	Supported, Wanted Formats // formats that the body of the response may have
 }
 
 // Changes reports whether a read of items is a read of the change feed.

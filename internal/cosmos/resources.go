@@ -34,7 +34,8 @@ type resourceRef struct {
 	in    *store.Container // container; nil if the resources belong to a database
 }
 
-// resources returns the location of the small resources that the path addresses, one or all.
+// resources returns the location of the small resource, or of all resources of a kind, that the path
+// addresses.
 func (s *Service) resources(c *call) (p resourceRef, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {
@@ -66,7 +67,7 @@ func (s *Service) resources(c *call) (p resourceRef, err error) {
 	return p, fault.Owner(err)
 }
 
-// named returns the resource with a name or a rid, depending on the path.
+// named returns the resource with this name or rid, depending on the path.
 func (p resourceRef) named(id string) (store.Resource, error) {
 	if p.byRID {
 		return p.ReadByRID(id)
@@ -104,7 +105,7 @@ func (s *Service) resourceFeed(c *call) (f feed[store.Resource], err error) {
 	}, nil
 }
 
-// resourcePosition returns the number in a small resource's rid, which increases with each new one.
+// resourcePosition returns the number in the rid of a small resource, which increases with each new one.
 func resourcePosition(rid string) string {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil || len(b) < 8 {
@@ -144,7 +145,7 @@ func (s *Service) replaceResource(c *call) error {
 	})
 }
 
-// writeResource runs write and answers with the resource that it returns.
+// writeResource calls write and responds with the resource that write returns.
 func (s *Service) writeResource(c *call, write func(resourceRef) (store.Resource, int, error)) error {
 	p, err := s.resources(c)
 	if err != nil {
@@ -196,7 +197,8 @@ func (c *call) sendResource(p resourceRef, status int, r store.Resource) error {
 	return c.json(status, c.appendResource(nil, r))
 }
 
-// appendResource renders a small resource: the client's members followed by the server's.
+// appendResource appends a small resource: the members that the client sent, followed by those of the
+// server.
 func (c *call) appendResource(dst []byte, r store.Resource) []byte {
 	dst = append(dst, r.Body...)
 	dst[len(dst)-1] = ',' // replaces the closing brace

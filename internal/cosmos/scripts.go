@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// executeProcedure runs a stored procedure in the partition key of the header. The body is the array of its
-// arguments.
+// executeProcedure runs a stored procedure in the partition key that the header names. The body is an array
+// with the arguments.
 func (s *Service) executeProcedure(c *call) error {
 	p, err := s.resources(c)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Service) executeProcedure(c *call) error {
 }
 
 // decodeArguments parses the arguments of an execution; an empty body means no arguments. A value that is
-// not an array is treated like the second argument of JavaScript's Function.prototype.apply: an object has
-// as many arguments as its length member says.
+// not an array is treated as by JavaScript's Function.prototype.apply: an object has as many arguments as
+// its member length says.
 func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
 	if len(body) == 0 {
 		return nil, nil
@@ -73,11 +73,11 @@ func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
 	return nil, BadRequest("The arguments of a stored procedure must be a JSON array.")
 }
 
-// maxArguments is the maximum number of arguments that the length member of an object may ask for.
+// maxArguments is the maximum number of arguments of an object with a member length.
 const maxArguments = 1 << 16
 
-// argumentsOf returns the members "0" to "length" - 1 of an object, undefined if missing. The length is
-// converted to an integer as in JavaScript.
+// argumentsOf returns the members "0", "1" and so on of an object, one less than its member length; a
+// missing one is undefined. The length is converted to an integer as in JavaScript.
 func argumentsOf(list jsondoc.Value) ([]jsondoc.Value, error) {
 	length := list.Member("length")
 	n := length.Num()
@@ -100,13 +100,13 @@ func argumentsOf(list jsondoc.Value) ([]jsondoc.Value, error) {
 	return args, nil
 }
 
-// escapeLog encodes a script's log like JavaScript's encodeURIComponent, so that it fits into a header.
+// escapeLog encodes the log of a script for a header, like JavaScript's encodeURIComponent.
 func escapeLog(text string) string {
 	return string(appendPercent(nil, []byte(text), "!'()*"))
 }
 
-// appendPercent appends the text percent-encoded, except for letters, digits, -._~ and the characters in
-// plain.
+// appendPercent appends the text with percent escapes, except for letters, digits, -._~ and the characters
+// in plain.
 func appendPercent(dst, text []byte, plain string) []byte {
 	for _, b := range text {
 		letter := b | 0x20

@@ -15,8 +15,8 @@ import (
 // Options configure a Service. DB, Wall, Logger and Tokens are required.
 type Options struct {
 	DB     *store.DB
-	Wall   ttl.Clock    // the real-time clock; never the data's clock
-	Logger *slog.Logger // receives defects (error), disk problems and slow queries (warn)
+	Wall   ttl.Clock    // clock of real time; it must not be the clock of the data
+	Logger *slog.Logger // receives bugs (error), disk problems and slow queries (warn)
 	Tokens *Tokens      // resource tokens
 
 	AccountID   string
@@ -27,15 +27,15 @@ type Options struct {
 	Throttle bool
 	// Strict refuses unknown properties of a container instead of ignoring them.
 	Strict bool
-	// Direct makes readAddresses return the account's own endpoint as the replicas of every range, for
-	// direct mode.
+	// Direct makes readAddresses return this server's endpoint as the address of all replicas, for direct
+	// mode.
 	Direct bool
-	// SlowQuery is the duration from which a page of a query is logged; 0: never.
+	// SlowQuery is the minimum duration of a page of a query that is logged; 0: none is logged.
 	SlowQuery time.Duration
 }
 
 // Service runs the operations of Cosmos DB over a store. It is safe for concurrent use, also by several
-// wires.
+// protocols.
 type Service struct {
 	opt    Options
 	db     *store.DB
@@ -57,16 +57,16 @@ type call struct {
 	req         *Request
 	in          *Headers // the headers of req
 	out         *Answer
-	reply       []byte           // item as replaced by a post-trigger; nil: unchanged
-	sourceBytes int              // bytes of the text from which the body was converted
+	reply       []byte           // the item that a post-trigger has set as the response; nil: unchanged
+	sourceBytes int              // size in bytes of the text from which the body was converted
 	payer       *store.Container // container to charge; nil if throughput is not enforced
 }
 
 // calls is the pool of calls. All calls in it are empty.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// Serve runs a request and fills its answer, also on failure. The caller must release the answer. Requests
-// that exceed their grant are refused.
+// Serve runs a request and fills in its response, also on failure. The caller must release the response.
+// Serve refuses a request that exceeds its grant.
 func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
@@ -118,8 +118,8 @@ func (c *call) run() error {
 	return c.holdAnswer()
 }
 
-// catchUp loads definitions made by other servers over the same data, for requests about definitions.
-// Requests for items do so only if they do not find their container.
+// catchUp loads the definitions that other servers over the same data have changed. It is called for
+// requests about definitions; a request for items does this only if it does not find its container.
 func (c *call) catchUp() error {
 	switch c.req.Kind {
 	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
@@ -128,8 +128,8 @@ func (c *call) catchUp() error {
 	return c.srv.db.CatchUp(c.ctx)
 }
 
-// retryRecreated calls run. If run fails because its container has been deleted, it calls run again for the
-// container that has the name now: another server may have created one since this server looked.
+// retryRecreated calls run. If run fails because its container has been deleted, retryRecreated calls run
+// again, for the container that now has the same name: another server may have created one in the meantime.
 func (c *call) retryRecreated(run func(*Service, *call) error) error {
 	err := run(c.srv, c)
 	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.srv.db.Shared() {
@@ -141,8 +141,8 @@ func (c *call) retryRecreated(run func(*Service, *call) error) error {
 	return run(c.srv, c)
 }
 
-// RetryAfterRestore calls run. If run fails because a snapshot has replaced the data in the meantime, its
-// writes are lost with the old data, and RetryAfterRestore calls it again.
+// RetryAfterRestore calls run. If run fails because the data has been replaced by a snapshot in the
+// meantime, its writes are lost with the old data, and RetryAfterRestore calls run again.
 func (s *Service) RetryAfterRestore(ctx context.Context, run func() error) error {
 	for {
 		before, err := s.db.Incarnation(ctx)
@@ -158,8 +158,8 @@ func (s *Service) RetryAfterRestore(ctx context.Context, run func() error) error
 	}
 }
 
-// Fail turns an error into the answer. Values already set (charge, session token, etag) stay. Internal
-// errors are logged.
+// Fail converts an error to a response. Values that are already set (charge, session token, etag) are kept.
+// Internal errors are logged.
 func (s *Service) Fail(req *Request, out *Answer, err error) {
 	w, internal := Classify(err)
 	var failed *fault.Error
@@ -183,7 +183,7 @@ func (s *Service) Fail(req *Request, out *Answer, err error) {
 		out.RetryAfter = throttled.RetryAfter
 	}
 	if w.Status == StatusNotFound {
-		out.OwnerRID = "" // otherwise clients store a session token under it
+		out.OwnerRID = "" // otherwise clients would store a session token under this rid
 	}
 	stats := ""
 	if what := req.what(err); what != "" {
@@ -196,8 +196,8 @@ func (s *Service) Fail(req *Request, out *Answer, err error) {
 	out.Body = appendErrorBody(make([]byte, 0, 512), &w, req.Activity, req.URI, stats)
 }
 
-// what describes the request's operation in the form by which clients detect what is missing. If the owner
-// of the resource does not exist, this is a read of the owner.
+// what describes the operation of a request in the words by which clients detect what is missing. If the
+// owner of the resource does not exist, it describes a read of the owner.
 func (r *Request) what(err error) string {
 	if r.Kind == KindNone {
 		return ""
@@ -226,8 +226,8 @@ func (k Kind) owner() Kind {
 	return KindContainer
 }
 
-// setReceipt sets the partition range that answered, its position, and the charge in RU. If rangeID is empty
-// it sets only the charge; a charge of 0 is not set.
+// setReceipt sets the partition range that served the request, its position, and the charge in RU. If
+// rangeID is empty, it sets only the charge. A charge of 0 is not set.
 func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
@@ -239,19 +239,19 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	c.out.Range, c.out.LSN = rangeID, lsn
 }
 
-// json answers with a JSON body.
+// json responds with a JSON body.
 func (c *call) json(status int, body []byte) error {
 	c.out.Status, c.out.Body = status, body
 	return nil
 }
 
-// sendBuffer answers with a body in a pooled buffer, which the answer's Release returns.
+// sendBuffer responds with a body in a pooled buffer. Answer.Release returns the buffer to the pool.
 func (c *call) sendBuffer(status int, body *buffer) error {
 	c.out.Status, c.out.Body, c.out.pooled = status, body.b, body
 	return nil
 }
 
-// noContent answers without a body.
+// noContent responds without a body.
 func (c *call) noContent(status int) error {
 	c.out.Status = status
 	return nil

@@ -42,8 +42,9 @@ func ParseConsistency(name string) (level Consistency, ok bool) {
 	return 0, false
 }
 
-// Allows returns an error if a request must not ask for the named level. The store is linearizable and
-// satisfies every level, but, as in Cosmos DB, a request must not ask for more than the account's level.
+// Allows returns an error if an account with level c does not allow a request with the named level. The
+// store is linearizable, so it satisfies every level, but as in Cosmos DB a request must not ask for a
+// stronger level than that of the account.
 func (c Consistency) Allows(name string) error {
 	asked, ok := ParseConsistency(name)
 	if !ok {
@@ -56,7 +57,7 @@ func (c Consistency) Allows(name string) error {
 }
 
 // ParseSessionToken parses a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* separated by
-// commas. An entry may be preceded by its container's rid and a comma; the oldest clients write
+// commas. An entry may be preceded by its container's rid and a comma. The oldest clients send
 // {range}:{lsn}. The version is store.Container.SessionVersion.
 func ParseSessionToken(token string) ([]store.SessionPosition, error) {
 	var positions []store.SessionPosition

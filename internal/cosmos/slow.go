@@ -10,8 +10,9 @@ import (
 // slowText is the maximum number of bytes logged of a slow query's text and of its plan.
 const slowText = 16 << 10
 
-// logSlow logs a page of a query that took longer than Options.SlowQuery, with its plan and figures. The
-// plan contains the values compared with, including those of parameters. The query's results are not logged.
+// logSlow logs a page of a query that took longer than Options.SlowQuery, with its plan and statistics. The
+// plan contains the values in conditions, including those of parameters. The results of the query are not
+// logged.
 func (c *call) logSlow(text string, params []store.Parameter, p *store.QueryPage, r store.Receipt,
 	took time.Duration, err error) {
 	limit := c.srv.opt.SlowQuery

@@ -1,6 +1,6 @@
 package cosmos
 
-// Statuses of answers. The protocol uses the numbers of HTTP on every wire.
+// Statuses of responses. All protocols use the numbers of HTTP.
 const (
 	StatusOK                  = 200
 	StatusCreated             = 201
@@ -30,10 +30,11 @@ const (
 const (
 	SubstatusPartitionKeyMismatch = 1001
 	SubstatusSessionNotAvailable  = 1002 // with status 404
-	SubstatusNameStale            = 1000 // with status 410: the cached name now belongs to another container
-	SubstatusRangeGone            = 1002 // with status 410
-	SubstatusOwnerNotFound        = 1003
-	SubstatusCrossPartition       = 1004
+	// with status 410: the name that the client has cached now belongs to another container
+	SubstatusNameStale      = 1000
+	SubstatusRangeGone      = 1002 // with status 410
+	SubstatusOwnerNotFound  = 1003
+	SubstatusCrossPartition = 1004
 	// The container's rid is not the one that the client intended.
 	SubstatusWrongContainer = 1024
 	SubstatusThrottled      = 3200

@@ -3,8 +3,8 @@ package cosmos
 import "github.com/mayflydb/mayfly/store"
 
 // admit refuses a request for the contents of a container whose throughput is used up, if throttling is
-// enabled. It records the container to charge for an admitted request. Reading definitions and ranges costs
-// nothing.
+// enabled. For a request that it admits, it records the container that is charged. Reading definitions and
+// ranges is not charged.
 func (c *call) admit(coll *store.Container) error {
 	if !c.srv.opt.Throttle || c.req.Kind != KindItem && c.req.Kind != KindPartitionDelete &&
 		c.req.Kind != KindSproc {

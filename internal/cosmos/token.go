@@ -18,8 +18,8 @@ import (
 //
 //	type=resource&ver=1&sig={MAC};{payload};
 //
-// where the payload is JSON in base64 and the MAC is HMAC-SHA256 of it with the master key, in base64.
-// Therefore the server stores no tokens: a token is valid until it expires, even if its permission is
+// where the payload is JSON in base64 and the MAC is HMAC-SHA256 of it with the master key, in base64. The
+// server does not store tokens. Therefore a token is valid until it expires, even if its permission is
 // changed or deleted.
 
 // Lifetimes of a resource token in seconds.
@@ -53,8 +53,8 @@ func (h *Headers) checkTokenLife() error {
 	return nil
 }
 
-// issueToken makes a token for a permission. If the permission's resource no longer exists, the token grants
-// nothing.
+// issueToken returns a new token for a permission. If the resource of the permission no longer exists, the
+// token grants nothing.
 func (c *call) issueToken(permission store.Resource) string {
 	g := Grant{Permission: permission.RID, Issued: c.srv.db.Now().Unix()}
 	life := c.in.TokenLife
@@ -78,10 +78,10 @@ func (c *call) issueToken(permission store.Resource) string {
 
 // Tokens issues and verifies resource tokens.
 type Tokens struct {
-	macs sync.Pool // hash.Hash: keying one costs as much as using it
+	macs sync.Pool // hash.Hash, pooled because initializing one with the key costs as much as using it
 }
 
-// NewTokens makes Tokens with the account's decoded key.
+// NewTokens returns Tokens for the account's decoded key.
 func NewTokens(key []byte) *Tokens {
 	t := new(Tokens)
 	t.macs.New = func() any { return hmac.New(sha256.New, key) }
@@ -98,7 +98,7 @@ func (t *Tokens) seal(payload string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Open verifies a resource token, given the part after sig=, and returns its payload.
+// Open verifies a resource token and returns its payload. signature is the part after sig=.
 func (t *Tokens) Open(signature string) (*Grant, error) {
 	mac, rest, _ := strings.Cut(signature, ";")
 	payload, _, _ := strings.Cut(rest, ";")
@@ -131,7 +131,7 @@ func MalformedToken(why string) error {
 // dateFormat is the format of dates in requests and answers: RFC 1123, in GMT.
 const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// ParseDate parses an RFC 1123 date; some clients write UTC instead of GMT.
+// ParseDate parses an RFC 1123 date. Some clients write UTC in place of GMT.
 func ParseDate(s string) (time.Time, error) {
 	at, err := time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
 	if err != nil {

@@ -15,7 +15,7 @@ type requiredRight uint8
 const (
 	needMaster requiredRight = iota
 	needToken                // any valid token
-	// token for the container or anything in it: clients read the container's settings first
+	// a token for the container or anything in it, since clients first read the container's settings
 	needNear
 	needRead     // mode Read or All, for the container or the resource itself
 	needWrite    // mode All, for the container or the resource itself
@@ -23,8 +23,8 @@ const (
 	needWriteAll // mode All, for the container
 )
 
-// needs maps each kind and operation to the right that it requires; its shape is that of handlers.
-// Operations that are not listed, such as replacing the container or its offer, are denied in either mode.
+// needs maps each kind and operation to the right that it requires, in the same way as handlers. Operations
+// that are not listed, such as replacing the container or its offer, are refused in both modes of a token.
 var needs = [kindCount]struct{ feed, single [opCount]requiredRight }{
 	KindAccount:   {single: [opCount]requiredRight{OpRead: needToken}},
 	KindContainer: {single: [opCount]requiredRight{OpRead: needNear}},
@@ -69,8 +69,8 @@ func forbidden() error {
 			"retry with another authorization header.")
 }
 
-// Permit checks the rights of a request's client. It does not need the body: a wire can call it before it
-// reads the body, so that the client need not send it. Otherwise Serve calls it.
+// Permit checks whether the client may make a request. It does not need the body, so a wire can call it
+// before it reads the body, which the client then need not send. If a wire does not call it, Serve does.
 func (s *Service) Permit(ctx context.Context, req *Request) error {
 	if req.permitted {
 		return nil
@@ -111,7 +111,7 @@ func (s *Service) permit(c *call, g *Grant) error {
 	if g.Container == "" || p.container.Info().RID != g.Container {
 		return forbidden()
 	}
-	// The handler locates the container again: it must find the same one.
+	// The handler locates the container again, and must find the same one.
 	c.in.IntendedRID = g.Container
 	if want == needNear {
 		return nil
@@ -119,7 +119,7 @@ func (s *Service) permit(c *call, g *Grant) error {
 	return s.permitInside(c, p, g, want)
 }
 
-// permitInside is permit for requests inside the token's container.
+// permitInside is like permit, for requests inside the token's container.
 func (s *Service) permitInside(c *call, p containerRef, g *Grant, want requiredRight) error {
 	if g.Type != "" && (want == needReadAll || want == needWriteAll || g.Type != c.childType()) {
 		return forbidden()
@@ -128,7 +128,8 @@ func (s *Service) permitInside(c *call, p containerRef, g *Grant, want requiredR
 	case KindItem, KindAttachment, KindPartitionDelete, KindConflict:
 		return s.permitItems(c, p, g)
 	}
-	// A script applies to all partition keys. A token for one key may read it, and run it in that key.
+	// A script is not limited to a partition key. A token for one partition key may read it, and may run it
+	// in that partition key.
 	running := c.req.Kind == KindSproc && !c.req.Feed && c.req.Operation == OpCreate
 	if running && !g.covers(c.in.PartitionKey) || !running && !g.partition.IsZero() && (want == needWrite ||
 		want == needWriteAll) {
@@ -145,7 +146,8 @@ func (s *Service) permitInside(c *call, p containerRef, g *Grant, want requiredR
 	return nil
 }
 
-// childType returns the keyword of the addressed resource in a container; an attachment counts as its item.
+// childType returns the keyword of the resource in a container that a request addresses. For an attachment
+// it is that of the item.
 func (c *call) childType() string {
 	if c.req.Kind == KindAttachment {
 		return "docs"
@@ -153,12 +155,12 @@ func (c *call) childType() string {
 	return c.req.Kind.keyword()
 }
 
-// permitItems checks the partition key and the item. For a request by rid it checks the key of the item with
-// that rid.
+// permitItems checks the partition key and the item. For a request by rid it checks the partition key of the
+// item with that rid.
 func (s *Service) permitItems(c *call, p containerRef, g *Grant) error {
-	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // the address has an item's id
+	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // the address contains the id of an item
 	if !single || g.Type == "" && !p.byRID {
-		// The operations of a batch that is not a transaction may have their own partition keys.
+		// If a batch is not a transaction, its operations may have different partition keys.
 		bulk := c.req.Operation == OpBatch && !c.in.Atomic
 		if !g.covers(c.in.PartitionKey) || bulk && !g.partition.IsZero() {
 			return forbidden()
@@ -176,7 +178,7 @@ func (s *Service) permitItems(c *call, p containerRef, g *Grant) error {
 		}
 		asked = key
 	} else if g.RID != "" {
-		// The token has the item's rid, the request has its id.
+		// The token contains the item's rid, and the request its id.
 		key, err := p.container.ResolveRID(c.ctx, g.RID)
 		if err != nil || key.ID != asked.ID || !asked.Partition.IsZero() &&
 			key.Partition.String() != asked.Partition.String() {
@@ -189,8 +191,8 @@ func (s *Service) permitItems(c *call, p containerRef, g *Grant) error {
 	return nil
 }
 
-// covers reports whether a partition key is within the token's. A token for a prefix of a hierarchical key
-// covers all keys below it.
+// covers reports whether the token is valid for a partition key. A token for a prefix of a hierarchical key
+// covers all keys with that prefix.
 func (g *Grant) covers(pk definition.PartitionKey) bool {
 	if g.partition.IsZero() {
 		return true

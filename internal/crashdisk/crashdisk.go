@@ -10,7 +10,8 @@ import (
 // Disk is a disk in memory. It is safe for concurrent use.
 type Disk struct {
 	*vfs.MemFS
-	whole sync.RWMutex // held for writing by CrashClone, for reading by what has more than one step
+	// held for writing by CrashClone, and for reading by operations that have more than one step
+	whole sync.RWMutex
 }
 
 // New returns an empty disk.

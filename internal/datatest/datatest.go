@@ -17,7 +17,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "replace the expected outputs in the golden files that are run")
 
-// A Case is one command of a file with its arguments and its input.
+// A Case is one command in a test file, with its arguments and its input.
 type Case struct {
 	Cmd   string
 	Args  []string          // positional arguments
@@ -29,8 +29,8 @@ type Case struct {
 	t        *testing.T
 }
 
-// Run runs the cases of the file at path in order and compares what fn returns for each with the output
-// expected. A missing newline at the end of the output is not a difference.
+// Run runs the cases of the file at path in order and compares the result of fn for each with the expected
+// output. A missing newline at the end of the output is ignored.
 func Run(t *testing.T, path string, fn func(t *testing.T, c *Case) string) {
 	t.Helper()
 	diffs, err := runFile(path, *rewrite, func(c *Case) string {
@@ -46,7 +46,7 @@ func Run(t *testing.T, path string, fn func(t *testing.T, c *Case) string) {
 }
 
 // Walk runs every file below dir, each in a subtest named by its path inside dir. Files whose names begin
-// with a dot are left out. A directory without a file is an error: such a test would pass whatever happens.
+// with a dot are skipped. A directory without a file is an error, because such a test could never fail.
 func Walk(t *testing.T, dir string, fn func(t *testing.T, c *Case) string) {
 	t.Helper()
 	files, err := filesBelow(dir)
@@ -73,8 +73,8 @@ func filesBelow(dir string) (files []string, err error) {
 	return files, err
 }
 
-// runFile runs the cases of one file and returns a report for each that differs. With update it writes what
-// fn returned into the file instead.
+// runFile runs the cases of one file and returns a report for each case whose output differs. With update it
+// writes the results of fn into the file instead.
 func runFile(path string, update bool, fn func(*Case) string) (diffs []string, err error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -107,14 +107,15 @@ func runFile(path string, update bool, fn func(*Case) string) (diffs []string, e
 	return nil, os.WriteFile(path, []byte(out.String()), 0o644)
 }
 
-// report describes the difference between got and the output expected.
+// report describes the difference between got and the expected output.
 func (c *Case) report(got string) string {
 	lines := func(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
 	return fmt.Sprintf("%s: %s: the output differs (-expected +got; -rewrite takes it over):\n%s",
 		c.Pos, c.Cmd, cmp.Diff(lines(c.expected), lines(got)))
 }
 
-// print writes the output got behind the fence of c, between doubled fences where it cannot stand alone.
+// print writes the output got after the line of dashes of c. It uses doubled lines of dashes if got contains
+// blank lines.
 func (c *Case) print(w *strings.Builder, got string) error {
 	const double = fence + "\n" + fence + "\n"
 	if !strings.Contains("\n"+got, "\n\n") && !strings.HasPrefix(got, fence+"\n") {
@@ -134,7 +135,7 @@ func (c *Case) Fatalf(format string, args ...any) {
 	c.t.Fatalf("%s: %s: %s", c.Pos, c.Cmd, fmt.Sprintf(format, args...))
 }
 
-// Unknown ends the test: the function under test has no such command.
+// Unknown fails the test, because the function under test has no command with this name.
 func (c *Case) Unknown() string {
 	c.t.Helper()
 	c.Fatalf("unknown command")
@@ -149,30 +150,32 @@ func (c *Case) Lines() []string {
 	return strings.Split(strings.TrimSuffix(c.Input, "\n"), "\n")
 }
 
-// Flag reports whether name stands among the positional arguments.
+// Flag reports whether name is one of the positional arguments.
 func (c *Case) Flag(name string) bool {
 	return slices.Contains(c.Args, name)
 }
 
-// String returns the argument key, or def where it is not given.
+// String returns the value of the argument key, or def if it is not given.
 func (c *Case) String(key, def string) string {
 	return named(c, key, def, func(s string) (string, error) { return s, nil })
 }
 
-// Int returns the argument key as a number of base 10, 0x or 0b, or def where it is not given. A malformed
-// one ends the test.
+// Int returns the value of the argument key as a number (decimal, 0x or 0b), or def if it is not given. A
+// malformed value fails the test.
 func (c *Case) Int(key string, def int64) int64 {
 	c.t.Helper()
 	return named(c, key, def, func(s string) (int64, error) { return strconv.ParseInt(s, 0, 64) })
 }
 
-// Bool returns the argument key (true or false), or def where it is not given. A malformed one ends the test.
+// Bool returns the value of the argument key (true or false), or def if it is not given. A malformed value
+// fails the test.
 func (c *Case) Bool(key string, def bool) bool {
 	c.t.Helper()
 	return named(c, key, def, strconv.ParseBool)
 }
 
-// Duration returns the argument key ("1.5s"), or def where it is not given. A malformed one ends the test.
+// Duration returns the value of the argument key, such as "1.5s", or def if it is not given. A malformed
+// value fails the test.
 func (c *Case) Duration(key string, def time.Duration) time.Duration {
 	c.t.Helper()
 	return named(c, key, def, time.ParseDuration)

@@ -9,7 +9,7 @@ import (
 
 const fence = "----"
 
-// A SyntaxError says where a file is not made of cases.
+// A SyntaxError reports a line of a file that is not part of a valid case.
 type SyntaxError struct {
 	Pos    string // file:line
 	Reason string
@@ -17,8 +17,9 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Pos + ": " + e.Reason }
 
-// A section is a piece of a file: lines that are kept as they are (comments, blank lines, a case down to its
-// fence), and the case that they end with, which is nil for what follows the last one.
+// A section is a part of a file: lines that are never changed (comments, blank lines, a case down to its
+// line of dashes), and the case to which the last of these lines belong. The case is nil for the lines after
+// the last case.
 type section struct {
 	kept []string
 	c    *Case
@@ -27,10 +28,10 @@ type section struct {
 type parser struct {
 	path  string
 	lines []string
-	next  int // index of the line that is read next
+	next  int // index of the next line to read
 }
 
-// parse cuts a file into sections.
+// parse splits a file into sections.
 func parse(path, src string) ([]section, error) {
 	src = strings.TrimSuffix(strings.ReplaceAll(src, "\r\n", "\n"), "\n")
 	p := &parser{path: path}
@@ -78,7 +79,7 @@ func (p *parser) section() (section, error) {
 	return s, p.expected(c)
 }
 
-// expected reads the output that stands after the fence of c.
+// expected reads the expected output, which follows the line of dashes of c.
 func (p *parser) expected(c *Case) error {
 	first := p.next
 	if !p.at(0, fence) {
@@ -98,7 +99,7 @@ func (p *parser) expected(c *Case) error {
 	return &SyntaxError{c.Pos, "the doubled fence is not closed by two lines ---- and a blank one"}
 }
 
-// at reports whether the line i after the next one is s.
+// at reports whether the line that is i lines after the next one equals s.
 func (p *parser) at(i int, s string) bool {
 	return p.next+i < len(p.lines) && p.lines[p.next+i] == s
 }
@@ -116,7 +117,7 @@ func joinLines(lines []string) string {
 
 var keyOf = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]*)=`)
 
-// parseCommand cuts the first line of a case into command, positional and named arguments.
+// parseCommand splits the first line of a case into the command, the positional and the named arguments.
 func (c *Case) parseCommand(line string) error {
 	c.KV = map[string]string{}
 	rest := strings.TrimSpace(line)
@@ -147,7 +148,7 @@ func (c *Case) parseCommand(line string) error {
 	return nil
 }
 
-// cutValue takes a word, or a quoted string, from the front of s.
+// cutValue returns the word, or the quoted string, at the front of s, and the rest.
 func cutValue(s string) (value, tail string, err error) {
 	if !strings.HasPrefix(s, `"`) {
 		cut := strings.IndexAny(s, " \t")

@@ -1,8 +1,9 @@
-// Package doors lets tests open several stores over one engine, as several servers over one database are.
+// Package doors lets tests open several stores over one engine, like several servers that share one
+// database. Each store has its own Engine value, called a door.
 //
 //	shared := doors.Share(e)
 //	a, err := store.Open(ctx, shared.Door(), ...)
 //	b, err := store.Open(ctx, shared.Door(), ...)
 //
-// Each door is closed by its store. The engine is closed with the last of them.
+// Each store closes its door. The engine is closed with the last door.
 package doors

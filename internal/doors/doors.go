@@ -8,18 +8,18 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Shared is one engine that several stores use, each through a door of its own.
+// Shared is one engine that several stores use, each through its own door.
 type Shared struct {
 	engine engine.Engine
 	getter engine.Getter
 
 	mu      sync.Mutex
 	open    int             // guarded by mu
-	awaited map[string]bool // scopes that servers wait for; guarded by mu
+	awaited map[string]bool // scopes whose changes servers wait for; guarded by mu
 	listen  map[*server]func(scope []byte)
 }
 
-// Share makes an engine shareable. It must implement engine.Getter.
+// Share returns a Shared for an engine, which must implement engine.Getter.
 func Share(e engine.Engine) (*Shared, error) {
 	g, ok := e.(engine.Getter)
 	if !ok {
@@ -28,8 +28,8 @@ func Share(e engine.Engine) (*Shared, error) {
 	return &Shared{engine: e, getter: g}, nil
 }
 
-// Door returns a new door: an Engine whose Close does not affect the other doors. It has no snapshots,
-// because a restore would replace the engine of the other doors.
+// Door returns a new door: an engine.Engine whose Close does not affect the other doors. A door does not
+// support snapshots, because a restore would replace the engine of the other doors.
 func (s *Shared) Door() engine.Engine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *Shared) Door() engine.Engine {
 	return &door{Engine: s.engine, Getter: s.getter, shared: s}
 }
 
-// leave ends the use of a door. It closes the engine after the last door.
+// leave is called when a door is closed. It closes the engine after the last door.
 func (s *Shared) leave() error {
 	s.mu.Lock()
 	s.open--
@@ -49,7 +49,7 @@ func (s *Shared) leave() error {
 	return s.engine.Close()
 }
 
-// door is one user's view of a shared engine. Calls after its Close fail with engine.ErrClosed.
+// door is the Engine of one user of a shared engine. After its Close, calls fail with engine.ErrClosed.
 type door struct {
 	engine.Engine
 	engine.Getter
@@ -59,7 +59,7 @@ type door struct {
 	closed bool // guarded by mu
 }
 
-// call makes a call to the engine, unless the door is closed.
+// call runs a call to the engine, unless the door is closed.
 func (d *door) call(call func() error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -9,10 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Server is a door of a server that shares its database with others. Its engine says so, and tells the
-// database's time with its answers, and reports the commits of other servers.
+// Server returns the door of a server that shares its database with other servers. Unlike Door, it
+// implements engine.Shared, it reports the time of the database after each call, and it reports the commits
+// of other servers.
 //
-// clock is the clock of the database. Its time reaches the server with answers only.
+// clock is the clock of the database. The server learns its time only from these reports.
 func (s *Shared) Server(clock ttl.Clock) engine.Engine {
 	return &server{door: s.Door().(*door), clock: clock}
 }
@@ -29,14 +30,16 @@ type server struct {
 // Shared implements engine.Shared.
 func (s *server) Shared() bool { return true }
 
-// Told implements engine.Teller.
+// Told implements engine.Teller: it returns the latest time of the database's clock that a call has
+// reported, or the zero time.
 func (s *server) Told() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.told
 }
 
-// tell reads the database's clock for an answer.
+// tell reads the database's clock. It records the time for Told, and returns it in microseconds since 1970,
+// to be reported with the result of a call.
 func (s *server) tell() int64 {
 	now := s.clock.Now()
 	s.mu.Lock()
@@ -95,7 +98,7 @@ func (s *server) Listen(ctx context.Context, fn func(scope []byte)) {
 	delete(s.shared.listen, s)
 }
 
-// report tells the servers of a commit in scopes.
+// report notifies the servers of a commit in scopes.
 func (s *Shared) report(scopes [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,7 @@
 package heap
 
-// Of is a heap: the first of its elements by Before is List[0]. The zero value with a Before is empty.
+// Of is a heap of elements. List[0] is the first element in the order of Before. A Of with only Before set
+// is empty and ready to use.
 type Of[T any] struct {
 	List   []T
 	Before func(a, b T) bool
@@ -19,7 +20,8 @@ func (h *Of[T]) Push(e T) {
 	h.Rise(len(h.List) - 1)
 }
 
-// Rise repairs the heap after the element at i has become smaller. It does nothing if i is out of range.
+// Rise restores the order of the heap after the element at i has become smaller. It does nothing if i is out
+// of range.
 func (h *Of[T]) Rise(i int) {
 	for i > 0 && i < len(h.List) {
 		up := (i - 1) / 2
@@ -31,7 +33,7 @@ func (h *Of[T]) Rise(i int) {
 	}
 }
 
-// Fix repairs the heap after its first element has changed.
+// Fix restores the order of the heap after its first element has changed.
 func (h *Of[T]) Fix() { h.sink(0) }
 
 // Pop removes and returns the first element. The heap must not be empty.

@@ -13,20 +13,22 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Reminders is a tenant with books of reminders. Each reminder has a deadline in milliseconds: from then on
-// no reader sees it, and the reaper purges it. Books are also expiry sinks.
+// Reminders is a tenant of the host for tests. It stores reminders in books. Each reminder has a deadline in
+// milliseconds, after which it is not returned any more and the reaper purges it. Books are also expiry
+// sinks.
 //
 //	00 · n · 0 · name   a book: its number
 //	number · d · id     a reminder: its deadline, then its text
 //	number · x · due · id
 //	number · w          the millisecond of the last write or purge
 type Reminders struct {
-	// Broken makes Open fail, and Unlisted makes the reaper's list fail; nil does not.
+	// Broken is the error that Open returns, and Unlisted the error of the list of ranges for the reaper;
+	// nil: none.
 	Broken, Unlisted error
 	live             atomic.Pointer[openTenant]
 }
 
-// Kind is the kind of expiry sink of the books.
+// Kind is the name of books as a kind of expiry sink.
 const Kind = "book"
 
 // ErrNoBook is returned for a book that does not exist.
@@ -45,10 +47,10 @@ type book struct {
 type openTenant struct {
 	tenant *Reminders
 	in     *host.Instance
-	gate   host.Gate    // shared by who writes or purges; a clock is set back by one who is alone
+	gate   host.Gate    // shared by writes and purges; held exclusively while a clock is set back
 	mu     sync.RWMutex // guards books
 	books  map[string]*book
-	latest atomic.Int64 // the last millisecond that is stored
+	latest atomic.Int64 // the latest millisecond that is stored
 }
 
 func bookScope(number uint32) []byte { return binary.BigEndian.AppendUint32(nil, number|1<<30) }
@@ -189,8 +191,8 @@ func (m *openTenant) find(is func(*book) bool) *book {
 	return nil
 }
 
-// Clocks, Hold, Latest, Expired and Moved implement host.ClockObserver. All reminders are dated by the
-// server's clock.
+// Clocks, Hold, Latest, Expired and Moved implement host.ClockObserver. The times of all reminders come from
+// the server's clock.
 func (m *openTenant) Clocks() []*host.Clock { return nil }
 
 func (m *openTenant) isAffected(clocks []*host.Clock) bool {

@@ -40,8 +40,8 @@ func (m *openTenant) book(name string) (*book, error) {
 	return nil, ErrNoBook
 }
 
-// Add writes a reminder that is due after the given number of milliseconds, and returns its number: an LSN of
-// its book.
+// Add writes a reminder that is due after in milliseconds, and returns its number, which is an LSN of its
+// book.
 func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id uint64, err error) {
 	m := t.live.Load()
 	b, err := m.book(name)
@@ -66,7 +66,7 @@ func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id ui
 	return id, err
 }
 
-// write writes a reminder that is due at a millisecond; host.Never: it is not due.
+// write writes a reminder that is due at the millisecond due. With host.Never it is never due.
 func (m *openTenant) write(t engine.Txn, b *book, text string, due int64) (id uint64) {
 	id = t.NextLSN(b.scope)
 	t.Set(b.item(id), append(binary.BigEndian.AppendUint64(nil, uint64(due)), text...))
@@ -132,7 +132,7 @@ func (h *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 // Begin implements host.SinkTx.
 func (h *sinkTx) Begin(t engine.Txn) { h.t = t }
 
-// ErrRefused is the error of a book that is given the text "refused".
+// ErrRefused is the error of a book for an item with the text "refused".
 var ErrRefused = errors.New("the book refuses")
 
 // Take implements host.SinkTx.

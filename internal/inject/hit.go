@@ -7,18 +7,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Target describes an operation that may meet a fault.
+// Target describes an operation to which fault rules may apply.
 type Target struct {
 	Operation           Operation
-	Database, Container string // of an operation on documents
-	Entity              string // of an operation on messages: the entity's path
+	Database, Container string // for an operation on documents
+	Entity              string // for an operation on messages: path of the entity
 }
 
-// Hit is the fault that an operation meets. The zero value is no fault.
+// Hit is the fault for one operation. The zero value means that there is none.
 type Hit struct {
-	Rule  string // the id of the deciding rule, or of the first one that adds latency; "": no rule
-	Fault Fault  // None: no fault, but there may be latency
-	After bool   // the fault occurs after the operation was carried out
+	Rule  string // id of the rule that sets the fault, or of the first one that adds latency; "": no rule
+	Fault Fault  // None: there is no fault, but there may be latency
+	After bool   // the fault comes after the operation has been carried out
 
 	RetryAfter time.Duration
 	Substatus  int
@@ -26,13 +26,14 @@ type Hit struct {
 	before, after time.Duration // of latency
 }
 
-// BeforeOperation waits for the latency before the operation, and reports whether the fault replaces the
-// operation. An error is the context's.
+// BeforeOperation waits for the latency before the operation. now reports whether the fault replaces the
+// operation. If ctx ends first, it returns the error of ctx.
 func (h *Hit) BeforeOperation(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && !h.After, pause(ctx, clock, h.before)
 }
 
-// AfterOperation waits for the latency after the operation, and reports whether the fault occurs now.
+// AfterOperation waits for the latency after the operation. now reports whether the fault comes now. If ctx
+// ends first, it returns the error of ctx.
 func (h *Hit) AfterOperation(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && h.After, pause(ctx, clock, h.after)
 }

@@ -50,7 +50,7 @@ func (o Operation) String() string {
 // ofMessages reports whether it is an operation on messages.
 func (o Operation) ofMessages() bool { return o >= Send }
 
-// ofData reports whether a rule without operations applies to the operation.
+// ofData reports whether a rule that names no operations applies to the operation.
 func (o Operation) ofData() bool { return o != Metadata && o != QueryPlan }
 
 // OperationNames returns the names of all operations.

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Fault is a fault that an operation can meet.
+// Fault is a kind of fault.
 type Fault uint8
 
-// The faults. Those with a status are Cosmos DB's and apply only to documents. LockLost and Detach apply
-// only to messages. Latency and Drop apply to both.
+// The kinds of faults. Those with a status are Cosmos DB's and apply only to operations on documents.
+// LockLost and Detach apply only to operations on messages. Latency and Drop apply to both.
 const (
 	None        Fault = iota
 	Throttled         // 429
@@ -54,30 +54,31 @@ func ParseFault(name string) (Fault, error) {
 		strings.Join(FaultNames(), ", ")}
 }
 
-// Rule determines which operations meet which fault. Fault is required; all other fields are optional.
+// Rule says which operations fail and how. Fault is required; all other fields are optional.
 type Rule struct {
 	Fault Fault
-	// Operations are the operations that the rule applies to. None: all on documents and messages, except
-	// query plans and metadata.
+	// Operations are the operations that the rule applies to. If there are none, it applies to all
+	// operations on documents and messages, except query plans and metadata.
 	Operations []Operation
 	// Database and Container are the ids of the documents' database and container. Empty: any.
 	Database, Container string
 	// Entity is the path of a queue, topic or subscription, ignoring case. Empty: any.
 	Entity string
 
-	Share float64       // the fraction of the operations that it hits, above 0 and up to 1; 0: all
-	Seed  uint64        // the seed of the random numbers that choose among them
-	Skip  int64         // how many operations are skipped first
+	Share float64       // the fraction of the operations that fail, above 0 and up to 1; 0: all
+	Seed  uint64        // seed of the random numbers that choose the operations
+	Skip  int64         // number of operations that are skipped first
 	Count int64         // the rule ends after this number of hits; 0: never
 	For   time.Duration // the rule ends after this time by the data's clock; 0: never
 
-	// After applies the fault after the operation is carried out, so that the client does not learn its
+	// After applies the fault after the operation has been carried out, so that the client does not get the
 	// result.
 	After bool
-	// Latency delays the operation, in addition to the fault, by the real clock.
+	// Latency delays the operation by this real time, in addition to the fault.
 	Latency    time.Duration
-	RetryAfter time.Duration // the retry time of a 429; 0: 100 ms
-	Substatus  int           // of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none
+	RetryAfter time.Duration // delay that a 429 tells the client to wait; 0: 100 ms
+	// substatus of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none
+	Substatus int
 }
 
 // Limits of rules.
@@ -88,7 +89,7 @@ const (
 	defaultRetryAfter = 100 * time.Millisecond
 )
 
-// RuleError is the error for an invalid rule. Member is the name of the invalid JSON member.
+// RuleError reports an invalid rule. Member is the name of the invalid JSON member.
 type RuleError struct{ Member, Message string }
 
 func (e *RuleError) Error() string { return e.Message }

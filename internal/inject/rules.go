@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Rules is the list of fault rules. It is safe for concurrent use. For a nil *Rules, Armed returns false
-// and Match returns no fault; other methods must not be called.
+// Rules is the list of fault rules. It is safe for concurrent use. If l is nil, Armed returns false and
+// Match returns no fault; no other method may be called.
 type Rules struct {
 	now func() time.Time // of the data
 
@@ -18,10 +18,10 @@ type Rules struct {
 
 	mu   sync.Mutex // guards the following fields
 	list []*activeRule
-	made int // number of rules created so far, for their ids
+	made int // number of rules added so far, from which ids are made
 }
 
-// activeRule is a rule and its state.
+// activeRule is a rule and its counters.
 type activeRule struct {
 	id     string
 	rule   Rule
@@ -32,14 +32,14 @@ type activeRule struct {
 	ended  bool
 }
 
-// State is a rule of a list and its state.
+// State is a rule of a list and its counters.
 type State struct {
 	ID string
 	Rule
-	Until time.Time // when it ends; zero: it has no time limit
-	Seen  int64     // operations that it applied to
+	Until time.Time // time at which the rule ends; zero: it has no time limit
+	Seen  int64     // number of operations that the rule applied to
 	Hits  int64     // operations that it hit
-	Ended bool      // it hits no more operations
+	Ended bool      // the rule has ended and hits no more operations
 }
 
 // New returns an empty list. now returns the data's time, by which rules end.
@@ -96,10 +96,11 @@ func (l *Rules) Clear() {
 	l.arm()
 }
 
-// Armed reports whether any operation can meet a fault.
+// Armed reports whether any operation can still get a fault.
 func (l *Rules) Armed() bool { return l != nil && l.armed.Load() }
 
-// Match returns the fault that an operation meets. It must be called once per operation.
+// Match returns the fault for an operation. It must be called exactly once for each operation, since it
+// counts.
 func (l *Rules) Match(o Target) (h Hit) {
 	if !l.Armed() {
 		return h
@@ -137,12 +138,13 @@ func (l *Rules) endDue() {
 	}
 }
 
-// arm updates armed. The caller holds l.mu.
+// arm updates the value that Armed returns. The caller holds l.mu.
 func (l *Rules) arm() {
 	l.armed.Store(slices.ContainsFunc(l.list, func(e *activeRule) bool { return !e.ended }))
 }
 
-// draw decides whether the rule hits an operation that it applies to.
+// draw reports whether the rule hits an operation that it applies to. It draws the next random number of the
+// rule. The caller holds the lock of the rules.
 func (e *activeRule) draw() bool {
 	if e.seen++; e.seen <= e.rule.Skip {
 		return false

@@ -11,15 +11,15 @@ import (
 //
 //   - kinds in the order of their constants, undefined first
 //   - false before true
-//   - numbers as doubles, so that 1 and 1.0 are equal, and -0 and 0; NaN is equal to itself and less than all
-//     other numbers
-//   - strings by their UTF-8 bytes with escapes resolved, which is by code point. Cosmos DB keeps strings as
-//     UTF-8 in its index, so this is the order in which the service returns them. (UTF-16 units, which
-//     JavaScript and .NET compare, order the characters from U+E000 to U+FFFF behind the emoji instead of
-//     before.) The order does not depend on a language, and letters of different case are different.
+//   - numbers as doubles, so that 1 and 1.0 are equal, and -0 and 0; NaN is equal to itself and less than
+//     all other numbers
+//   - strings by their UTF-8 bytes with escapes resolved, which is by code point. Cosmos DB keeps strings
+//     as UTF-8 in its index, so this is the order in which the service returns them. (JavaScript and .NET
+//     compare UTF-16 units, which puts the characters from U+E000 to U+FFFF after emoji instead of
+//     before.) The order does not depend on a language, and is case-sensitive.
 //   - arrays element by element; if one is a prefix of the other, it is less
-//   - objects like arrays of their names and values, sorted by name. The service does not define an order of
-//     objects; in this one the order of members does not matter.
+//   - objects like arrays of their names and values, sorted by name. Cosmos DB does not define an order of
+//     objects. In this one the order of members does not matter.
 func Compare(a, b Value) int {
 	switch {
 	case a.kind != b.kind:
@@ -45,8 +45,8 @@ func Compare(a, b Value) int {
 	return 0
 }
 
-// Equal reports whether Compare returns 0: the values have the same kind and the same content, whatever their
-// spelling.
+// Equal reports whether Compare returns 0: the values have the same kind and the same content, even if they
+// are spelled differently.
 func Equal(a, b Value) bool { return Compare(a, b) == 0 }
 
 func compareArrays(a, b Value) int {

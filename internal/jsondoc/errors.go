@@ -15,11 +15,11 @@ func (e *SyntaxError) Error() string {
 }
 
 // DuplicateError reports an object in which a name occurs twice. Names are compared unescaped: "a" and
-// "\u0061" are the same name. Readers of such an object may disagree on its value. Only Valid returns this
-// error.
+// "\u0061" are the same name. Different JSON readers may read different values from such an object. Only
+// Valid returns this error.
 type DuplicateError struct {
 	Name   string // unescaped
-	Offset int    // in bytes from 0, of the second occurrence
+	Offset int    // offset in bytes of the second occurrence, from 0
 }
 
 func (e *DuplicateError) Error() string {
@@ -37,8 +37,8 @@ func (e *DepthError) Error() string {
 
 // SizeError reports text that is too long.
 type SizeError struct {
-	// Size is in bytes. It is the size of the text as it would be stored or, if the input exceeds twice the
-	// limit and is refused unread, the size of the input.
+	// Size is the size in bytes of the text as it would be stored. If the input exceeds twice the limit, it
+	// is refused without being read, and Size is the size of the input.
 	Size int
 	Max  int // bytes allowed
 }
@@ -67,7 +67,7 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("invalid path %.200q at offset %d: %s", e.Path, e.Offset, e.Reason)
 }
 
-// EncodingError reports bytes that AppendOrdered or AppendEscaped cannot have written.
+// EncodingError reports bytes that are not a result of AppendOrdered or AppendEscaped.
 type EncodingError struct {
 	Left   int    // number of bytes from the error to the end of the input
 	Reason string // description of the error

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/murmur3"
 )
 
-// Hash is a hash of 128 bits: MurmurHash3 x64-128, in its two halves.
+// Hash is a hash of 128 bits (MurmurHash3 x64-128), as two halves of 64 bits.
 type Hash struct{ Low, High uint64 }
 
 // AppendTo appends the 16 bytes of the hash in the order in which Cosmos DB compares hashes: each half is
@@ -18,8 +18,8 @@ func (h Hash) AppendTo(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, h.Low), h.High)
 }
 
-// The seeds of HashOf for each kind, and for the index of an array element and the name of a member. They are
-// those of DistinctHash in the public source of the SDK for .NET.
+// The seeds that HashOf uses for each kind, for the index of an array element and for the name of a member.
+// They are those of DistinctHash in the public source of the SDK for .NET.
 var (
 	rootSeed   = Hash{0xbfc2359eafc0e2b7, 0x8846e00284c4cf1f}
 	nullSeed   = Hash{0x1380f68bb3b0cfe4, 0x156c918bf564ee48}
@@ -33,8 +33,8 @@ var (
 	memberSeed = Hash{0xc915dde058492a8a, 0x7c8be2eba72e4634}
 )
 
-// HashOf returns the hash by which Cosmos DB and its SDK for .NET order arrays, and objects. Equal values
-// have equal hashes. The hash of undefined is not meaningful.
+// HashOf returns the hash by which Cosmos DB and its SDK for .NET order arrays, and order objects. Equal
+// values have equal hashes. The hash of undefined has no meaning.
 func HashOf(v Value) Hash { return hashFrom(v, rootSeed) }
 
 func hashFrom(v Value, seed Hash) Hash {
@@ -85,8 +85,8 @@ func (h Hash) next() Hash {
 	return Hash{low, h.High + carry}
 }
 
-// wideNumber returns the bytes of a number that are hashed: the 8 bytes of a float and, if an integer needs
-// more than its 53 bits, 2 bytes with the next 10 bits at the top.
+// wideNumber returns the bytes of a number that are hashed: the 8 bytes of a float. If the number is an
+// integer that needs more than the 53 bits of a float, 2 bytes follow, with the next 10 bits at the top.
 func wideNumber(v Value) []byte {
 	f, extra := v.Num()+0, uint16(0) // -0 + 0 is 0
 	if n, err := strconv.ParseInt(v.text, 10, 64); err == nil && n != math.MinInt64 {
@@ -103,7 +103,8 @@ func wideNumber(v Value) []byte {
 	return b
 }
 
-// Murmur128 is MurmurHash3 x64-128 with a seed of 128 bits. With a seed of zero it is the published function.
+// Murmur128 computes MurmurHash3 x64-128 with a seed of 128 bits. With a seed of zero it is the published
+// function.
 func Murmur128(data []byte, seed Hash) Hash {
 	low, high := murmur3.SeedSum128(seed.Low, seed.High, data)
 	return Hash{low, high}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Marshal returns the JSON of a Go value as encoding/json writes it, except that the characters <, > and &
-// are not escaped, so that text from clients is returned unchanged.
+// Marshal returns the JSON of a Go value as encoding/json does, except that it does not escape the
+// characters <, > and &, so that text from clients is returned unchanged.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Names that occur twice.
+// This file detects names that occur twice in an object.
 //
 // The names of all open objects are on one stack, those of the innermost object on top. While an object has
-// few names, each new name is compared with those before it: by hash, and seldom by text. Further names are
-// only pushed; when the object ends, they are sorted and neighbours are compared. So no object, however
-// chosen, costs more than n log n. The first names are in an array inside the parser, so that most documents
-// need no heap allocation for names.
+// few names, each new name is compared with those before it, by hash and, if the hashes are equal, by text.
+// Further names are only pushed; when the object ends, they are sorted and neighbours are compared. So the
+// cost is at most n log n for any object. The first names are in an array inside the parser, so that most
+// documents need no heap allocation for names.
 
-// fewNames is the number of names up to which each name of an object is compared with all others.
+// fewNames is the maximum number of names of an object that are compared with each other as they are read.
 const fewNames = 32
 
 // name is one name on the stack.
 type name struct {
-	at      int // offset of its opening quote in src
-	to      int // offset of the same in dst, if names may occur twice
+	at      int // offset in src of the opening quote
+	to      int // offset in dst of the opening quote, if names may occur twice
 	from    int // offset of the name in src or, if it had escapes, in arena
 	len     int
 	hash    uint32
@@ -144,8 +144,8 @@ func (p *parser) closeNames(base int) error {
 }
 
 // cutRepeated removes from dst each member of an object that is followed by another one with the same name.
-// The last member is never removed, so each removed member ends at the beginning of the next and includes its
-// comma.
+// The last member is never removed, so each removed member is followed by another one and includes the comma
+// before that.
 func (p *parser) cutRepeated(own []name) {
 	order := make([]int, len(own))
 	for i := range order {
@@ -174,7 +174,7 @@ func (p *parser) cutRepeated(own []name) {
 	p.dst = p.dst[:end]
 }
 
-// compareNames is an order in which equal names are adjacent; it is otherwise arbitrary.
+// compareNames defines an order in which equal names are adjacent. Otherwise the order is arbitrary.
 func (p *parser) compareNames(a, b *name) int {
 	if a.hash != b.hash {
 		return cmp.Compare(a.hash, b.hash)
@@ -186,7 +186,7 @@ func (p *parser) duplicate(n *name) error {
 	return &DuplicateError{Name: string(p.nameBytes(n)), Offset: n.at}
 }
 
-// hashName is FNV-1a. Names with colliding hashes only cost a comparison of their texts.
+// hashName computes the FNV-1a hash. If the hashes of two names collide, their texts are compared.
 func hashName(b []byte) uint32 {
 	h := uint32(2166136261)
 	for _, c := range b {

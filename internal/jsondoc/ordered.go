@@ -37,8 +37,8 @@ const (
 
 const signBit = 1 << 63
 
-// maxOrderedDepth is how deep DecodeOrdered follows arrays and objects, to protect the stack. No document is
-// that deep.
+// maxOrderedDepth is the maximum depth of arrays and objects that DecodeOrdered accepts, to protect the
+// stack. Documents are never that deep.
 const maxOrderedDepth = 10_000
 
 // KindBounds returns the interval [low, high) of the first bytes of the ordered encodings of kind k.
@@ -47,8 +47,8 @@ func KindBounds(k Kind) (low, high byte) {
 	return low, low + 0x10
 }
 
-// AppendOrdered appends an encoding of v whose bytes compare as the values do: bytes.Compare of the encodings
-// of a and b is Compare(a, b). Any bytes may follow the encoding; DecodeOrdered finds its end.
+// AppendOrdered appends an encoding of v that has the order of the values: bytes.Compare of the encodings of
+// a and b equals Compare(a, b). The encoding may be followed by any bytes; DecodeOrdered finds its end.
 func AppendOrdered(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Null:
@@ -79,7 +79,7 @@ func AppendOrdered(dst []byte, v Value) []byte {
 	return append(dst, tagUndefined)
 }
 
-// orderedNaN encodes every NaN. Its sign bit is set, so that it sorts before -Infinity.
+// orderedNaN is the encoding of every NaN. Its sign bit is set, so NaN sorts before -Infinity.
 const orderedNaN = 0xFFF8_0000_0000_0000
 
 func appendOrderedNumber(dst []byte, f float64) []byte {
@@ -99,8 +99,8 @@ func appendOrderedString(dst []byte, s string) []byte {
 	return appendEscaped(append(dst, tagString), s)
 }
 
-// AppendEscaped appends s in a form that has the same order and a detectable end: with 00 FF for each 00, and
-// 00 01 at the end.
+// AppendEscaped appends s in a form that keeps the order and whose end can be found: 00 FF in place of each
+// 00, and 00 01 at the end.
 func AppendEscaped(dst []byte, s []byte) []byte { return appendEscaped(dst, viewOf(s)) }
 
 func appendEscaped(dst []byte, s string) []byte {
@@ -142,7 +142,7 @@ func DecodeEscaped(b []byte) (s, rest []byte, err error) {
 }
 
 // DecodeOrdered decodes the result of AppendOrdered and returns it with the bytes that follow. The value is
-// equal to the encoded one; the spelling of numbers and strings and the order of members are not kept. It
+// equal to the encoded one, but the spelling of numbers and strings and the order of members may differ. It
 // shares no memory with b. The error is an *EncodingError, for bytes that AppendOrdered never writes and for
 // nesting beyond 10,000 levels.
 func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
@@ -156,7 +156,7 @@ func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
 	return decodeScalar(b)
 }
 
-// decodeScalar is DecodeOrdered for all values except arrays and objects.
+// decodeScalar is like DecodeOrdered, for all values except arrays and objects.
 func decodeScalar(b []byte) (v Value, rest []byte, err error) {
 	if len(b) == 0 {
 		return Value{}, b, &EncodingError{0, "a value is missing"}

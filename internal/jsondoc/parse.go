@@ -28,12 +28,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Parsed is an accepted document, ready to be stored. It shares no memory with the text it was parsed from;
-// its fields share memory with each other.
+// Parsed is a document that Parse has accepted, in the form in which it is stored. It shares no memory with
+// the text from which it was parsed. Its fields share memory with each other.
 type Parsed struct {
-	// Body is the text of the object without blanks and without the system properties at its top level.
-	// Members keep their order. Names and strings keep their spelling, except that control characters are
-	// escaped. Numbers are in their shortest spelling. No name occurs twice in an object.
+	// Body is the text of the object without blanks and without the system properties at its top level. The
+	// order of members and the spelling of names and strings are kept, except that control characters are
+	// escaped. Numbers have their shortest spelling. No name occurs twice in an object.
 	Body []byte
 	// ID is the value of the top-level "id", of any kind, or undefined.
 	ID Value
@@ -42,16 +42,16 @@ type Parsed struct {
 }
 
 // Parse checks that raw is one JSON object that can be stored, and returns it in the form in which it is
-// stored. System properties (_rid, _self, _etag, _ts, _attachments, _lsn) at the top level are dropped, since
-// clients send back documents that they have read; Cosmos DB ignores them too. Parse checks the grammar of
-// RFC 8259, UTF-8 without a byte order mark, that numbers are finite as doubles, and the limits.
+// stored. System properties (_rid, _self, _etag, _ts, _attachments, _lsn) at the top level are dropped, as
+// in Cosmos DB, since clients send back documents that they have read. Parse checks the grammar of RFC 8259,
+// UTF-8 without a byte order mark, that numbers are finite as doubles, and the limits.
 //
 // It accepts two things that the RFC forbids or discourages, because Cosmos DB accepts them: control
-// characters in strings, and a name that occurs twice in an object. Of such members the last one is kept, in
-// its place.
+// characters in strings, and a name that occurs twice in an object. Of the members with the same name only
+// the last one is kept.
 //
 // The error is a *SyntaxError, *DepthError, *SizeError or, for a JSON value that is not an object, a
-// *NotObjectError. Input of more than twice the size limit is refused unread.
+// *NotObjectError. Input of more than twice the size limit is refused without being read.
 func Parse(raw []byte, lim Limits) (Parsed, error) {
 	out, err := parse(raw, lim)
 	if !isDuplicate(err) {
@@ -63,10 +63,10 @@ func Parse(raw []byte, lim Limits) (Parsed, error) {
 	return parse(raw, lim)
 }
 
-// Compact checks that raw is one JSON value that could be stored, of any kind, and returns its text in the
-// form of Parse: without blanks and control characters, with numbers in their shortest spelling, and only the
-// last of several members with the same name. Nothing else is dropped. Errors are those of Parse, except
-// *NotObjectError. The text shares no memory with raw.
+// Compact checks that raw is one JSON value, of any kind, that could be stored in a document, and returns
+// its text in the form of Parse: without blanks and control characters, with numbers in their shortest
+// spelling, and only the last of several members with the same name. Nothing else is dropped. Errors are
+// those of Parse, except *NotObjectError. The text shares no memory with raw.
 func Compact(raw []byte, lim Limits) ([]byte, error) {
 	out, err := compact(raw, lim)
 	if !isDuplicate(err) {
@@ -86,7 +86,7 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &twice)
 }
 
-// parse is Parse for a text in which no name occurs twice.
+// parse is like Parse, for a text in which no name occurs twice.
 func parse(raw []byte, lim Limits) (Parsed, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
@@ -111,14 +111,14 @@ func parse(raw []byte, lim Limits) (Parsed, error) {
 	return out, p.end()
 }
 
-// compact is Compact for a text in which no name occurs twice.
+// compact is like Compact, for a text in which no name occurs twice.
 func compact(raw []byte, lim Limits) ([]byte, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	return p.compact()
 }
 
-// unique is compact for a text in which names may occur twice. It does not check the size, which is checked
-// again for the remaining text.
+// unique is like compact, for a text in which names may occur twice. It does not check the size, since the
+// caller checks the size of the text that it returns.
 func unique(raw []byte, lim Limits) ([]byte, error) {
 	lim = lim.withDefaults()
 	lim.MaxBytes = math.MaxInt / 2
@@ -139,9 +139,9 @@ func (p *parser) compact() ([]byte, error) {
 }
 
 // Valid checks that raw is one JSON value that conforms strictly to RFC 8259, that its numbers are finite as
-// doubles, and that no name occurs twice in an object, which is a *DuplicateError. Other errors are those of
-// Parse, except *NotObjectError. The size is that of the compact text. Nothing is dropped, so system
-// properties count.
+// doubles, and that no name occurs twice in an object (*DuplicateError). Other errors are those of Parse,
+// except *NotObjectError. The size is that of the compact text. Nothing is dropped, so system properties
+// count.
 func Valid(raw []byte, lim Limits) error {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
@@ -155,9 +155,9 @@ func Valid(raw []byte, lim Limits) error {
 
 // parser reads src once, from left to right.
 //
-// If keep is set it also copies the input to dst, as late as possible: src[mark:pos] has been read and not
-// yet copied. When it skips blanks, it copies the bytes before them and sets mark behind them. So compact
-// text is copied in few large pieces.
+// If keep is set, it also copies the input to dst, as late as possible: src[mark:pos] has been read and not
+// yet copied. When it skips blanks, it copies the bytes before them and sets mark to the first byte after
+// them. So compact text is copied in few large pieces.
 type parser struct {
 	src  []byte
 	pos  int
@@ -203,7 +203,7 @@ func (p *parser) end() error {
 	return nil
 }
 
-// peek returns the next byte, or 0 at the end. 0 is never valid where peek is used.
+// peek returns the next byte, or 0 at the end. A byte 0 in the text is never valid where peek is used.
 func (p *parser) peek() byte {
 	if p.pos < len(p.src) {
 		return p.src[p.pos]
@@ -328,8 +328,8 @@ func (p *parser) object() error {
 	}
 }
 
-// document is object for the top level of a document: it leaves out system properties and records id and ttl.
-// dst ends without a comma after each round, so that a member can be removed by truncating dst.
+// document is like object, for the top level of a document: it drops system properties and records id and
+// ttl. After each member dst does not end with a comma, so that the member can be removed by truncating dst.
 func (p *parser) document() (Parsed, error) {
 	var id, ttl span
 	if err := p.enter(); err != nil {
@@ -364,7 +364,7 @@ func (p *parser) document() (Parsed, error) {
 		switch p.peek() {
 		case ',':
 			p.pos++
-			p.mark = p.pos // the next round writes the comma if it keeps its member
+			p.mark = p.pos // the next iteration writes the comma, if it keeps its member
 			p.skipBlanks()
 		case '}':
 			more = false
@@ -377,7 +377,7 @@ func (p *parser) document() (Parsed, error) {
 	return Parsed{Body: p.dst, ID: Of(id.in(p.dst)), TTL: ttl.in(p.dst)}, p.closeNames(0)
 }
 
-// span is a part of dst, which may still be moved; an empty span is no part.
+// span is a part of dst, whose memory may still move. An empty span means that there is no part.
 type span struct{ from, to int }
 
 func (s span) in(b []byte) []byte {

@@ -8,8 +8,8 @@ import (
 // Patches change parts of a document. They have the six operations of Cosmos DB's partial document update:
 // those of RFC 6902 without test and copy, plus set and incr. Paths are JSON pointers (RFC 6901).
 //
-// A patch is applied to the text of a document. Each operation finds its part of the text and replaces it;
-// the rest of the document keeps its spelling and its order, byte for byte.
+// A patch is applied to the text of a document. Each operation finds the part of the text that it changes
+// and replaces it; the rest of the document is not changed.
 
 // Patch is a list of changes to a document, in the order in which they are applied. It is immutable; the zero
 // Patch changes nothing.
@@ -26,7 +26,7 @@ type patchStep struct {
 // pointer is a parsed JSON pointer.
 type pointer struct {
 	text  string
-	names []string // at least one: names of members, or indexes of arrays
+	names []string // names of members, or indexes of arrays; at least one
 }
 
 type patchKind uint8
@@ -46,8 +46,9 @@ var patchNames = [...]string{"add", "set", "replace", "remove", "incr", "move"}
 // Len returns the number of operations.
 func (p Patch) Len() int { return len(p.steps) }
 
-// Touches returns the number, from 1, of the first operation that may change the value at path: an operation
-// on that value, on a value that contains it, or on a value inside it. It returns 0 if there is none.
+// Touches returns the number of the first operation, counted from 1, that may change the value at path: an
+// operation on that value, on a value that contains it, or on a value inside it. It returns 0 if there is no
+// such operation.
 func (p Patch) Touches(path Path) int {
 	for i, s := range p.steps {
 		if related(s.path.names, path.segments) || s.kind == patchMove &&
@@ -70,8 +71,8 @@ func related(a, b []string) bool {
 
 // PatchError reports that a patch is malformed, or which of its operations cannot be applied to the document.
 type PatchError struct {
-	Number int    // of the operation, from 1; 0 if the patch itself is malformed
-	Reason string // in the words of Cosmos DB, since clients search for them
+	Number int    // number of the operation, from 1; 0 if the patch itself is malformed
+	Reason string // text of Cosmos DB, since clients search for it
 	Err    error  // the cause, may be nil
 }
 
@@ -94,7 +95,8 @@ const MaxPatchOperations = 10
 //
 // A missing value is null, since Go's client omits null; incr requires a number. The error is a *PatchError.
 func ParsePatch(raw []byte) (Patch, error) {
-	text, err := Compact(raw, Limits{MaxDepth: DefaultMaxDepth + 2}) // a value may be as deep as a document
+	// a value may have the depth of a document
+	text, err := Compact(raw, Limits{MaxDepth: DefaultMaxDepth + 2})
 	if err != nil {
 		return Patch{}, badPatch(err.Error(), err)
 	}
@@ -129,7 +131,7 @@ func badPatch(reason string, cause error) error {
 		Err: cause}
 }
 
-// stepError describes the error of one operation; a PatchError adds its number.
+// stepError is the error of one operation. A PatchError adds the number of the operation.
 type stepError string
 
 func (e stepError) Error() string { return string(e) }
@@ -184,8 +186,8 @@ func describe(v Value) string {
 	return v.text
 }
 
-// maxIndexDigits is the maximum length of a name that consists of digits only, since it is also parsed as the
-// index of an array.
+// maxIndexDigits is the maximum length of a name that consists of digits only, since such a name is also
+// parsed as an array index.
 const maxIndexDigits = 19
 
 func parsePointer(field string, v Value) (p pointer, err error) {

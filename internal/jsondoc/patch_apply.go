@@ -44,7 +44,7 @@ func (s *patchStep) apply(text []byte) ([]byte, error) {
 	return s.change(text, at, value)
 }
 
-// change applies one operation at the spot that its path leads to.
+// change applies one operation to the text. at is where the path of the operation leads to.
 func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
 	switch s.kind {
 	case patchReplace:
@@ -65,7 +65,7 @@ func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
 		}
 	default:
 		if at.found && at.array && s.kind != patchSet {
-			return splice(text, at.value, at.value, value+","), nil // the other elements move up
+			return splice(text, at.value, at.value, value+","), nil // the elements after it move up
 		}
 	}
 	if at.found {
@@ -74,7 +74,8 @@ func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
 	return at.add(text, value), nil
 }
 
-// sum adds the operation's value to a number. Integers stay integers as long as they fit into 64 bits.
+// sum adds the operation's value to a number. The sum of integers is an integer, unless it does not fit into
+// 64 bits.
 func (s *patchStep) sum(old string) (string, error) {
 	if kindAt[old[0]] != Number {
 		return "", patchFailed("Node(%.200s) is not a number.", s.path.text)
@@ -91,14 +92,14 @@ func (s *patchStep) sum(old string) (string, error) {
 	return string(appendNumber(nil, f+0)), nil
 }
 
-// spot is the place in a text that the last name of a pointer leads to.
+// spot is the position in a text to which the last name of a pointer leads.
 type spot struct {
 	name  string
 	array bool // the name is an index, or "-"
-	found bool // the member or element exists; else it would be appended to its parent
-	begin int  // offset of the member with its name, or of the element
+	found bool // the member or element exists; if not, it can be appended to the parent
+	begin int  // offset of the member, including its name, or of the element
 	value int  // offset of the value
-	end   int  // end of the value; if it does not exist, offset of its parent's closing bracket
+	end   int  // end of the value or, if it does not exist, offset of the parent's closing bracket
 	first bool // the parent is empty
 }
 
@@ -123,11 +124,12 @@ func find(text []byte, p pointer, kind patchKind) (spot, error) {
 		}
 		from, to = at.value, at.end
 	}
-	return spot{}, noPath("", kind) // cannot happen: pointers have names
+	return spot{}, noPath("", kind) // cannot happen, since pointers have at least one name
 }
 
-// findChild looks for a member of an object or an element of an array, in its text; ok is false for any other
-// value. If an element does not exist, its begin is the number of elements.
+// findChild looks for a member of an object or an element of an array in the text of that object or array.
+// ok is false if the text is of another value. If an element does not exist, at.begin is the number of
+// elements.
 func findChild(text, name string) (at spot, ok bool) {
 	v := Value{text: text, kind: kindAt[text[0]]}
 	if v.kind != Object && v.kind != Array {
@@ -153,12 +155,13 @@ func findChild(text, name string) (at spot, ok bool) {
 	}
 	at.first, at.end = n == 0, len(text)-1
 	if index == n {
-		at.name = "-" // the index behind the last element is the same as "-"
+		at.name = "-" // the index after the last element has the meaning of "-"
 	}
 	return at, true
 }
 
-// arrayIndex parses an index according to RFC 6901, without leading zeros; -1 if it is invalid.
+// arrayIndex parses an array index according to RFC 6901, without leading zeros. It returns -1 if the index
+// is invalid.
 func arrayIndex(name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil || strconv.Itoa(n) != name {
@@ -167,7 +170,7 @@ func arrayIndex(name string) int {
 	return n
 }
 
-// mayAppend reports whether an operation may append an element.
+// mayAppend reports whether an operation of this kind may append an element.
 func (at *spot) mayAppend(kind patchKind) bool {
 	return at.name == "-" && (kind == patchAdd || kind == patchSet || kind == patchMove)
 }
@@ -184,8 +187,7 @@ func (at *spot) add(text []byte, value string) []byte {
 	return splice(text, at.end, at.end, string(append(piece, value...)))
 }
 
-// remove removes a member or element, together with the comma behind it or, for the last one, the comma
-// before it.
+// remove removes a member or element with the comma after it or, if it is the last one, the comma before it.
 func (at *spot) remove(text []byte) []byte {
 	begin, end := at.begin, at.end
 	if text[end] == ',' {
@@ -196,7 +198,8 @@ func (at *spot) remove(text []byte) []byte {
 	return splice(text, begin, end, "")
 }
 
-// splice replaces text[from:to]. The passed text must not be used afterwards.
+// splice returns text with text[from:to] replaced by piece. The text that was passed must not be used
+// afterwards.
 func splice(text []byte, from, to int, piece string) []byte {
 	grown := len(text) - (to - from) + len(piece)
 	if grown <= len(text) {
@@ -215,7 +218,8 @@ func absent(p pointer, what string) error {
 	return patchFailed("Node(%.200s) to be "+what+" is absent", p.text)
 }
 
-// noPath returns the error for a pointer that leads nowhere. name is the first name that was not found.
+// noPath returns the error for a pointer to a value that does not exist. name is the first name that was not
+// found.
 func noPath(name string, kind patchKind) error {
 	who := "Given"
 	if kind == patchAdd {

@@ -12,14 +12,14 @@ import (
 // and cheap to copy. The zero Path has no names and leads to the object itself.
 type Path struct {
 	segments []string
-	plain    string // the path in gjson's syntax, if gjson reads it with the same meaning
+	plain    string // the path in the syntax of gjson, if gjson reads it with the same meaning; else empty
 }
 
 // ParsePath parses a path in the syntax of Cosmos DB's policies: /a/b, /"a-b"/c, /'a"b'. Names are separated
-// by slashes. A name in double or single quotes may contain any characters, with a backslash before such a
-// quote and before a backslash. A bare name may contain any characters except / " * ? [ ] and must not begin
-// with '. Wildcards and array steps exist only in indexing policies and are refused here. The error is a
-// *PathError.
+// by slashes. A name in double or single quotes may contain any characters; a quote of the same kind and a
+// backslash must have a backslash before them. A bare name may contain any characters except / " * ? [ ] and
+// must not begin with '. Wildcards and array steps are allowed only in indexing policies, and are refused
+// here. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
 	if !utf8.ValidString(s) {
 		return Path{}, &PathError{s, 0, "it is not UTF-8"}
@@ -54,8 +54,8 @@ func ParsePath(s string) (Path, error) {
 	return PathOf(segments...), nil
 }
 
-// quotedName reads the quoted name that begins at s[i] and returns it and the index behind it. If it is
-// invalid, end is the index of the error and reason its description.
+// quotedName reads the quoted name that begins at s[i]. It returns the name and the index after it. If the
+// name is invalid, end is the index of the error and reason describes the error.
 func quotedName(s string, i int) (name string, end int, reason string) {
 	var b strings.Builder
 	quote := s[i]
@@ -76,7 +76,7 @@ func quotedName(s string, i int) (name string, end int, reason string) {
 	return "", i, "the quotes are not closed"
 }
 
-// PathOf returns the path of these names.
+// PathOf returns the path that consists of these names.
 func PathOf(segments ...string) Path {
 	p := Path{segments: slices.Clone(segments)}
 	for _, name := range segments {
@@ -88,8 +88,8 @@ func PathOf(segments ...string) Path {
 	return p
 }
 
-// gjsonAgrees reports whether gjson reads name as the name of a member and as nothing else. gjson also reads
-// numbers as array indexes, gives meanings to punctuation, and resolves lone surrogates differently.
+// gjsonAgrees reports whether gjson reads name as the name of a member and nothing else. gjson also reads
+// numbers as array indexes, gives a meaning to punctuation, and treats lone surrogates differently.
 func gjsonAgrees(name string) bool {
 	letters := false
 	for _, r := range name {
@@ -105,7 +105,8 @@ func gjsonAgrees(name string) bool {
 }
 
 // String returns the path in the syntax of ParsePath, with quotes around every name that does not consist of
-// letters, digits and _ only. Paths are equal if their strings are. The zero Path gives "".
+// letters, digits and _ only. Two paths are equal if their strings are equal. For the zero Path it returns
+// "".
 func (p Path) String() string {
 	var b strings.Builder
 	for _, name := range p.segments {
@@ -141,12 +142,13 @@ func isBare(name string) bool {
 func (p Path) Segments() []string { return p.segments }
 
 // Get returns the value at path p in the text of an object. It returns undefined if a name is missing or if
-// the path leads through something other than an object: a path does not enter arrays.
+// a value on the path is not an object: a path does not enter arrays.
 func Get(raw []byte, p Path) Value {
 	return Of(raw).Get(p)
 }
 
-// getText is Get for a string. It uses gjson, which is faster, if the path allows it, as nearly all paths do.
+// getText is like Get, for a string. It uses gjson, which is faster, if the path allows that, as nearly all
+// paths do.
 func getText(text string, p Path) Value {
 	if p.plain == "" {
 		return walkPath(text, p)
@@ -158,7 +160,7 @@ func getText(text string, p Path) Value {
 	return Value{text: found, kind: kindAt[found[0]]}
 }
 
-// walkPath is getText for paths of any names.
+// walkPath is like getText, for paths with any names.
 func walkPath(text string, p Path) Value {
 	v := Value{text: text, kind: Object}
 	for _, name := range p.segments {

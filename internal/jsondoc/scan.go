@@ -7,11 +7,11 @@ import (
 )
 
 // This file reads text that has already been accepted. It only looks for the ends of values. If the text is
-// invalid nevertheless, the functions stop early and stay within its bounds.
+// invalid in spite of that, the functions stop early and never read beyond its end.
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// skipBlanks returns the index of the first byte of s from i on that is not a blank, or len(s).
+// skipBlanks returns the index of the first byte of s that is not a blank, starting at index i, or len(s).
 func skipBlanks(s string, i int) int {
 	for i < len(s) && isBlank(s[i]) {
 		i++
@@ -19,7 +19,7 @@ func skipBlanks(s string, i int) int {
 	return i
 }
 
-// skipString returns the index behind the string whose opening quote is s[i].
+// skipString returns the index after the string whose opening quote is s[i].
 func skipString(s string, i int) int {
 	for i++; i < len(s); i++ {
 		switch s[i] {
@@ -32,7 +32,7 @@ func skipString(s string, i int) int {
 	return len(s)
 }
 
-// skipValue returns the index behind the value that begins at s[i]. Its time is proportional to the length of
+// skipValue returns the index after the value that begins at s[i]. Its time is proportional to the length of
 // the value, whatever its structure, and its memory is constant.
 func skipValue(s string, i int) int {
 	switch kindAt[s[i]] {
@@ -65,7 +65,7 @@ func skipNested(s string, i int) int {
 	return len(s)
 }
 
-// inside returns the text between the quotes of a string's text.
+// inside returns the text between the quotes of a JSON string.
 func inside(text string) string {
 	if len(text) < 2 {
 		return ""
@@ -78,7 +78,7 @@ type walker struct {
 	text string
 	pos  int
 	obj  bool
-	key  string // of a member: the text between the quotes, with escapes
+	key  string // for a member: the text between the quotes of its name, with escapes
 	elem Value
 }
 
@@ -122,10 +122,11 @@ func (w *walker) skipTo(i int, sep byte) int {
 	return i
 }
 
-// keyIs reports whether a key, with its escapes, means name.
+// keyIs reports whether a key, in which escapes are not resolved, stands for name.
 func keyIs(key, name string) bool {
 	if len(key) == len(name) && key == name {
-		// The texts are equal. So key means name, unless it contains a backslash: that begins an escape.
+		// The texts are equal. So key stands for name, unless it contains a backslash, which begins an
+		// escape.
 		return strings.IndexByte(name, '\\') < 0
 	}
 	if len(key) <= len(name) || strings.IndexByte(key, '\\') < 0 {
@@ -135,7 +136,8 @@ func keyIs(key, name string) bool {
 	return string(appendUnescaped(buf[:0], key)) == name
 }
 
-// unescaped resolves the escapes of the inside of a string; the result is a view if there are none.
+// unescaped resolves the escapes in the text between the quotes of a string. If there are none, the result
+// shares the memory of in.
 func unescaped(in string) string {
 	if strings.IndexByte(in, '\\') < 0 {
 		return in
@@ -148,7 +150,8 @@ var unescape = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// appendUnescaped appends the inside of a string with its escapes resolved. A lone surrogate becomes U+FFFD.
+// appendUnescaped appends the text between the quotes of a string with its escapes resolved. A lone
+// surrogate becomes U+FFFD.
 func appendUnescaped(dst []byte, in string) []byte {
 	for {
 		i := strings.IndexByte(in, '\\')
@@ -164,7 +167,7 @@ func appendUnescaped(dst []byte, in string) []byte {
 		in = in[i:]
 		r, size := hexEscape(in), 6
 		if utf16.IsSurrogate(r) {
-			// DecodeRune returns U+FFFD unless its arguments are a high surrogate and a low one.
+			// DecodeRune returns U+FFFD unless its arguments are a high and a low surrogate.
 			if r = utf16.DecodeRune(r, hexEscape(in[min(6, len(in)):])); r != utf8.RuneError {
 				size = 12
 			}

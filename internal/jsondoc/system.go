@@ -15,19 +15,20 @@ func IsSystem(name string) bool {
 	return false
 }
 
-// System holds the properties that the server adds to a document when it is rendered, and that Parse drops.
+// System holds the properties that the server adds to a document when it returns the document. Parse drops
+// these properties.
 type System struct {
 	RID  string
 	Self string
 	ETag string // as in the header, including its quotes: "0000d826-0000-…"
 	TS   int64  // time of the last write, in seconds since 1970 UTC
-	LSN  uint64 // rendered as _lsn if it is not 0; Cosmos DB does this in change feeds only
+	LSN  uint64 // written as _lsn if it is not 0, as Cosmos DB does in change feeds only
 }
 
-// systemText is at least the length of the names of the system properties, and of their values but the texts.
+// systemText is at least the length of the system properties without the values that are strings.
 const systemText = 160
 
-// Append appends body, the Body of a Parsed, with the system properties behind its own properties, in the
+// Append appends body, the Body of a Parsed, with the system properties after its own properties, in the
 // order of Cosmos DB.
 func (s System) Append(dst, body []byte) []byte {
 	dst = slices.Grow(dst, len(body)+len(s.RID)+len(s.Self)+len(s.ETag)+systemText)

@@ -9,7 +9,7 @@ import (
 )
 
 // str reads the string whose opening quote is at pos and reports whether it has escapes. Clients send raw
-// control characters, which Cosmos DB accepts; the copy has them escaped.
+// control characters, which Cosmos DB accepts; in the copy they are escaped.
 func (p *parser) str() (escaped bool, err error) {
 	src := p.src
 	for i := p.pos + 1; i < len(src); {
@@ -57,8 +57,8 @@ func escapeLen(s []byte) int {
 	return 0
 }
 
-// number reads a number according to the grammar and checks that a double can hold it. The copy is spelled as
-// by appendNumber.
+// number reads a number according to the grammar and checks that a double can hold it. In the copy it has
+// the form of appendNumber.
 func (p *parser) number() error {
 	start := p.pos
 	if p.src[p.pos] == '-' {
@@ -89,7 +89,7 @@ func (p *parser) number() error {
 	if p.keep && (exponent || !p.isShortest(start, point)) {
 		return p.respell(start, point)
 	}
-	// Without an exponent, a number of up to 308 characters is always less than the greatest double.
+	// A number without an exponent of up to 308 characters is always less than the greatest double.
 	if exponent || p.pos-start > 308 {
 		if f, _ := strconv.ParseFloat(string(p.src[start:p.pos]), 64); math.IsInf(f, 0) {
 			return p.fail(start, "a number that is too large for a double")
@@ -98,8 +98,8 @@ func (p *parser) number() error {
 	return nil
 }
 
-// isShortest reports whether a number without an exponent is certainly in its shortest spelling; for a few
-// such numbers it returns false. The number is src[start:pos], and point is the end of its integer part.
+// isShortest reports whether a number without an exponent certainly has its shortest spelling. It may return
+// false for a number that has. The number is src[start:pos], and point is the end of its integer part.
 func (p *parser) isShortest(start, point int) bool {
 	text, negative := p.src[start:p.pos], p.src[start] == '-'
 	if negative {
@@ -108,14 +108,15 @@ func (p *parser) isShortest(start, point int) bool {
 	if point == p.pos {
 		return len(text) <= 18 && (text[0] != '0' || !negative) // 18 digits fit into 64 bits
 	}
-	// No two decimals of 15 digits are the same double. From 1e-6 down an exponent is shorter.
+	// Two different decimals of up to 15 digits never have the same double value. Below 1e-6 a spelling with
+	// an exponent is shorter.
 	fraction := p.src[point+1 : p.pos]
 	return len(text) <= 16 && text[len(text)-1] != '0' &&
 		(text[0] != '0' || len(bytes.TrimLeft(fraction[:min(6, len(fraction))], "0")) > 0)
 }
 
-// respell copies a number in its shortest spelling. Integers of 64 bits are copied exactly: from 2^53 on a
-// double cannot represent all of them.
+// respell copies a number in its shortest spelling. Integers of 64 bits are copied exactly, since a double
+// cannot represent all integers from 2^53 on.
 func (p *parser) respell(start, point int) error {
 	text := viewOf(p.src[start:p.pos])
 	if point == p.pos {
@@ -161,7 +162,7 @@ func (p *parser) expected(what string) error {
 	return p.fail(p.pos, fmt.Sprintf("%q where %s should be", r, what))
 }
 
-// fail returns the error for an offset, with its line and column as an editor shows them.
+// fail returns the error at an offset. The error contains the line and column that an editor shows.
 func (p *parser) fail(at int, reason string) error {
 	before := p.src[:at]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]

@@ -45,7 +45,7 @@ func (k Kind) article() string {
 }
 
 // Value is one JSON value, usually a view on its text. It is small and passed by value. The zero Value is
-// undefined. Values must not be compared with ==, for which 1 and 1.0 differ: use Equal.
+// undefined. Do not compare values with ==, for which 1 and 1.0 differ; use Equal.
 type Value struct {
 	_ [0]func()
 	// text is the JSON text without blanks around it or, if made is set and kind is String, the string
@@ -53,11 +53,11 @@ type Value struct {
 	text string
 	num  float64 // if made is set and kind is Number
 	kind Kind
-	made bool // not read from JSON text; a number or a string
+	made bool // the value was not read from JSON text; it is a number or a string
 }
 
-// Of returns a view on raw, the text of one JSON value that Valid accepts; blanks around it are allowed. The
-// value of an empty text is undefined.
+// Of returns a view on raw, which must be the text of one JSON value that Valid accepts; blanks around it
+// are allowed. For an empty text it returns undefined.
 func Of(raw []byte) Value {
 	text := viewOf(raw)
 	text = text[skipBlanks(text, 0):]
@@ -70,7 +70,7 @@ func Of(raw []byte) Value {
 	return Value{text: text, kind: kindAt[text[0]]}
 }
 
-// viewOf returns the bytes as a string, without a copy: the string changes when they do.
+// viewOf returns the bytes as a string without copying them. The string changes when the bytes do.
 func viewOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // kindAt maps the first byte of a value's text to its kind.
@@ -91,9 +91,9 @@ func BoolValue(b bool) Value {
 	return Value{text: "false", kind: Bool}
 }
 
-// NumberValue returns a number. NaN and the infinities, which can result from calculations in queries, are
-// numbers like the others. Since JSON cannot represent them, their JSON text is a string, "NaN", "Infinity"
-// or "-Infinity".
+// NumberValue returns a number. NaN and the infinities, which can be results of calculations in queries, are
+// numbers as well. JSON cannot represent them, so their JSON text is one of the strings "NaN", "Infinity"
+// and "-Infinity".
 func NumberValue(f float64) Value {
 	return Value{num: f + 0, kind: Number, made: true}
 }
@@ -118,11 +118,11 @@ func (v Value) Raw() []byte {
 	return unsafe.Slice(unsafe.StringData(v.text), len(v.text))
 }
 
-// TextLen returns the length in bytes of the text that the value is a view on, or of the string that it was
-// made from. The value of Str is never longer. The call is cheap.
+// TextLen returns the length in bytes of the JSON text that the value is a view on, or of the string from
+// which it was made. The result of Str is never longer. The call is cheap.
 func (v Value) TextLen() int { return len(v.text) }
 
-// Spelled reports whether the value is a view on JSON text, so that a number has all its written digits. A
+// Spelled reports whether the value is a view on JSON text. A number then has all its digits as written; a
 // computed number is only a double.
 func (v Value) Spelled() bool { return v.kind != Undefined && !v.made }
 
@@ -152,7 +152,7 @@ func (v Value) Str() string {
 	if strings.IndexByte(in, '\\') < 0 {
 		return strings.Clone(in)
 	}
-	return unescaped(in) // a copy, since there are escapes to resolve
+	return unescaped(in) // a copy, since escapes have to be resolved
 }
 
 // AppendStr appends the bytes of Str to dst.
@@ -166,7 +166,7 @@ func (v Value) AppendStr(dst []byte) []byte {
 	return appendUnescaped(dst, inside(v.text))
 }
 
-// str is Str without the copy: the result may be a view.
+// str is like Str, but does not copy: the result may share memory with v.
 func (v Value) str() string {
 	if v.made {
 		return v.text
@@ -236,8 +236,8 @@ func (v Value) Each(fn func(key string, elem Value) bool) {
 	}
 }
 
-// Get returns the value at path p. It returns undefined if a name is missing or if the path leads through
-// something other than an object. The empty path leads to v itself.
+// Get returns the value at path p. It returns undefined if a name is missing or if a value on the path is
+// not an object. For the empty path it returns v itself.
 func (v Value) Get(p Path) Value {
 	if len(p.segments) == 0 {
 		return v
@@ -261,7 +261,7 @@ func (v Value) Member(name string) Value {
 	return Value{}
 }
 
-// Clone returns a Value that does not depend on the bytes that v points into.
+// Clone returns a copy of v that shares no memory with it.
 func (v Value) Clone() Value {
 	v.text = strings.Clone(v.text)
 	return v
@@ -284,8 +284,8 @@ func appendNumber(dst []byte, f float64) []byte {
 	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		start := len(dst)
 		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-		// strconv writes an exponent of at least two digits, JavaScript without leading zeros: e-07 becomes
-		// e-7.
+		// strconv writes an exponent with at least two digits, JavaScript writes it without leading zeros:
+		// e-07 becomes e-7.
 		if e := bytes.IndexByte(dst[start:], 'e') + start; dst[e+2] == '0' && len(dst) == e+4 {
 			dst = append(dst[:e+2], dst[e+3])
 		}

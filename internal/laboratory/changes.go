@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// changePace is the shortest interval between two lots of events of a stream of changes, in real time.
+// changePace is the minimum real time between two groups of events in a stream of changes.
 const changePace = 200 * time.Millisecond
 
 const changesText = `For as long as the client listens, each with the data {}: "ready" when everything that ` +
@@ -26,16 +26,16 @@ type changesRequest struct {
 	_ struct{} `takes:"changes take %"`
 }
 
-// changeWatch waits for changes of what a stream follows.
+// changeWatch waits for changes of the objects that a stream follows.
 type changeWatch struct {
 	l              *Laboratory
-	database, coll string // of the container that is followed; "": none
+	database, coll string // names of the container that is followed; "": none
 
 	catalog, items, messages <-chan struct{}
 }
 
 // streamChanges sends server-sent events until the client disconnects or the server shuts down. An event has
-// no content: it says that something is worth reading again.
+// no content: it only means that the client should read certain data again.
 func (l *Laboratory) streamChanges(ec echo.Context, in *changesRequest) error {
 	w := changeWatch{l: l}
 	if in.Container != "" {
@@ -68,11 +68,11 @@ func (l *Laboratory) streamChanges(ec echo.Context, in *changesRequest) error {
 	return nil
 }
 
-// arm takes the channels of the changes that are still to come.
+// arm gets the channels that are closed at the next changes.
 func (w *changeWatch) arm() {
 	if w.catalog == nil {
 		w.catalog = w.l.db.CatalogChanged()
-		w.items = nil // the container may be another one
+		w.items = nil // the name may now belong to another container
 	}
 	if c := w.container(); w.items == nil && c != nil {
 		w.items = c.Changed()
@@ -98,9 +98,9 @@ func (w *changeWatch) container() *store.Container {
 	return c
 }
 
-// next waits for a change and returns the names of the events of all changes so far, or nil if tick fired.
-// An error ends the stream. The channels are taken again before the events are sent, so that a client that
-// reads on an event misses nothing.
+// next waits for a change and returns the names of the events for all changes so far, or nil if tick fired.
+// An error ends the stream. New channels are taken before the events are sent, so a client that reads after
+// an event misses no change.
 func (w *changeWatch) next(ctx context.Context, tick <-chan time.Time) (names []string, err error) {
 	select {
 	case <-w.catalog:
@@ -128,7 +128,7 @@ func (w *changeWatch) next(ctx context.Context, tick <-chan time.Time) (names []
 	return names, nil
 }
 
-// pause waits. It returns false if ctx ends or the server shuts down meanwhile.
+// pause waits. It returns false if ctx ends or the server shuts down before d has passed.
 func (l *Laboratory) pause(ctx context.Context, d time.Duration) bool {
 	over, stop := l.opt.Wall.After(d)
 	defer stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Clock is the state of a clock.
+// Clock is the state of the server's clock.
 type Clock struct {
 	Now     string  `json:"now" format:"date-time"`
 	Frozen  bool    `json:"frozen" description:"It stands still."`
@@ -35,7 +35,7 @@ func (l *Laboratory) getClock(context.Context, *route.None) (Clock, error) {
 	return l.clockOf(l.db.Now(), l.db.Clock()), nil
 }
 
-// ClockChange is a change of a clock. Its members apply in the order of declaration.
+// ClockChange is a change of a clock. Its members are applied in the order of their declaration.
 type ClockChange struct {
 	Real    mustBeTrue      `json:"real,omitempty"`
 	Set     *route.Moment   `json:"set,omitempty"`
@@ -47,7 +47,7 @@ type ClockChange struct {
 	_       struct{}        `additionalProperties:"false" minProperties:"1"`
 }
 
-// change returns the change as the store's type.
+// change returns the change as a value of package store.
 func (c *ClockChange) change() store.ClockChange {
 	out := store.ClockChange{Real: bool(c.Real), Rate: c.Rate, Freeze: c.Freeze}
 	if c.Set != nil {
@@ -59,7 +59,7 @@ func (c *ClockChange) change() store.ClockChange {
 	return out
 }
 
-// Settling is the part of a request to move a clock that determines when the request is answered.
+// Settling is the part of a request to move a clock that says when the response is sent.
 type Settling struct {
 	Settle bool `query:"settle" description:"Answer when what has expired is purged."`
 }
@@ -78,9 +78,9 @@ func (s *Settling) Find(_ *Laboratory, ec echo.Context) (err error) {
 	return nil
 }
 
-// settle waits until expired items are purged and entities that were idle for too long are deleted, if the
-// request asks for that. It does not wait for items that a paused, delayed or starved reaper holds back, nor
-// for webhooks.
+// settle waits until expired items have been purged and entities that were idle for too long have been
+// deleted, if the request asks for that. It does not wait for items that are not purged because their reaper
+// is paused, delayed or starved, nor for webhooks.
 func (l *Laboratory) settle(ctx context.Context, s Settling) error {
 	if !s.Settle {
 		return nil
@@ -117,7 +117,7 @@ type setDatabaseClockRequest struct {
 	Settling
 }
 
-// setDatabaseClock changes a database's clock. The first call gives the database its own clock.
+// setDatabaseClock changes the clock of a database. The first call gives the database a clock of its own.
 func (l *Laboratory) setDatabaseClock(
 	ctx context.Context, in *setDatabaseClockRequest) (DatabaseClock, error) {
 	if _, err := in.database.SetClock(ctx, in.change()); err != nil {

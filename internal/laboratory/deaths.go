@@ -26,7 +26,7 @@ type Life struct {
 // purgedAtOnce is the number of messages that one step of a purge deletes.
 const purgedAtOnce = 1000
 
-// Outcomes of the expiry of a message.
+// What happens to a message when it expires.
 const (
 	thenKept         = "kept"
 	thenGone         = "deleted"
@@ -104,7 +104,8 @@ type MessageForecast struct {
 	Coming  int64     `json:"coming" description:"Messages that will expire."`
 	Never   int64     `json:"never" description:"Messages that do not expire as they are."`
 	NextIn  float64   `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
-	// By maps second, minute, hour, day and month to the steps in which something expires.
+	// By contains the keys second, minute, hour, day and month. Each maps to the steps of that length in
+	// which something expires.
 	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
 }
 
@@ -155,8 +156,8 @@ func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (Messag
 	return out, nil
 }
 
-// momentOf returns the time at ms milliseconds since 1970. Senders may choose any time, but years in RFC
-// 3339 have four digits: earlier and later times become the first or the last time that it can express.
+// momentOf returns the time at ms milliseconds since 1970. Senders may set any time, but years in RFC 3339
+// have four digits: a time out of this range becomes the first or the last time that RFC 3339 can express.
 func momentOf(ms int64) time.Time {
 	return time.UnixMilli(min(max(ms, firstMoment), lastMoment)).UTC()
 }

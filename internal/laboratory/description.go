@@ -14,9 +14,9 @@ const (
 		"slash, for the resource link. Bodies have no other members than these."
 )
 
-// describe builds the OpenAPI document of the routes.
+// describe returns the OpenAPI document of the routes.
 func describe(all routes) (route.Description, error) {
-	own := reflect.TypeFor[store.OnExpire]().PkgPath() // structs of the store are closed
+	own := reflect.TypeFor[store.OnExpire]().PkgPath() // structs of package store allow no additional members
 	return route.Describe(all, route.About{
 		Title: title, Text: about, Prefixes: []string{"Laboratory", "Route", "Store"},
 		Closed: func(pkgPath string) bool { return pkgPath == own },

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ItemKey identifies an item in an answer.
+// ItemKey identifies an item in a response.
 type ItemKey struct {
 	ID           string          `json:"id"`
 	PartitionKey json.RawMessage `json:"partitionKey" is:"array" description:"A value for each path."`
@@ -21,7 +21,7 @@ type ItemKey struct {
 
 func keyOf(k store.Key) ItemKey { return ItemKey{k.ID, json.RawMessage(k.Partition.String())} }
 
-// DryRunAnswer is the effect that a change of a container's defaultTtl would have now.
+// DryRunAnswer says what a change of a container's defaultTtl would do if it were made now.
 type DryRunAnswer struct {
 	From     *int64 `json:"from" description:"The present default; null: off."`
 	To       *int64 `json:"to"`
@@ -31,18 +31,19 @@ type DryRunAnswer struct {
 	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
 	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
 	Expired  int64  `json:"expiredAlready"`
-	// Effects are by name. Each live item is counted in exactly one of them.
+	// Effects maps the name of an effect to its description. Each live item is counted in exactly one
+	// effect.
 	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"By name."`
 	After   []DryRunDeadlines       `json:"deadlines" nullable:"false" description:"Of the living."`
 }
 
-// DryRunEffect is one effect of the change on items.
+// DryRunEffect is one effect of the change, with the items that it concerns.
 type DryRunEffect struct {
 	Count    int64           `json:"count"`
 	Examples []DryRunExample `json:"examples,omitempty"`
 }
 
-// DryRunExample is an item affected. An omitted time means never.
+// DryRunExample is an item that the effect concerns. If a time is omitted, the item never expires.
 type DryRunExample struct {
 	ItemKey
 	Before string `json:"expiredAtBefore,omitempty" format:"date-time"`
@@ -55,7 +56,7 @@ type DryRunDeadlines struct {
 	Count  int64  `json:"count"`
 }
 
-// deadlineNames are the names of the classes of inspect.DryRun.After.
+// deadlineNames holds the names of the classes in inspect.DryRun.After.
 var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
 
 // newDefault is the proposed defaultTtl of a container.

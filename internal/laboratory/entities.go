@@ -69,7 +69,7 @@ func entityOf(e entity.Entity) Entity {
 		AutoDeleteOnIdle:     limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
 }
 
-// InQueues is the part of a request that requires queues.
+// InQueues is the part of a request that requires a server with queues.
 type InQueues struct {
 	queues *queue.Queues
 }
@@ -101,7 +101,7 @@ func (in *InEntity) Find(l *Laboratory, ec echo.Context) (err error) {
 	return ofQueues(err)
 }
 
-// ofQueues converts an error of the queues to an error of the laboratory.
+// ofQueues converts an error of package queue to an error of this package.
 func ofQueues(err error) error {
 	var own *entity.Error
 	if !errors.As(err, &own) {
@@ -136,7 +136,7 @@ func ofQueues(err error) error {
 	return &route.Error{Status: status, Message: own.Message}
 }
 
-// allEntities is a limit larger than any number of entities.
+// allEntities is a limit above any number of entities.
 const allEntities = 1 << 30
 
 func (l *Laboratory) listEntities(ctx context.Context, in *InQueues) (Entities, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// span is a duration such as 90s or 30d, or in the format of XML Schema.
+// span is a duration such as 90s or 30d, or one in the format of XML Schema.
 type span time.Duration
 
 // DecodeMember implements route.Member.
@@ -91,7 +91,7 @@ func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) 
 	return entityOf(e), ofQueues(err)
 }
 
-// patchEntityRequest changes only the members that it contains; null resets a setting to its default.
+// patchEntityRequest changes only the members that it contains. null resets a setting to its default.
 type patchEntityRequest struct {
 	InEntity
 	Status                 setting[status] `json:"status,omitempty" nullable:"true"`

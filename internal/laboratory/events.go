@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	heartbeat     = 15 * time.Second // interval of heartbeats on a stream of events, in real time
-	streamTimeout = 2 * time.Minute  // time within which a client must read what is sent
-	fromNow       = "now"            // as a position: only future events
+	heartbeat     = 15 * time.Second // interval of heartbeats in a stream of events, in real time
+	streamTimeout = 2 * time.Minute  // time within which a client must read what was sent
+	// a position that stands for the end of the log: only later events are returned
+	fromNow = "now"
 )
 
 type eventsRequest struct {
@@ -53,7 +54,7 @@ type Event struct {
 	Range        string         `json:"range" description:"The id of the partition key range."`
 	Document     map[string]any `json:"document" nullable:"false" description:"As it was."`
 
-	text []byte // the complete event as the store renders it
+	text []byte // the complete event as the store writes it
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -67,7 +68,7 @@ func eventsOf(p *store.ExpirationsPage) Events {
 	return out
 }
 
-// from returns the position at which a request begins.
+// from returns the position from which a request reads.
 func (in *eventsRequest) from(ctx context.Context) (string, error) {
 	after := in.After
 	if in.Last != "" {
@@ -79,8 +80,8 @@ func (in *eventsRequest) from(ctx context.Context) (string, error) {
 	return after, nil
 }
 
-// events returns a page of a container's expiry log after a position, or from its beginning. If there are no
-// events yet, it waits for in.Wait seconds of real time.
+// events returns a page of a container's expiry log after a position, or from the beginning. If there are no
+// such events, it waits for them, for up to in.Wait seconds of real time.
 func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, error) {
 	after, err := in.from(ctx)
 	if err != nil {
@@ -102,8 +103,8 @@ func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, err
 	return eventsOf(&page), nil
 }
 
-// untilExpired waits for an event after a position. If none comes, at is the position up to which the log
-// was read.
+// untilExpired waits for an event after a position. come reports whether there is one. If not, at is the
+// position up to which the log was read.
 func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after string) (come bool, at string,
 	err error) {
 	patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Wait)*time.Second)
@@ -120,7 +121,7 @@ func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after 
 	return err == nil, f.after, err
 }
 
-// follower reads an expiry log as it grows.
+// follower reads an expiry log and waits for new entries.
 type follower struct {
 	l     *Laboratory
 	coll  *store.Container
@@ -129,8 +130,8 @@ type follower struct {
 }
 
 // next returns the entries after the follower's position and advances the position. If there are none, it
-// waits until there are some, until ctx ends or the server shuts down (returning an error), or until tick
-// fires, which it reports as idle. tick may be nil.
+// waits. It returns an error if ctx ends or the server shuts down, and idle if tick fires first. tick may be
+// nil.
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
 	page store.ExpirationsPage, idle bool, err error) {
 	for {
@@ -144,7 +145,7 @@ func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
 		}
 		select {
 		case <-grown:
-		case <-replaced: // the store may have been replaced
+		case <-replaced: // the data may have been replaced by a snapshot
 		case <-tick:
 			return page, true, nil
 		case <-ctx.Done():
@@ -162,12 +163,13 @@ const streamText = `For as long as the client listens: "expired" with an event a
 	`"end" with a message where nothing more is to come. A line that begins with a colon says each 15 ` +
 	`seconds that the server is there.`
 
-// serveEvents answers with server-sent events if the client accepts them, otherwise with a page.
+// serveEvents responds with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveEvents(ec echo.Context, in *eventsRequest) error {
 	return serveStream(l, ec, in, l.streamEvents, l.events)
 }
 
-// serveStream answers with a stream of server-sent events if the client accepts them, otherwise with a page.
+// serveStream responds with a stream of server-sent events if the client accepts them, otherwise with a
+// page.
 func serveStream[Request, Page any](l *Laboratory, ec echo.Context, in *Request,
 	stream func(echo.Context, *Request) error, read func(context.Context, *Request) (Page, error)) error {
 	q := ec.Request()
@@ -189,7 +191,8 @@ func (l *Laboratory) streamEvents(ec echo.Context, in *eventsRequest) error {
 		return err
 	}
 	f := follower{l: l, coll: in.container, after: after, limit: in.Limit}
-	page, err := f.coll.Expirations(ctx, f.after, f.limit) // errors can still be answered with a status
+	// an error can still be reported with a status, since nothing has been sent
+	page, err := f.coll.Expirations(ctx, f.after, f.limit)
 	if err != nil {
 		return err
 	}
@@ -225,15 +228,15 @@ type eventWriter struct {
 func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseController) *eventWriter {
 	h := ec.Response().Header()
 	h["Content-Type"] = []string{eventKind}
-	h["x-accel-buffering"] = []string{"no"} // prevents buffering by proxies
-	_ = limits.SetReadDeadline(time.Time{}) // fails on a test's connection, which has no deadlines
+	h["x-accel-buffering"] = []string{"no"} // keeps proxies from buffering the events
+	_ = limits.SetReadDeadline(time.Time{}) // fails only on the connection of a test, which has no deadlines
 	l.opt.Wire.Stream(ec)
 	ec.Response().WriteHeader(http.StatusOK)
 	return &eventWriter{out: ec.Response(), limits: limits}
 }
 
-// page writes the events of a page. The id of the last event is the page's position, so that a client that
-// resumes there does not scan skipped entries again.
+// page writes the events of a page. The id of the last event is the position of the page, so that a client
+// that resumes there does not read the skipped entries again.
 func (w *eventWriter) page(p *store.ExpirationsPage) {
 	if p.Lost {
 		w.b = append(w.b, "event: lost\ndata: "+
@@ -252,7 +255,7 @@ func (w *eventWriter) end(err error) {
 	w.b = append(w.b, "\n\n"...)
 }
 
-// flush sends the buffered events. It returns false if the client is gone or does not read in time.
+// flush sends the buffered events. It returns false if the client has disconnected or does not read in time.
 func (w *eventWriter) flush() bool {
 	_ = w.limits.SetWriteDeadline(ttl.Real{}.Now().Add(streamTimeout))
 	if _, err := w.out.Write(w.b); err != nil {

@@ -62,7 +62,7 @@ func itemExpiry(e inspect.Expiry) ItemExpiry {
 	return out
 }
 
-// defaultTTL returns a container's default for JSON: nil if TTL is off.
+// defaultTTL returns the default of a container for JSON. It returns nil if time to live is off.
 func defaultTTL(s ttl.Seconds) *int64 {
 	if s == ttl.Absent {
 		return nil
@@ -89,8 +89,9 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	return itemExpiry(e), nil
 }
 
-// AnswerMemory is the part of a request whose answer may be large. The handler reserves memory with take
-// before it builds the answer: otherwise many clients that do not read could fill the memory with answers.
+// AnswerMemory is the part of a request whose response may be large. The handler reserves memory with take
+// before it builds the response. Otherwise many clients that do not read could fill the memory with
+// responses.
 type AnswerMemory struct{ take func() error }
 
 // Find implements route.Finder.
@@ -99,7 +100,7 @@ func (r *AnswerMemory) Find(l *Laboratory, ec echo.Context) error {
 	return nil
 }
 
-// WaitLimit is the part of a request that may wait for a long time.
+// WaitLimit is the part of a request that may wait for long.
 type WaitLimit struct {
 	l      *Laboratory
 	limits *http.ResponseController
@@ -111,10 +112,10 @@ func (p *WaitLimit) Find(l *Laboratory, ec echo.Context) error {
 	return nil
 }
 
-// wait returns a context for a request that waits. It ends after d of real time, or when the server shuts
-// down. The connection's deadlines are lifted for this request. The caller must call end.
+// wait returns a context for a request that waits. It ends after the real time d, or when the server shuts
+// down. The deadlines of the connection are removed for this request. The caller must call end.
 func (p *WaitLimit) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
-	// Lifting fails on a test's connection, which has no deadlines.
+	// This fails only on the connection of a test, which has no deadlines.
 	_ = p.limits.SetReadDeadline(time.Time{})
 	_ = p.limits.SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(ctx)
@@ -170,7 +171,7 @@ type WaitAnswer struct {
 	Now   string      `json:"now" format:"date-time"`
 }
 
-// wait answers when the requested condition holds, or with 408 after in.Timeout seconds of real time.
+// wait responds when the requested condition holds, or with 408 after in.Timeout seconds of real time.
 func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, error) {
 	what, known := waits[in.Until]
 	switch {

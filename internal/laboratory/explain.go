@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Explanation is the plan of a query, and the metrics of running it for one page.
+// Explanation is the plan of a query, with the statistics of one page of it.
 type Explanation struct {
-	// Plan is a tree in text form, one node per line; the rows of a node come from the one below it.
+	// Plan is a tree as text, one node per line. The input of a node is the rows of the node below it.
 	Plan    string         `json:"plan" description:"A line a node; its rows come from the one below."`
 	Metrics ExplainMetrics `json:"metrics"`
 	Indexes ExplainIndexes `json:"indexes"`
@@ -27,7 +27,7 @@ type Explanation struct {
 // Receipt implements route.Charged.
 func (e *Explanation) Receipt() store.Receipt { return e.receipt }
 
-// ExplainMetrics are the metrics of the page: times in milliseconds, sizes in bytes of JSON text.
+// ExplainMetrics holds the statistics of the page: times in milliseconds, sizes in bytes of JSON text.
 type ExplainMetrics struct {
 	ElapsedMs        float64 `json:"elapsedMs" description:"From the first look at a document to the last."`
 	LoadMs           float64 `json:"loadMs" description:"Of it, reading documents."`
@@ -42,11 +42,12 @@ type ExplainMetrics struct {
 	UDFCalls         int64   `json:"udfCalls"`
 }
 
-// ExplainIndexes are the indexes that the query used, and those that it would use if the policy had them.
+// ExplainIndexes holds the indexes that the query has used, and those that it would use if the indexing
+// policy had them.
 type ExplainIndexes struct {
 	Utilized  IndexList `json:"utilized"`
 	Potential IndexList `json:"potential"`
-	// EntryCharge is the cost of one index entry for writes.
+	// EntryCharge is what one index entry adds to the charge of a write, in RU.
 	EntryCharge float64 `json:"entryCharge" description:"RU that a write costs more for each entry."`
 }
 
@@ -57,7 +58,7 @@ type IndexList struct {
 	Composite [][]string `json:"composite" nullable:"false"`
 }
 
-// parameters are the parameters of a query.
+// parameters holds the parameters of a query.
 type parameters []store.Parameter
 
 // DecodeMember implements route.Member.
@@ -80,7 +81,7 @@ func (parameters) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// pageLength is the requested number of rows.
+// pageLength is the number of rows that a request asks for.
 type pageLength int
 
 // DecodeMember implements route.Member.
@@ -112,8 +113,8 @@ type explainRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// explainQuery runs a query for one page and returns its plan and metrics. Without a partition key the query
-// covers the whole container.
+// explainQuery runs one page of a query and returns its plan and statistics. Without a partition key the
+// query covers the whole container.
 func (l *Laboratory) explainQuery(ctx context.Context, in *explainRequest) (Explanation, error) {
 	d, err := l.db.Database(string(in.Database))
 	if err != nil {
@@ -154,5 +155,5 @@ func explainMetrics(s query.Stats) ExplainMetrics {
 // milliseconds returns d in milliseconds, at least 0.01.
 func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
 
-// present returns a non-nil copy of a list, so that JSON does not show null.
+// present returns a copy of a list that is not nil, so that JSON shows [] rather than null.
 func present[T any](list []T) []T { return append([]T{}, list...) }

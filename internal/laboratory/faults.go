@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Fault is a fault injection rule and its counters.
+// Fault is a fault injection rule with its counters.
 type Fault struct {
 	ID           string   `json:"id"`
 	Fault        string   `json:"fault" enum:"429,449,410,503,408,latency,drop,lockLost,detach"`
@@ -35,7 +35,7 @@ type Fault struct {
 	Ended        bool     `json:"ended" description:"It hits none any more."`
 }
 
-// Faults is a list of rules, in the order in which they are matched.
+// Faults is a list of fault injection rules, in the order in which they are applied.
 type Faults struct {
 	Faults []Fault `json:"faults" nullable:"false"`
 }
@@ -57,7 +57,7 @@ func faultOf(s inject.State) Fault {
 	return f
 }
 
-// operations are names of operations.
+// operations holds operations, which JSON shows by name.
 type operations []inject.Operation
 
 // DecodeMember implements route.Member.
@@ -90,7 +90,7 @@ func (operations) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// faultName is the name of a fault.
+// faultName is a kind of fault, which JSON shows by name.
 type faultName struct{ is inject.Fault }
 
 // DecodeMember implements route.Member.
@@ -149,7 +149,7 @@ func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, er
 	return faultOf(s), nil
 }
 
-// ofRules converts a *inject.RuleError to an error of the laboratory.
+// ofRules converts a *inject.RuleError to an error of this package.
 func ofRules(err error) error {
 	var refused *inject.RuleError
 	switch {

@@ -20,7 +20,7 @@ func method(isExact bool) string {
 	return estimated
 }
 
-// ForecastAnswer counts the items that will expire.
+// ForecastAnswer counts the items that will expire, by time.
 type ForecastAnswer struct {
 	Now      string `json:"now" format:"date-time"`
 	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
@@ -30,7 +30,8 @@ type ForecastAnswer struct {
 	Coming   int64  `json:"coming" description:"Items that will expire."`
 	NextIn   int64  `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
 	NextAt   string `json:"nextAt,omitempty" format:"date-time" description:"The same by its clock."`
-	// By maps second, minute, hour, day and month to the steps in which something expires.
+	// By contains the keys second, minute, hour, day and month. Each maps to the steps of that length in
+	// which something expires.
 	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Health is the answer of a healthy server.
+// Health is the response of a healthy server.
 type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
 func (l *Laboratory) live(context.Context, *route.None) (Health, error) { return Health{"ok"}, nil }
 
-// ready reports whether the store accepts writes and can read them back.
+// ready checks whether the store accepts a write and can read it back.
 func (l *Laboratory) ready(ctx context.Context, _ *route.None) (Health, error) {
 	if l.opt.Ready != nil {
 		if err := l.opt.Ready(ctx); err != nil {

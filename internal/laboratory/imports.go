@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// documents are the documents of an import.
+// documents holds the documents of an import.
 type documents struct{ list jsondoc.Value }
 
 // DecodeMember implements route.Member.
@@ -41,7 +41,7 @@ type importRequest struct {
 	_         struct{}  `additionalProperties:"false"`
 }
 
-// Imported are the results of an import, one for each document, without the documents.
+// Imported holds the results of an import, one for each document. The documents are not included.
 type Imported struct {
 	results []ImportResult
 	receipt store.Receipt
@@ -77,8 +77,9 @@ func (i *Imported) MarshalJSON() ([]byte, error) {
 	return jsondoc.Marshal(i.results)
 }
 
-// importItems upserts or creates up to 100 documents, each with its own age; see store.ParseImport. The
-// partition key is taken from each document. If ctx ends, the import stops after the current document.
+// importItems upserts or creates up to 100 documents, each with the age that it has in the request; see
+// store.ParseImport. The partition key is taken from each document. If ctx ends, the import stops after the
+// current document.
 func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Imported, error) {
 	if in.Documents.list.Kind() != jsondoc.Array {
 		return Imported{}, route.BadRequest("'documents' must be an array of documents.")

@@ -13,18 +13,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Wire is the part of the server that the laboratory uses to read requests and to answer them.
+// Wire is the part of the server that the laboratory uses to read requests and to send responses.
 type Wire interface {
 	route.Wire
 	// Enter is called with the container that the request addresses. An error ends the request.
 	Enter(ec echo.Context, d *store.Database, c *store.Container) error
-	// Reserve waits for the memory of a large answer before it is built. An error ends the request.
+	// Reserve reserves the memory for a large response before the response is built. It waits until the
+	// memory is available. An error ends the request.
 	Reserve(ec echo.Context) error
-	// Stream completes the head of an answer whose body is streamed.
+	// Stream completes the head of a response whose body is streamed.
 	Stream(ec echo.Context)
 }
 
-// Failure is an error as the wire answers it.
+// Failure is an error in the form in which the server would send it.
 type Failure struct {
 	Status, Substatus int // Substatus 0: none
 	Message           string
@@ -33,15 +34,17 @@ type Failure struct {
 // Options configure a Laboratory. Wire, Wall, Classify and Faults are required.
 type Options struct {
 	Wire Wire
-	// Wall is the real-time clock, which limits waits. It must not be the data's clock.
+	// Wall is the clock of real time, which limits waits. It must not be the clock of the data.
 	Wall ttl.Clock
-	// Classify returns the answer that the wire would give to a request that fails with an error.
+	// Classify returns the response of the server to a request that fails with the given error.
 	Classify func(error) Failure
-	// Draining is closed when the server begins to shut down; then all waits end. nil: never closed.
+	// Draining is closed when the server begins to shut down. All waits then end. If it is nil, waits are
+	// not ended by that.
 	Draining <-chan struct{}
-	// Trusted reports whether a request for a public route carries the master key anyway. Default: false.
+	// Trusted reports whether a request for a public route has the master key, although it need not.
+	// Default: false.
 	Trusted func(ec echo.Context) bool
-	// Ready reports whether the store works. Default: always.
+	// Ready checks whether the store works; nil error: it does. Default: always nil.
 	Ready func(context.Context) error
 	// CertPEM is the server's certificate as PEM text; nil: it has none.
 	CertPEM []byte
@@ -59,24 +62,24 @@ type Options struct {
 	Connection *Connection
 }
 
-// WebhookMetrics is the state of a webhook.
+// WebhookMetrics is the state of the delivery to one webhook.
 type WebhookMetrics struct {
 	Database, Container, URL string
-	Delivered                uint64 // events confirmed by its endpoint since the start
-	Failures                 int    // consecutive failures of its endpoint
+	Delivered                uint64 // number of events that its endpoint has confirmed since the start
+	Failures                 int    // number of consecutive failed deliveries
 	Refused                  bool   // its address is not allowed
 }
 
-// Laboratory serves Mayfly's own API. It has no goroutine of its own. Its only state is the lock for loading
-// seeds and the receivers whose streams are open.
+// Laboratory serves Mayfly's own API. It starts no goroutine. Its only state is the lock for loading seeds
+// and the receivers whose streams are open.
 type Laboratory struct {
 	opt       Options
 	db        *store.DB
-	seeding   chan struct{} // semaphore of one: held while a seed is loaded
+	seeding   chan struct{} // semaphore of one, which is held while a seed is loaded
 	receivers receivers
 }
 
-// New returns the laboratory of a database.
+// New returns the laboratory of a store.
 func New(db *store.DB, o Options) *Laboratory {
 	return &Laboratory{opt: o, db: db, seeding: make(chan struct{}, 1)}
 }

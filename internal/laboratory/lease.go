@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Lease prevents an item from expiring until it ends.
+// Lease keeps an item from expiring for a limited time.
 type Lease struct {
 	ID    string `json:"id"`
 	Until int64  `json:"leaseUntil" description:"Seconds since 1970, when it ends. 0: there is none."`
@@ -18,7 +18,7 @@ type Lease struct {
 
 const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
 
-// leaseLength is in seconds. The store checks the maximum.
+// leaseLength is the length of a lease in seconds. The store checks the maximum.
 type leaseLength int
 
 // DecodeMember implements route.Member.
@@ -59,7 +59,7 @@ type releaseLeaseRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// ForceRequestBody implements openapi.RequestBodyEnforcer: this DELETE has a body.
+// ForceRequestBody implements openapi.RequestBodyEnforcer, since this DELETE has a body.
 func (releaseLeaseRequest) ForceRequestBody() {}
 
 func (l *Laboratory) releaseLease(ctx context.Context, in *releaseLeaseRequest) (Lease, error) {

@@ -16,7 +16,7 @@ type LintFinding struct {
 	Last    *LintItem `json:"last,omitempty"`
 }
 
-// LintItem is the last write that violated a rule.
+// LintItem is the item whose write was the last one to violate a rule.
 type LintItem struct {
 	ItemKey
 	TTL int64  `json:"ttl,omitempty" description:"The item's own."`

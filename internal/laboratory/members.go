@@ -35,7 +35,7 @@ func (in *InDatabase) Find(l *Laboratory, ec echo.Context) (err error) {
 	return err
 }
 
-// catchUp loads definitions made by other servers over the same data.
+// catchUp loads the definitions that other servers over the same data have changed.
 func (l *Laboratory) catchUp(ec echo.Context) error {
 	return l.db.CatchUp(ec.Request().Context())
 }
@@ -68,7 +68,7 @@ func (in *InContainer) Find(l *Laboratory, ec echo.Context) (err error) {
 	return l.opt.Wire.Enter(ec, d, in.container)
 }
 
-// OfItem is the part of a body that names an item.
+// OfItem is the part of a request body that names an item.
 type OfItem struct {
 	ID           string       `json:"id" missing:"The body must have an 'id'." description:"The item's id."`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
@@ -92,7 +92,7 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// mustBeTrue is a boolean that must be true.
+// mustBeTrue is a boolean for which only true is valid.
 type mustBeTrue bool
 
 // DecodeMember implements route.Member.
@@ -111,7 +111,8 @@ func (mustBeTrue) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// setting is a member that changes one setting: null clears it, absence leaves it unchanged.
+// setting is a member that changes one setting. null clears the setting; if the member is missing, the
+// setting does not change.
 type setting[T any] struct {
 	given bool
 	value T
@@ -134,7 +135,8 @@ func (s *setting[T]) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// kind returns the JSON kind of the setting. A type that implements json.Unmarshaler is a string.
+// kind returns the JSON kind of the setting's values. For a type that implements json.Unmarshaler it is
+// String.
 func (s *setting[T]) kind() jsondoc.Kind {
 	if _, ok := any(&s.value).(json.Unmarshaler); ok {
 		return jsondoc.String
@@ -150,7 +152,7 @@ func (s *setting[T]) kind() jsondoc.Kind {
 	return jsondoc.Object
 }
 
-// apply assigns the setting to *to if it was given.
+// apply sets *to if the request contains the setting.
 func (s *setting[T]) apply(to *T) {
 	if s.given {
 		*to = s.value
@@ -159,7 +161,7 @@ func (s *setting[T]) apply(to *T) {
 
 func second(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339) }
 
-// shortened returns the text, truncated to most bytes, as valid UTF-8.
+// shortened returns the text, truncated to at most most bytes, as valid UTF-8.
 func shortened(text string, most int) string {
 	if len(text) > most {
 		text = text[:most] + "..."

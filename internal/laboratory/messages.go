@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Message is a message and its expiry.
+// Message is a message, with when and why it expires.
 type Message struct {
 	Number        int64     `json:"sequenceNumber"`
 	State         string    `json:"state" enum:"active,deferred,scheduled"`
@@ -49,7 +49,7 @@ type Messages struct {
 	Messages []Message `json:"messages" nullable:"false"`
 }
 
-// StoreSelector is the part of a body that selects an entity or its dead letters.
+// StoreSelector is the part of a request body that selects an entity or its dead-letter queue.
 type StoreSelector struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }
@@ -80,7 +80,7 @@ func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Message
 	return in.answer(list), nil
 }
 
-// answer converts a list of messages to the form of the answer.
+// answer converts messages to the form of the response.
 func (in *peekRequest) answer(list []queue.Delivery) Messages {
 	out := Messages{make([]Message, len(list))}
 	for i := range list {
@@ -123,7 +123,7 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	return peek.answer(list), nil
 }
 
-// messageOf converts a message to the form of the answer.
+// messageOf converts a message to the form of the response.
 func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Moved is the number of messages processed, and those that failed.
+// Moved is the number of messages that were processed, and the list of those that could not be.
 type Moved struct {
 	Messages int       `json:"messages"`
 	Failed   []Refused `json:"failed,omitempty" description:"Those that stayed."`
@@ -24,8 +24,8 @@ type Refused struct {
 	Message   string `json:"message" description:"Why."`
 }
 
-// forEach calls do for each of the messages and counts successes. If a message is refused, it continues with
-// the next one; any other error ends the request.
+// forEach calls do for each of the messages and counts the successful calls. If an error concerns only one
+// message, it continues with the next one; any other error ends the request.
 func (out *Moved) forEach(ctx context.Context, numbers []int64, do func(number int64) error) error {
 	for _, number := range numbers {
 		if ctx.Err() != nil {
@@ -45,8 +45,8 @@ func (out *Moved) forEach(ctx context.Context, numbers []int64, do func(number i
 	return nil
 }
 
-// refusal returns the text of an error that concerns a single message; ended is an error that concerns the
-// whole request.
+// refusal returns the text of an error that concerns only one message. If the error concerns the whole
+// request, it returns it as ended.
 func refusal(err error) (text string, ended error) {
 	switch entity.CodeOf(err) {
 	case entity.CodeMessageNotFound, entity.CodeMessageLockLost, entity.CodeSessionLockLost,
@@ -67,7 +67,8 @@ type resubmitRequest struct {
 }
 
 // resubmit sends dead letters again, to the queue in which they were dead-lettered, or to the topic of their
-// subscription. Each message is in exactly one place at any time.
+// subscription. The dead letter is deleted in the transaction that sends the message, so the message is
+// never missing and never there twice.
 func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
 	to := entity.Address{Entity: in.entity.Path}
 	if topic, _, ok := to.Subscription(); ok {
@@ -107,10 +108,10 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 	return out, nil
 }
 
-// resubmitted is the number of dead letters that one transaction sends again.
+// resubmitted is the maximum number of dead letters that one transaction sends again.
 const resubmitted = 20
 
-// resubmitOne sends a dead letter again. On failure it releases the message's lock.
+// resubmitOne sends one dead letter again. If that fails, it releases the lock of the message.
 func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Address,
 	number int64) error {
 	d, err := in.queues.ReceiveNumber(ctx, from, number)
@@ -123,11 +124,11 @@ func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Addr
 	return nil
 }
 
-// releaseLock releases the lock of a message after a failure, without counting a delivery, and returns the
-// failure.
+// releaseLock releases the lock of a message after a failure, which does not count as a delivery. It returns
+// the failure.
 func releaseLock(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
 	why error) error {
-	// If this fails, the lock expires by itself.
+	// If this fails, the lock lapses at its time.
 	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil)
 	return why
 }
@@ -175,7 +176,7 @@ type deleteMessagesRequest struct {
 }
 
 // deleteMessages deletes messages by their sequence numbers, each in its own transaction. Locked messages
-// are not deleted. Scheduled messages are cancelled.
+// are not deleted. Scheduled messages are canceled.
 func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out Moved, err error) {
 	at := in.address(in.Entity)
 	err = out.forEach(ctx, in.Numbers, func(number int64) error {

@@ -16,9 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// A queue can be queried like a container whose documents are its messages, read-only. A document has the
-// members of Message, "body" if the body is JSON, the system property "_ts", "ttl" (the message's time to
-// live in seconds), and "_state".
+// The messages of a queue can be queried as if they were the documents of a container. They cannot be
+// written in this way. A document has the members of Message, "body" if the body is JSON, the system
+// property "_ts", "ttl" (the message's time to live in seconds), and "_state".
 
 type queryMessagesRequest struct {
 	InEntity
@@ -61,7 +61,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	return out, nil
 }
 
-// badQuery converts an error of a query to an error of the laboratory.
+// badQuery converts an error of a query to an error of this package.
 func badQuery(err error) error {
 	var wrong *query.Error
 	var cursor *query.CursorError
@@ -102,13 +102,13 @@ func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 	return d.Document(), true, nil
 }
 
-// Partition implements query.Source: there are no partition keys.
+// Partition implements query.Source. It returns none, since messages have no partition keys here.
 func (s messageSource) Partition() (query.Postings, bool) { return nil, false }
 
-// Postings implements query.Source. No plan uses it, since nothing is indexed.
+// Postings implements query.Source. It is never called, since nothing is indexed.
 func (s messageSource) Postings([]byte) query.Postings { return nothing{} }
 
-// Terms implements query.Source. No plan uses it, since nothing is indexed.
+// Terms implements query.Source. It is never called, since nothing is indexed.
 func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return nothing{} }
 
 // nothing is an empty query.Postings and query.Terms.
@@ -165,8 +165,8 @@ type messageDocument struct {
 	ts     int64
 }
 
-// documentOf converts a message to a document. A body or a property that cannot be part of a document, for
-// instance because it is nested too deeply, is omitted; the member "text" still contains the body.
+// documentOf converts a message to a document. It omits a body or a property that a document cannot contain,
+// for instance because it is nested too deeply. The member "text" contains the body in any case.
 func documentOf(m Message) (messageDocument, error) {
 	whole := struct {
 		Message
@@ -186,7 +186,7 @@ func documentOf(m Message) (messageDocument, error) {
 	return messageDocument{m.Number, raw, m.Enqueued.Unix()}, err
 }
 
-// fitsDocument reports whether a text is JSON that may appear in a document at a depth.
+// fitsDocument reports whether a text is JSON that a document may contain at a depth.
 func fitsDocument(text []byte, depth int) bool {
 	limits := messageLimits
 	limits.MaxDepth -= depth
@@ -196,7 +196,7 @@ func fitsDocument(text []byte, depth int) bool {
 
 var messageLimits = jsondoc.Limits{MaxBytes: maxMessageDocument, MaxDepth: jsondoc.DefaultMaxDepth}
 
-// maxMessageDocument is the maximum size, in bytes, of a message as a document.
+// maxMessageDocument is the maximum size in bytes of a message in the form of a document.
 const maxMessageDocument = 256 << 20
 
 // RID implements query.Document.

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// OfMessage is the part of a body that describes a message.
+// OfMessage is the part of a request body that describes a message.
 type OfMessage struct {
 	Text           string        `json:"text,omitempty"`
 	Base64         string        `json:"base64,omitempty" description:"The body, in place of 'text'."`
@@ -31,10 +31,10 @@ type OfMessage struct {
 	OfProperties
 }
 
-// longest is the maximum of a time to live or a delay in seconds.
+// longest is the maximum of a time to live or a delay, in seconds.
 const longest = 1e11
 
-// build builds the message. now is the time of the data's clock.
+// build returns the message. now is the time of the data's clock.
 func (in *OfMessage) build(now time.Time) (*message.Message, error) {
 	if in.TTL < 0 || in.TTL > longest || in.Delay < 0 || in.Delay > longest {
 		return nil, route.BadRequest("'ttl' and 'delay' must be numbers of seconds from 0 to 1e11.")
@@ -95,8 +95,8 @@ type Sent struct {
 	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: those that accept it."`
 }
 
-// sentTogether is the maximum number of messages that one transaction sends; sentBytes limits their total
-// size.
+// sentTogether is the maximum number of messages that one transaction sends. sentBytes is the maximum of
+// their total size in bytes.
 const (
 	sentTogether = 100
 	sentBytes    = 64 << 10

@@ -18,7 +18,7 @@ type waitMessagesRequest struct {
 	_ struct{} `takes:"wait takes %" additionalProperties:"false"`
 }
 
-// waitForMessages answers when an entity is in the requested state, or with 408 after in.Timeout seconds of
+// waitForMessages responds when an entity is in the requested state, or with 408 after in.Timeout seconds of
 // real time.
 func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesRequest) (Entity, error) {
 	if in.Until != "empty" && in.Until != "messages" {

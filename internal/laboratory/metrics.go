@@ -15,9 +15,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Metrics are collected on each scrape. Scrapers cannot sign requests, so that the path is public. The
-// metrics of single containers contain names, and are returned only to clients with the master key, or if no
-// key is required.
+// Metrics are collected on each scrape. The path is public, since scrapers cannot sign requests. The metrics
+// of single containers contain names, so they are returned only to clients with the master key, or if no key
+// is required.
 
 var (
 	metricExpiredTotal = desc("expired_items_total",
@@ -94,13 +94,14 @@ type collector struct {
 	queues   *queue.Queues           // nil: there are none
 }
 
-// Figures collects the metrics of a store, its containers and its queues, like the metrics route with the
-// master key, except for those of webhooks. queues may be nil. ctx bounds each collection.
+// Figures returns a collector for the metrics of a store, its containers and its queues: those that the
+// metrics route returns to a client with the master key, except for webhooks. queues may be nil. A
+// collection ends when ctx does.
 func Figures(ctx context.Context, db *store.DB, queues *queue.Queues) prometheus.Collector {
 	return collector{ctx: ctx, db: db, details: true, queues: queues}
 }
 
-// Describe sends nothing: the set of metrics depends on the containers.
+// Describe sends nothing, since the set of metrics depends on the containers.
 func (k collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -196,7 +197,7 @@ func flag(on bool) float64 {
 	return 0
 }
 
-// metrics answers in the text format of Prometheus, or in another format that the scraper asks for.
+// metrics responds in the text format of Prometheus, or in another format that the scraper asks for.
 func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
 	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
 	registry := prometheus.NewRegistry()
@@ -214,7 +215,7 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
 		Kind: page.Header().Get("Content-Type"), Body: page.body})
 }
 
-// pageWriter buffers the output of a library's handler, so that the answer has a length.
+// pageWriter buffers the output of a library's handler, so that the length of the response is known.
 type pageWriter struct {
 	header http.Header
 	status int

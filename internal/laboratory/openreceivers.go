@@ -8,11 +8,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// A peek-lock receiver lives as long as the request that opened it. That request is answered with a stream
-// of events, so that the locks held by a page or a program end with its connection. Other requests refer to
-// the receiver by its id. The stream's handler owns the receiver and closes it.
+// A receiver in peek-lock mode exists as long as the request that opened it. The response to that request is
+// a stream of events, so the locks that a page or a program holds end with its connection. Other requests
+// refer to the receiver by its id. The handler of the stream owns the receiver and closes it.
 
-// receivers are the open receivers. They are kept in memory only, like locks.
+// receivers is the set of open receivers. Like locks, they are kept in memory only.
 type receivers struct {
 	mu   sync.Mutex
 	open map[string]*openReceiver // by id
@@ -49,7 +49,7 @@ func (all *receivers) find(id string) *openReceiver {
 	return all.open[id]
 }
 
-// holding returns the open receiver that holds the lock of a session, or nil.
+// holding returns the open receiver that holds the lock of a session, or nil if there is none.
 func (all *receivers) holding(at entity.Address, session string) *openReceiver {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // routes is a table of routes.
 type routes = []route.Route[*Laboratory]
 
-// on makes a route with a handler that is independent of HTTP; see route.On.
+// on returns a route with a handler that is independent of HTTP; see route.On.
 func on[Request, Answer any](method, path, summary string,
 	run func(*Laboratory, context.Context, *Request) (Answer, error),
 ) route.Route[*Laboratory] {

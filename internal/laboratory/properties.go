@@ -60,7 +60,8 @@ func typeOf(v any) string {
 	return "compound"
 }
 
-// propertiesOf returns properties as JSON, and the types of their values; nil if there are none.
+// propertiesOf returns properties as JSON, and the types of their values. Both are nil if there are no
+// properties.
 func propertiesOf(list []message.Property) (values map[string]json.RawMessage, types map[string]string) {
 	if len(list) == 0 {
 		return nil, nil
@@ -74,7 +75,8 @@ func propertiesOf(list []message.Property) (values map[string]json.RawMessage, t
 	return values, types
 }
 
-// jsonOf returns a property's value as JSON. Timestamps and UUIDs, which JSON lacks, become strings.
+// jsonOf returns the value of a property as JSON. Timestamps and UUIDs, which JSON does not have, become
+// strings.
 func jsonOf(v any) json.RawMessage {
 	if t, ok := v.(wire.Timestamp); ok {
 		v = momentOf(int64(t))
@@ -89,7 +91,7 @@ func jsonOf(v any) json.RawMessage {
 	return raw
 }
 
-// object is a JSON object with strings, numbers and booleans.
+// object is a JSON object whose members are strings, numbers and booleans.
 type object map[string]any
 
 // DecodeMember implements route.Member.
@@ -125,7 +127,7 @@ func (object) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// OfProperties is the part of a body that sets application properties.
+// OfProperties is the part of a request body that sets application properties.
 type OfProperties struct {
 	Properties    object `json:"properties,omitempty"`
 	PropertyTypes object `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
@@ -157,7 +159,7 @@ func (in *OfProperties) encoded() ([]message.Property, error) {
 	return list, nil
 }
 
-// typed converts a JSON value to an AMQP type; ok is false if it has no such value.
+// typed converts a JSON value to an AMQP type. ok is false if the type has no such value.
 func typed(v any, kind string) (out any, ok bool) {
 	switch v := v.(type) {
 	case bool:
@@ -220,7 +222,7 @@ func typedWhole(n int64, kind string) (out any, ok bool) {
 	return nil, false
 }
 
-// wholeNumbers is a list of sequence numbers.
+// wholeNumbers is a JSON array of sequence numbers.
 type wholeNumbers []int64
 
 // DecodeMember implements route.Member.
@@ -228,15 +230,16 @@ func (list *wholeNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]int64)(list), "whole numbers")
 }
 
-// words is a list of strings.
-type words []string
+// stringList is a JSON array of strings.
+type stringList []string
 
 // DecodeMember implements route.Member.
-func (list *words) DecodeMember(name string, v jsondoc.Value) error {
+func (list *stringList) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]string)(list), "strings")
 }
 
-// decodeSelected decodes what a request selects into list; kind is what the list must hold, for the error.
+// decodeSelected decodes an array in a request that selects messages. kind says, in the error text, what the
+// array must contain.
 func decodeSelected[T any](name string, v jsondoc.Value, list *[]T, kind string) error {
 	err := json.Unmarshal(v.Raw(), list)
 	if v.Kind() != jsondoc.Array || err != nil || len(*list) == 0 || len(*list) > maxSelected {

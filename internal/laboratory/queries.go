@@ -19,7 +19,7 @@ type SavedQuery definition.SavedQuery
 // Verbatim implements route.Verbatim.
 func (*SavedQuery) Verbatim() {}
 
-// SavedQueries are the saved queries of a container, ordered by name.
+// SavedQueries holds the saved queries of a container, ordered by name.
 type SavedQueries struct {
 	Queries []SavedQuery `json:"queries" nullable:"false"`
 }
@@ -41,7 +41,7 @@ type OfQuery struct {
 	Query string `path:"query" description:"The saved query's name."`
 }
 
-// savedParameters are the parameters of a saved query.
+// savedParameters holds the parameters of a saved query.
 type savedParameters struct{ list []definition.QueryParameter }
 
 // DecodeMember implements route.Member.

@@ -21,7 +21,7 @@ type ReaperState struct {
 	Oldest    int64             `json:"oldest" description:"Seconds since the oldest of these expired."`
 }
 
-// Purged is the result of a run or a step of a reaper.
+// Purged is the response to a request that runs a reaper: the number of items that were purged.
 type Purged struct {
 	Purged int `json:"purged" description:"Items."`
 }
@@ -101,7 +101,7 @@ func (l *Laboratory) getReapers(context.Context, *route.None) (ReapersState, err
 
 const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 
-// pause reports whether the reapers are to be paused.
+// pause is the member of a request that says whether the reapers are to be paused.
 type pause bool
 
 // DecodeMember implements route.Member.

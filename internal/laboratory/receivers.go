@@ -23,7 +23,7 @@ type openReceiverRequest struct {
 	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
 }
 
-// nextSessionTime is how long a receiver waits for a free session.
+// nextSessionTime is how long a receiver that requests any session waits for one.
 const nextSessionTime = time.Second
 
 const receiverText = `For as long as the client listens: first "opened" with an object that has ` +
@@ -32,14 +32,14 @@ const receiverText = `For as long as the client listens: first "opened" with an 
 	`receiver end, without a delivery being counted. A line that begins with a colon says each 15 seconds ` +
 	`that the server is there.`
 
-// openedReceiver is the data of the first event.
+// openedReceiver is the data of the first event of a receiver's stream.
 type openedReceiver struct {
 	Receiver string     `json:"receiver"`
 	Session  *string    `json:"session,omitempty"`
 	Until    *time.Time `json:"lockedUntil,omitempty"`
 }
 
-// openReceiver opens the receiver described by a request.
+// openReceiver opens the receiver that a request describes.
 func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver, error) {
 	o := queue.ReceiverOptions{Name: "explorer", DropLocks: true}
 	if in.Session != nil {
@@ -62,8 +62,8 @@ func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver,
 	return &openReceiver{Receiver: r, queues: in.queues, at: at, path: in.entity.Path}, nil
 }
 
-// streamReceiver opens a receiver and answers with a stream of its events until the client disconnects, the
-// receiver ends or the server shuts down. Then it closes the receiver.
+// streamReceiver opens a receiver and responds with a stream of its events, until the client disconnects,
+// the receiver ends or the server shuts down. Then it closes the receiver.
 func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) error {
 	ctx := ec.Request().Context()
 	r, err := in.openReceiver(ctx)
@@ -72,7 +72,7 @@ func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) er
 	}
 	id := l.receivers.add(r)
 	defer func() {
-		l.receivers.remove(id) // before Close releases the locks, for which others wait
+		l.receivers.remove(id) // before Close releases the locks, for which other receivers may be waiting
 		r.Close()
 	}()
 	w := l.newEventWriter(ec, in.limits)
@@ -175,16 +175,16 @@ func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Mes
 	return out, nil
 }
 
-// outcomes are the ways to settle a message.
+// outcomes maps the names of the ways to settle a message to outcomes.
 var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": queue.Abandon,
 	"defer": queue.Defer, "dead-letter": queue.DeadLetter, "release": queue.Release}
 
 type settleRequest struct {
 	InReceiver
-	Tokens      words   `json:"lockTokens" missing:"The body must have 'lockTokens'."`
-	Outcome     string  `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
-	Reason      *string `json:"reason,omitempty" description:"Of a dead letter."`
-	Description *string `json:"description,omitempty" description:"Of a dead letter."`
+	Tokens      stringList `json:"lockTokens" missing:"The body must have 'lockTokens'."`
+	Outcome     string     `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
+	Reason      *string    `json:"reason,omitempty" description:"Of a dead letter."`
+	Description *string    `json:"description,omitempty" description:"Of a dead letter."`
 	OfProperties
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
@@ -223,7 +223,7 @@ func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out
 }
 
 // tokens parses the lock tokens.
-func (list words) tokens() ([]message.UUID, error) {
+func (list stringList) tokens() ([]message.UUID, error) {
 	out := make([]message.UUID, len(list))
 	for i, text := range list {
 		var ok bool
@@ -236,16 +236,16 @@ func (list words) tokens() ([]message.UUID, error) {
 
 type renewRequest struct {
 	InReceiver
-	Tokens words    `json:"lockTokens,omitempty" description:"None: of the session."`
-	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
+	Tokens stringList `json:"lockTokens,omitempty" description:"None: of the session."`
+	_      struct{}   `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 
-// Renewed is the new end of renewed locks.
+// Renewed contains the time at which renewed locks end.
 type Renewed struct {
 	Until time.Time `json:"lockedUntil"`
 }
 
-// renewLocks renews all of the locks or none.
+// renewLocks renews the locks. If one of them is lost, it fails and renews none.
 func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (Renewed, error) {
 	r := in.receiver
 	if _, _, ok := r.Session(); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Request is an entry of the request log: a request that has been answered.
+// Request is an entry of the log of requests: a finished request.
 type Request struct {
 	ID             uint64  `json:"id" description:"Its number in the log; it rises."`
 	Time           string  `json:"time" format:"date-time" description:"When it began, in real time."`
@@ -54,7 +54,7 @@ func requestOf(r *requests.Record) Request {
 		Fault: r.Rule, Attempt: r.Attempt, First: r.First, Explorer: r.Explorer}
 }
 
-// Requests is a part of the request log.
+// Requests is a part of the log of requests.
 type Requests struct {
 	Requests []Request `json:"requests" nullable:"false" description:"In the order of their ends."`
 	Position uint64    `json:"position" description:"Behind them: where to go on."`
@@ -64,7 +64,7 @@ type Requests struct {
 // Verbatim implements route.Verbatim.
 func (*Requests) Verbatim() {}
 
-// requestFilter is the part of a request that selects entries of the log.
+// requestFilter is the part of a request that selects entries of the log of requests.
 type requestFilter struct {
 	Protocol  string `query:"protocol" description:"http, direct or amqp."`
 	Method    string `query:"method" description:"In any case."`
@@ -166,7 +166,7 @@ func (l *Laboratory) reader(in *requestsRequest) (*requests.Reader, error) {
 	return log.Read(after, f), nil
 }
 
-// log returns the request log, or a 404 error if the server has none.
+// log returns the log of requests, or a 404 error if the server has none.
 func (l *Laboratory) log() (*requests.Log, error) {
 	if l.opt.Requests == nil {
 		return nil, route.NotFound("This server keeps no log of requests.")
@@ -174,8 +174,8 @@ func (l *Laboratory) log() (*requests.Log, error) {
 	return l.opt.Requests, nil
 }
 
-// listRequests returns the latest requests, or the first ones after a position. If there are none yet, it
-// waits for in.Wait seconds of real time.
+// listRequests returns the latest requests, or the first ones after a position. If there are none, it waits
+// for them, for up to in.Wait seconds of real time.
 func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Requests, error) {
 	r, err := l.reader(in)
 	if err != nil {

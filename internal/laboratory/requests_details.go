@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// RequestDetails is a request with its headers and bodies, and those of its answer. Secrets are masked.
+// RequestDetails is a request with the headers and bodies of the request and of the response. Secrets are
+// masked.
 type RequestDetails struct {
 	Request
 	RequestHeaders  []RequestHeader `json:"requestHeaders" nullable:"false"`
@@ -40,7 +41,7 @@ type RequestBody struct {
 	Cut    bool   `json:"cut,omitempty" description:"It was longer."`
 }
 
-// RequestMessage is a message of Service Bus.
+// RequestMessage is a message of Service Bus that a request has sent or received.
 type RequestMessage struct {
 	ID            string                     `json:"id,omitempty"`
 	Session       string                     `json:"session,omitempty"`
@@ -90,7 +91,8 @@ func headersOf(list []requests.Field) []RequestHeader {
 	return out
 }
 
-// maxShownBody limits the text of a binary JSON body, in bytes. The text may be longer than the binary form.
+// maxShownBody is the maximum size in bytes of the text of a body in binary JSON. That text may be longer
+// than the binary form.
 const maxShownBody = 1 << 20
 
 // requestBodyOf returns a body in readable form, or nil if it is empty.
@@ -105,7 +107,7 @@ func requestBodyOf(b []byte, cut bool) *RequestBody {
 	}
 	whole := b
 	for i := 0; cut && i < utf8.UTFMax && len(whole) > 0 && !utf8.Valid(whole); i++ {
-		whole = whole[:len(whole)-1] // the body may be truncated inside a character
+		whole = whole[:len(whole)-1] // the body may have been truncated within a character
 	}
 	if utf8.Valid(whole) {
 		return &RequestBody{Text: string(whole), Cut: cut}
@@ -113,8 +115,8 @@ func requestBodyOf(b []byte, cut bool) *RequestBody {
 	return &RequestBody{Base64: base64.StdEncoding.EncodeToString(b), Cut: cut}
 }
 
-// requestMessageOf parses the message sent or received. It returns nil if there is none, or if it was
-// truncated.
+// requestMessageOf parses the message that a request has sent or received. It returns nil if there is none,
+// or if the body was truncated.
 func requestMessageOf(bodies ...[]byte) *RequestMessage {
 	for _, b := range bodies {
 		if len(b) == 0 {

@@ -33,7 +33,7 @@ type ArchiveCreator struct {
 	Version string `json:"version"`
 }
 
-// ArchiveEntry is a request and its answer.
+// ArchiveEntry is a request with its response.
 type ArchiveEntry struct {
 	Started  string          `json:"startedDateTime" format:"date-time"`
 	Time     float64         `json:"time" description:"Milliseconds."`
@@ -44,7 +44,7 @@ type ArchiveEntry struct {
 	Comment  string          `json:"comment,omitempty"`
 }
 
-// ArchiveRequest is the request of an entry.
+// ArchiveRequest is the request of an ArchiveEntry.
 type ArchiveRequest struct {
 	Method      string          `json:"method"`
 	URL         string          `json:"url"`
@@ -64,7 +64,7 @@ type ArchivePost struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// ArchiveResponse is the answer of an entry.
+// ArchiveResponse is the response of an ArchiveEntry.
 type ArchiveResponse struct {
 	Status      int             `json:"status"`
 	StatusText  string          `json:"statusText"`
@@ -77,7 +77,7 @@ type ArchiveResponse struct {
 	BodySize    int64           `json:"bodySize"`
 }
 
-// ArchiveContent is the body of an answer.
+// ArchiveContent is the body of a response.
 type ArchiveContent struct {
 	Size     int64  `json:"size"`
 	MimeType string `json:"mimeType"`
@@ -86,7 +86,7 @@ type ArchiveContent struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// ArchiveTimings are the parts of a request's duration. The server knows only the total.
+// ArchiveTimings holds the parts of a request's duration. The server knows only the total duration.
 type ArchiveTimings struct {
 	Send    float64 `json:"send"`
 	Wait    float64 `json:"wait"`
@@ -119,7 +119,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Arc
 		if brief.Protocol == requests.AMQP {
 			continue
 		}
-		if r := log.Find(brief.ID); r != nil { // nil if it has been overwritten since
+		if r := log.Find(brief.ID); r != nil { // nil if the entry has been overwritten in the meantime
 			out.Log.Entries = append(out.Log.Entries, archiveEntryOf(r))
 		}
 	}

@@ -14,13 +14,14 @@ const requestStreamText = `For as long as the client listens: "request" with a r
 	`them, whose id is the position behind it; "lost" with a message where requests behind the position are ` +
 	`not kept any more. A line that begins with a colon says each 15 seconds that the server is there.`
 
-// serveRequests answers with server-sent events if the client accepts them, otherwise with a page.
+// serveRequests responds with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveRequests(ec echo.Context, in *requestsRequest) error {
 	return serveStream(l, ec, in, l.streamRequests, l.listRequests)
 }
 
 // streamRequests sends server-sent events until the client disconnects or the server shuts down. It holds no
-// lock while it waits for a slow client: entries that are overwritten meanwhile are lost for that client.
+// lock while it waits for a slow client, so that client does not get the entries that are overwritten during
+// the wait.
 func (l *Laboratory) streamRequests(ec echo.Context, in *requestsRequest) error {
 	ctx := ec.Request().Context()
 	r, err := l.reader(in)
@@ -45,8 +46,8 @@ func (l *Laboratory) streamRequests(ec echo.Context, in *requestsRequest) error 
 	}
 }
 
-// awaitRequest waits for a new entry of the log, or for the next heartbeat, which it reports as idle. An
-// error ends the stream.
+// awaitRequest waits for a new entry of the log, or for the time of the next heartbeat, for which it returns
+// idle. An error ends the stream.
 func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle bool, err error) {
 	tick, stop := l.opt.Wall.After(heartbeat)
 	defer stop()

@@ -7,15 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// SeededSnapshot is the name of the snapshot that a reset restores. The program that starts the server takes
-// it after it has loaded the server's initial data.
+// SeededSnapshot is the name of the snapshot that a reset restores. The program that starts the server
+// creates that snapshot after it has loaded the initial data.
 const SeededSnapshot = "seeded"
 
 const unseededText = "There is no state to go back to, which is a snapshot with the name '" + SeededSnapshot +
 	"': a start with a seed makes it, and `mayfly snapshot create " + SeededSnapshot + "` (POST /_mayfly/snapshots) does, too."
 
-// reset restores the seeded state: data, entities, messages and virtual clocks. Fault injection rules are
-// removed only after the restore has succeeded, so that a failed reset changes nothing.
+// reset restores the snapshot SeededSnapshot: data, entities, messages and virtual clocks. Fault injection
+// rules are removed only after the restore has succeeded, so that a failed reset changes nothing.
 func (l *Laboratory) reset(ctx context.Context, _ *route.None) (Restored, error) {
 	err := l.db.Restore(ctx, SeededSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {

@@ -16,7 +16,7 @@ func (l *Laboratory) Register(g *echo.Group, open, keyed echo.MiddlewareFunc) {
 	}
 }
 
-// table returns all routes. A summary is one line without a full stop.
+// table returns all routes. A summary is one line without a period at the end.
 func table() routes {
 	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(),
 		ofReceivers(), ofSubscriptions(), ofFaults(), ofRequests(), ofSeeds(), ofQueries())

@@ -28,7 +28,7 @@ type Rules struct {
 	Rules []Rule `json:"rules" nullable:"false"`
 }
 
-// correlated maps names to the broker properties that a correlation filter can compare.
+// correlated maps names to those broker properties that a correlation filter can compare.
 func correlated(c *rule.Correlation) map[string]*string {
 	return map[string]*string{"correlationId": &c.CorrelationID, "id": &c.MessageID, "to": &c.To,
 		"replyTo": &c.ReplyTo, "subject": &c.Label, "session": &c.SessionID,
@@ -62,7 +62,7 @@ func ruleOf(r entity.Rule) Rule {
 	return out
 }
 
-// plainValue returns a value for JSON; types that JSON lacks become strings.
+// plainValue returns a value for JSON. Types that JSON does not have become strings.
 func plainValue(v rule.Value) any {
 	switch v.Kind {
 	case rule.Boolean:
@@ -75,7 +75,7 @@ func plainValue(v rule.Value) any {
 	return v.Text()
 }
 
-// allRules is a limit larger than any number of rules.
+// allRules is a limit above any number of rules.
 const allRules = 1 << 30
 
 func (l *Laboratory) listRules(ctx context.Context, in *InEntity) (Rules, error) {
@@ -115,7 +115,7 @@ func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rul
 	return ruleOf(r), ofQueues(err)
 }
 
-// filter returns the rule's filter. It selects all messages if the request has no condition.
+// filter returns the filter of the rule. If the request has no condition, the filter selects all messages.
 func (in *createRuleRequest) filter() (rule.Filter, error) {
 	asked := len(in.Correlation) + len(in.Properties)
 	switch {
@@ -148,7 +148,7 @@ func (in *createRuleRequest) filter() (rule.Filter, error) {
 	return rule.NewCorrelation(c)
 }
 
-// valueOf converts a JSON value to a value that a filter compares.
+// valueOf converts a JSON value to a value with which a filter compares.
 func valueOf(v any) rule.Value {
 	switch v := v.(type) {
 	case bool:
@@ -163,7 +163,7 @@ func valueOf(v any) rule.Value {
 	return rule.NullValue()
 }
 
-// badRule converts an error of an invalid rule to a 400.
+// badRule converts the error for an invalid rule to a 400.
 func badRule(err error) error {
 	if rule.IsInvalid(err) {
 		return route.BadRequest(err.Error())

@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// SeedFiles describe the contents of the server, except for documents and messages, as the files of a seed.
+// SeedFiles describes the contents of the server, without documents and messages, as the files of a seed.
 type SeedFiles struct {
 	Files   map[string]string `json:"files" nullable:"false" description:"Texts by paths in the seed."`
 	Folders []SeedFolder      `json:"folders" nullable:"false" description:"One for each container."`
 	Left    []string          `json:"left" nullable:"false" description:"What is there and no seed has."`
 }
 
-// SeedFolder is the path for the files of a container, including its documents.
+// SeedFolder is the path of the folder for the files of a container, including its documents.
 type SeedFolder struct {
 	Database  string `json:"database"`
 	Container string `json:"container"`
@@ -49,7 +49,7 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *route.None) (SeedFiles, err
 	return out, nil
 }
 
-// seedFiles are the texts of files by path.
+// seedFiles maps the path of a file to its text.
 type seedFiles map[string]string
 
 // DecodeMember implements route.Member.
@@ -88,16 +88,16 @@ type plantRequest struct {
 	_       struct{}  `additionalProperties:"false"`
 }
 
-// Applied is the number of changes made by a seed.
+// Planted is the number of changes that a seed has made.
 type Planted struct {
 	Made    int `json:"made" description:"Databases, containers, scripts and the like that were not there."`
 	Changed int `json:"changed" description:"Those that were another way."`
 }
 
-// plantSeed creates what a seed defines, except for its documents. Existing definitions that differ are all
-// refused together, before anything is written, unless Replace is set. Seeds are loaded one at a time,
-// because two concurrent ones would each see the other half done. Once begun, loading continues even if the
-// client disconnects, to avoid a half-loaded seed.
+// plantSeed creates what a seed defines, except for its documents. If existing definitions differ from the
+// seed and Replace is not set, it fails with a list of all of them and writes nothing. Seeds are loaded one
+// at a time, so that none is compared with a half-loaded one. Once loading has begun, it continues even if
+// the client disconnects, so that no seed is loaded by half.
 func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, error) {
 	s, err := seed.OpenFiles(in.Files, cmp.Or(in.File, "."), in.Root)
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, 
 	return Planted{r.Made, r.Changed}, l.ofSeed(err)
 }
 
-// ofSeed converts an error of a seed to an error of the laboratory.
+// ofSeed converts an error of a seed to an error of this package.
 func (l *Laboratory) ofSeed(err error) error {
 	var different *seed.Differences
 	var placed *tree.Error
@@ -133,7 +133,7 @@ func (l *Laboratory) ofSeed(err error) error {
 		if placed.Err != nil {
 			f := l.opt.Classify(ofQueues(placed.Err))
 			if f.Status != http.StatusInternalServerError && f.Status != http.StatusConflict {
-				status = f.Status // a conflict is a difference from the seed
+				status = f.Status // a conflict: existing data differ from the seed
 			}
 		}
 		return &route.Error{Status: status, Message: err.Error()}

@@ -12,7 +12,7 @@ type Servers struct {
 	Servers []Server `json:"servers" nullable:"false" description:"The oldest first."`
 }
 
-// Server is a running server.
+// Server describes a running server.
 type Server struct {
 	Name     string   `json:"name" description:"Of its machine."`
 	Address  string   `json:"address" description:"Its endpoint for clients."`

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Sessions are the sessions that have messages or a state, ordered by id.
+// Sessions holds the sessions that have messages or a state, ordered by id.
 type Sessions struct {
 	Sessions []string  `json:"sessions" nullable:"false" description:"Their ids."`
 	Details  []Session `json:"details" nullable:"false"`
@@ -27,7 +27,7 @@ type Session struct {
 	Until  *time.Time `json:"lockedUntil,omitempty"`
 }
 
-// SessionState is the state of a session. Both members are empty if there is none.
+// SessionState is the state of a session. If the session has no state, both members are empty.
 type SessionState struct {
 	State       string `json:"state,omitempty"`
 	StateBase64 string `json:"stateBase64,omitempty" description:"The state, where it is no text."`
@@ -80,7 +80,7 @@ type sessionStateRequest struct {
 }
 
 // setSessionState sets the state of a session; an empty state clears it. It uses the open receiver that
-// holds the session's lock, or else locks the session temporarily.
+// holds the session's lock. If there is none, it locks the session for the duration of the request.
 func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.None, error) {
 	state := []byte(in.State)
 	if in.StateBase64 != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Settings are Mayfly's own settings of a container, including those that are not set.
+// Settings holds Mayfly's own settings of a container, including those that are not set.
 type Settings struct {
 	OnExpire         *store.OnExpire       `json:"onExpire"`
 	TTLCeiling       bool                  `json:"ttlCeiling"`
@@ -26,7 +26,7 @@ func (l *Laboratory) getSettings(_ context.Context, in *InContainer) (Settings, 
 	return settingsOf(in.container.Settings()), nil
 }
 
-// patchSettingsRequest changes only the members that it contains; null resets a setting to its default.
+// patchSettingsRequest changes only the members that it contains. null resets a setting to its default.
 type patchSettingsRequest struct {
 	InContainer
 	OnExpire         setting[*store.OnExpire]       `json:"onExpire,omitempty" nullable:"true"`
@@ -59,10 +59,10 @@ func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest
 	return settingsOf(now), nil
 }
 
-// maxURL is the maximum number of bytes of a URL quoted in an error.
+// maxURL is the maximum number of bytes of a URL in an error text.
 const maxURL = 1024
 
-// checkWebhooks refuses webhooks with forbidden URLs. The store refuses too many webhooks.
+// checkWebhooks refuses webhooks whose URLs are not allowed. The store checks their number.
 func (l *Laboratory) checkWebhooks(ctx context.Context, asked *store.ExpiryEvents) error {
 	if asked == nil || l.opt.CheckWebhook == nil || len(asked.Webhooks) > store.MaxWebhooks {
 		return nil

@@ -112,7 +112,7 @@ type forkRequest struct {
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// Fork is the copy of a snapshot's database.
+// Fork is the response to a request that copies a database of a snapshot to a new database.
 type Fork struct {
 	RID string `json:"_rid"`
 	ID  string `json:"id"`

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Halves are the two ranges that result from a split, in the protocol's form of a list of partition key
+// Halves holds the two ranges that result from a split, in the form of Cosmos DB's list of partition key
 // ranges.
 type Halves struct {
 	RID    string           `json:"_rid" description:"The container's."`
@@ -23,7 +23,7 @@ type Halves struct {
 	position store.Receipt
 }
 
-// PartitionRange is a partition key range in the protocol's form.
+// PartitionRange is a partition key range in the form of Cosmos DB's protocol.
 type PartitionRange struct {
 	RID       string   `json:"_rid"`
 	Self      string   `json:"_self"`

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// aggregates maps names to functions of all values that an expression has in a group, in the order of the
-// rows.
+// aggregates maps the names of aggregate functions to their implementations. An implementation receives the
+// values that an expression has in all rows of a group, in the order of the rows.
 var aggregates = sync.OnceValue(func() map[string]func(values []any) any {
 	return map[string]func([]any) any{
 		"COUNT":    func(values []any) any { return float64(len(defined(values))) },
@@ -22,7 +22,7 @@ var aggregates = sync.OnceValue(func() map[string]func(values []any) any {
 	}
 })
 
-// hasAggregate reports whether a select list has an aggregate, not counting those of subqueries.
+// hasAggregate reports whether a select list contains an aggregate outside of subqueries.
 func hasAggregate(sel *syntax.Select) (found bool) {
 	known := aggregates()
 	syntax.Walk(sel, func(n syntax.Node) bool {
@@ -68,7 +68,7 @@ func countIf(values []any) any {
 	return n
 }
 
-// sum returns Undefined if any value is not a number.
+// sum returns the sum of numbers. It returns Undefined if a value is not a number.
 func sum(values []any) any {
 	total := 0.0
 	for _, v := range values {
@@ -90,8 +90,8 @@ func average(values []any) any {
 	return total / float64(len(values))
 }
 
-// extreme returns the first value in the order of all values, or the last one if sign is positive. It returns
-// Undefined if a value is an array or an object.
+// extreme returns the lowest value in the order of all values or, if sign is positive, the highest. It
+// returns Undefined if a value is an array or an object.
 func extreme(values []any, sign int) any {
 	var best any = Undefined{}
 	for _, v := range values {

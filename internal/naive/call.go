@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// call evaluates a function.
+// call evaluates a function call.
 func (e *evaluator) call(x *syntax.Call, at rowContext) any {
 	name := strings.ToUpper(x.Name)
 	if x.UDF {
@@ -37,8 +37,8 @@ func (e *evaluator) call(x *syntax.Call, at rowContext) any {
 	return nil
 }
 
-// ofNumber applies a function of one number. The five functions that return a whole number unchanged, up to
-// its sign, keep an Integer exact.
+// ofNumber applies a function of one number. If the function leaves integers unchanged except for their
+// sign, as five functions do, an Integer stays exact.
 func ofNumber(name string, fn func(float64) float64, v any) any {
 	n, ok := v.(Integer)
 	switch name {
@@ -87,7 +87,7 @@ var mathFunctions = sync.OnceValue(func() map[string]func(float64) float64 {
 	}
 })
 
-// stringTests are functions of two strings whose third argument makes them ignore case.
+// stringTests holds the functions of two strings for which a third argument says whether case is ignored.
 var stringTests = sync.OnceValue(func() map[string]func(s, t string) bool {
 	return map[string]func(s, t string) bool{
 		"STARTSWITH": strings.HasPrefix, "ENDSWITH": strings.HasSuffix, "CONTAINS": strings.Contains,
@@ -138,7 +138,8 @@ var functions = sync.OnceValue(func() map[string]function {
 	}
 })
 
-// ofStrings makes a function that returns Undefined if an argument is not a string.
+// ofStrings returns a function that returns Undefined if an argument is not a string, and calls fn
+// otherwise.
 func ofStrings(fn func([]string) any) func([]any) any {
 	return func(args []any) any {
 		var list []string
@@ -160,7 +161,7 @@ func replace(s []string) any {
 	return strings.ReplaceAll(s[0], s[1], s[2])
 }
 
-// substring counts in code points, like LENGTH.
+// substring returns a part of a string. As in LENGTH, positions are counted in code points.
 func substring(v, start, length any) any {
 	s, ok := v.(string)
 	from, ok1 := number(start)
@@ -222,8 +223,8 @@ func arraySlice(args []any) any {
 	return append([]any{}, array[int(start):int(end)]...)
 }
 
-// arrayContains looks for a value in an array. If the third argument is true, it looks for an object that has
-// at least the members of the given one.
+// arrayContains reports whether an array contains a value. If the third argument is true, an object that has
+// at least the members of the given one is enough.
 func arrayContains(args []any) any {
 	array, ok := args[0].([]any)
 	partial := false
@@ -256,7 +257,7 @@ func hasMembers(v, want any) bool {
 	return true
 }
 
-// containsEach combines the results of ARRAY_CONTAINS for each value by AND or OR.
+// containsEach combines the results of ARRAY_CONTAINS for several values with join, which is AND or OR.
 func containsEach(args []any, start any, join func(a, b any) any) any {
 	result := start
 	for _, v := range args[1:] {

@@ -43,7 +43,7 @@ func (e *evaluator) eval(x syntax.Expr, at rowContext) any {
 	return e.predicate(x, at)
 }
 
-// predicate continues eval for the remaining kinds of expressions.
+// predicate is the part of eval for the other kinds of expressions.
 func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 	switch x := x.(type) {
 	case *syntax.Between:
@@ -153,7 +153,7 @@ func (e *evaluator) logical(x *syntax.Logical, at rowContext) any {
 	return result
 }
 
-// and is AND with three truth values; a value that is not a boolean counts as undefined.
+// and is AND with three truth values. A value that is not a boolean counts as undefined.
 func and(a, b any) any {
 	switch {
 	case a == any(false) || b == any(false):
@@ -196,7 +196,7 @@ func unary(op syntax.UnaryOp, v any) any {
 	return v
 }
 
-// negative returns a number with the opposite sign. The least integer wraps around to itself.
+// negative returns a number with the opposite sign. The lowest integer overflows to itself.
 func negative(v any) any {
 	if n, ok := v.(Integer); ok {
 		return -n
@@ -231,8 +231,8 @@ func binary(op syntax.BinaryOp, a, b any) any {
 	return arithmetic(op, x, y)
 }
 
-// exactly calculates with two integers if one of them, or the result, is an Integer. It returns false if none
-// is, or if the result is not a 64-bit integer.
+// exactly computes with two integers, if one of them or the result is an Integer. It returns false if none
+// of these is, or if the result does not fit into 64 bits.
 func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	x, y := wholeOf(a), wholeOf(b)
 	if x == nil || y == nil {
@@ -269,7 +269,7 @@ func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	return float64(z.Int64()), large1 || large2
 }
 
-// wholeOf returns the exact integer of a value, or nil if it has none.
+// wholeOf returns a value as an exact integer, or nil if it is not an integer.
 func wholeOf(v any) *big.Int {
 	switch v := v.(type) {
 	case Integer:
@@ -282,7 +282,8 @@ func wholeOf(v any) *big.Int {
 	return nil
 }
 
-// equal is =: undefined if a side is undefined, false between different types.
+// equal is the operator =. It returns undefined if an operand is undefined, and false for operands of
+// different types.
 func equal(a, b any) any {
 	if isUndefined(a) || isUndefined(b) {
 		return Undefined{}
@@ -290,7 +291,7 @@ func equal(a, b any) any {
 	return equals(a, b)
 }
 
-// equals compares values that are defined. In contrast to same, NaN differs from itself.
+// equals compares values that are not undefined. Unlike in same, NaN does not equal itself.
 func equals(a, b any) bool {
 	switch a := a.(type) {
 	case []any:
@@ -325,7 +326,8 @@ func equals(a, b any) bool {
 	return ok1 && ok2 && x == y || a == b
 }
 
-// ordered is < <= > >=. They are defined between two primitive values of the same type.
+// ordered implements < <= > >=. They are undefined unless both operands are primitive values of the same
+// type.
 func ordered(op syntax.BinaryOp, a, b any) any {
 	if !isPrimitive(a) || rank(a) != rank(b) {
 		return Undefined{}

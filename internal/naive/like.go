@@ -2,7 +2,8 @@ package naive
 
 import "slices"
 
-// like is LIKE: undefined unless both sides are strings and ESCAPE, if given, is one character.
+// like implements LIKE. It returns undefined unless both operands are strings and ESCAPE, if given, is one
+// character.
 func like(text, pattern, escape any, escaped bool) any {
 	s, ok1 := text.(string)
 	p, ok2 := pattern.(string)

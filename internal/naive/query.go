@@ -35,7 +35,7 @@ type evaluator struct {
 	docs   []any
 }
 
-// scope holds the names in scope, the innermost first.
+// scope holds the names that are visible, the innermost first.
 type scope struct {
 	outer *scope
 	name  string
@@ -51,14 +51,14 @@ func (s *scope) find(name string) (any, bool) {
 	return nil, false
 }
 
-// tuple is one row of FROM: the values that it binds, and the number of its document.
+// tuple is one row of FROM: the values that it binds to names, and the number of its document.
 type tuple struct {
 	scope *scope
 	doc   int
 }
 
-// rows answers a query or a subquery. It evaluates FROM, WHERE, GROUP BY, ORDER BY, SELECT, DISTINCT, OFFSET
-// LIMIT and TOP, in this order.
+// rows returns the rows of a query or a subquery. It evaluates FROM, WHERE, GROUP BY, ORDER BY, SELECT,
+// DISTINCT, OFFSET LIMIT and TOP, in this order.
 func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
 	tuples := e.from(q.From, outer)
 	if q.Where != nil {
@@ -106,7 +106,7 @@ func (e *evaluator) from(sources []*syntax.Source, outer *scope) []tuple {
 	return tuples
 }
 
-// elements binds a value of a source; with IN it binds each element of the value.
+// elements binds a value to the name of a source. With IN it binds each element of the value.
 func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scope, from int) []tuple {
 	if !src.In {
 		return []tuple{{&scope{outer, name, v}, from}}
@@ -120,7 +120,7 @@ func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scop
 }
 
 // source returns the values of a source and the name to which they are bound. In a query that is not a
-// subquery the first name stands for the container, whatever it is; then there is one value for each
+// subquery (alone), any name in the first source stands for the container; there is then one value for each
 // document.
 func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name string, values []any) {
 	if src.Sub != nil {
@@ -149,8 +149,8 @@ type rowContext struct {
 	group   []tuple
 }
 
-// places returns the contexts in which the select list is evaluated: one for each row, in order, or for each
-// group.
+// places returns the contexts in which the select list is evaluated: one for each row, in order, or one for
+// each group.
 func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list []rowContext) {
 	switch {
 	case len(q.GroupBy) > 0:
@@ -171,8 +171,8 @@ func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list 
 	return list
 }
 
-// groups combines rows with the same keys. Expressions of the select list outside of aggregates are the same
-// for all rows of a group, so they are evaluated for the first row.
+// groups combines rows with the same keys to groups. Outside of aggregates, expressions of the select list
+// have the same value for all rows of a group, so they are evaluated for the first row.
 func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []rowContext {
 	var groups []rowContext
 	var known [][]any
@@ -193,8 +193,8 @@ next:
 	return groups
 }
 
-// compareRows is the order of rows by one key. Arrays are ordered among themselves by their hashes, and so
-// are objects.
+// compareRows compares the values of one key of two rows. Two arrays are compared by their hashes, and so
+// are two objects.
 func compareRows(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c
@@ -214,8 +214,8 @@ func hashOf(v any) []byte {
 	return jsondoc.HashOf(jsondoc.Of(text)).AppendTo(nil)
 }
 
-// sort sorts rows. Equal rows keep the order of their documents, or get the reverse order if the first key is
-// DESC; the rows of one document keep their order.
+// sort sorts rows. Rows with equal keys stay in the order of their documents or, if the first key is DESC,
+// get the reverse order. The rows of one document stay in their order.
 func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	if by.Rank != nil {
 		unknown("ORDER BY RANK")
@@ -238,7 +238,7 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	})
 }
 
-// project evaluates the select list; an undefined result is no row.
+// project evaluates the select list for one row. If the result is undefined, there is no row.
 func (e *evaluator) project(sel *syntax.Select, at rowContext, sources int) any {
 	switch {
 	case sel.Star != nil:
@@ -259,7 +259,7 @@ func (e *evaluator) project(sel *syntax.Select, at rowContext, sources int) any 
 				name = "$" + strconv.Itoa(unnamed)
 			}
 		}
-		delete(row, name) // of equal names the last counts
+		delete(row, name) // of equal names the last one counts
 		if v := e.eval(item.X, at); !isUndefined(v) {
 			row[name] = v
 		}
@@ -267,8 +267,8 @@ func (e *evaluator) project(sel *syntax.Select, at rowContext, sources int) any 
 	return row
 }
 
-// columnName returns the name of a column without an alias: the last property of a path, or the name that the
-// expression consists of.
+// columnName returns the name of a column without an alias: the last property of a path, or the name if the
+// expression is only a name.
 func columnName(x syntax.Expr) string {
 	if _, name, ok := syntax.PropertyOf(x); ok {
 		return name

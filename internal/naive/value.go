@@ -16,14 +16,15 @@ import (
 // Undefined is the value of a missing property.
 type Undefined struct{}
 
-// Integer is a 64-bit integer, from 2^53 on, that a double may not represent exactly.
+// Integer is an integer of 64 bits whose absolute value is 2^53 or more, which a double may not represent
+// exactly.
 type Integer int64
 
-// maxExact is the bound below which a double distinguishes all integers.
+// maxExact is the bound below which doubles represent all integers: 2^53.
 const maxExact = 1 << 53
 
-// Decode decodes JSON text. Empty text is Undefined. The error is that of encoding/json for invalid text, and
-// of strconv for a number out of the range of doubles.
+// Decode decodes JSON text. Empty text is Undefined. It returns an error of encoding/json if the text is
+// invalid, and of strconv if a number is out of the range of doubles.
 func Decode(text []byte) (any, error) {
 	if len(text) == 0 {
 		return Undefined{}, nil
@@ -89,8 +90,9 @@ func constant(v jsondoc.Value) any {
 	return got
 }
 
-// Text encodes a value as JSON with the members of objects sorted by name and without -0, so that equal
-// values have equal texts. Numbers that JSON cannot express are strings, as in Cosmos DB's answers.
+// Text returns a value as JSON. The members of objects are sorted by name and -0 is written as 0, so that
+// equal values have equal texts. Numbers that JSON cannot represent are strings, as in Cosmos DB's
+// responses.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -154,9 +156,9 @@ func rank(v any) int {
 	return 0
 }
 
-// Compare is the order of all values: undefined, null, false, true, numbers, strings by code point, arrays,
-// objects. Cosmos DB does not define the order among arrays and among objects. Here arrays are compared
-// element by element, and objects like arrays of their names and values, sorted by name.
+// Compare compares two values in the order of all values: undefined, null, false, true, numbers, strings by
+// code point, arrays, objects. Cosmos DB does not define an order of arrays, nor of objects. Here arrays are
+// compared element by element, and objects like arrays of their names and values, sorted by name.
 func Compare(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c

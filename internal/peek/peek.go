@@ -13,7 +13,8 @@ type Conn struct {
 func New(c net.Conn) *Conn { return &Conn{Conn: c} }
 
 // First waits for the first byte and returns it. The next Read returns it again. First must be called once,
-// before Read. It returns the error of the connection, io.EOF if it ends before its first byte.
+// before Read. It returns the error of the connection. That is io.EOF if the connection ends before its
+// first byte.
 func (c *Conn) First() (byte, error) {
 	var b [1]byte
 	for {

@@ -1,4 +1,4 @@
-// Package prefix holds the end of the range of keys that begin with a prefix, in the order of bytes.
+// Package prefix computes the end of the range of keys that begin with a prefix, in bytewise order.
 //
 // It imports nothing of the project.
 package prefix

@@ -8,20 +8,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// niceness is added to the nice value of the process, which is at most 19. Each step changes the share of the
-// processor by a quarter if both sides are busy.
+// niceness is added to the nice value of the process; the sum is limited to 19. Each step changes the share
+// of processor time by about a quarter, if both threads are busy.
 const niceness = 5
 
-// Work is a piece of work in a goroutine of its own.
+// Work is an operation that runs in a goroutine of its own.
 type Work struct {
 	mu      sync.Mutex
-	thread  int // its number, once it is pinned
+	thread  int // the number of its thread, once the goroutine is locked to the thread
 	pinned  bool
 	lowered bool
 	ended   bool
 }
 
-// Run runs fn in a goroutine of its own and returns when it has ended. A panic of fn is passed on.
+// Run runs fn in a new goroutine and returns when fn has ended. If fn panics, Run panics with the same
+// value.
 func Run(fn func(*Work)) {
 	w := &Work{}
 	ended := make(chan any, 1)
@@ -34,7 +35,7 @@ func Run(fn func(*Work)) {
 				ended <- cause
 				return
 			}
-			close(ended) // runtime.Goexit: as a failing test does
+			close(ended) // fn has called runtime.Goexit, as a failing test does
 		}()
 		fn(w)
 		clean = true
@@ -48,13 +49,14 @@ func Run(fn func(*Work)) {
 	}
 }
 
-// Lower lowers the priority of the work. It must be called by the work itself.
+// Lower lowers the priority of the work. Only the work itself may call it.
 func (w *Work) Lower() {
 	w.pin()
 	w.lower()
 }
 
-// LowerAfter lowers the priority once the work has run for some time. It must be called by the work itself.
+// LowerAfter lowers the priority of the work after d, if it is still running. Only the work itself may call
+// it. stop cancels that.
 func (w *Work) LowerAfter(d time.Duration, clock ttl.Clock) (stop func()) {
 	w.pin()
 	return ttl.AfterFunc(clock, d, w.lower)
@@ -68,7 +70,7 @@ func (w *Work) pin() {
 	w.pinned, w.thread = true, threadID()
 }
 
-// lower may be called by a timer, in another thread.
+// lower lowers the priority. A timer may call it in another thread.
 func (w *Work) lower() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +80,8 @@ func (w *Work) lower() {
 	}
 }
 
-// end releases the thread unchanged; a lowered thread ends with its goroutine, which is locked to it.
+// end unlocks the goroutine from a thread whose priority has not been lowered. A lowered thread ends with
+// its goroutine.
 func (w *Work) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,7 +2,7 @@
 
 package priority
 
-// Supported reports whether the system has a priority for each thread.
+// Supported reports whether the operating system has a priority for each thread.
 const Supported = false
 
 func threadID() int { return 0 }

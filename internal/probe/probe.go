@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The limits of one probe: the time for its request to arrive, and the time for the check of the store, which
-// is the timeout of the health command.
+// Time limits of one probe: for the arrival of its request, and for the check of the store. The second is
+// the timeout of the command mayfly health.
 const (
 	readTimeout  = 5 * time.Second
 	checkTimeout = 5 * time.Second
@@ -31,8 +31,8 @@ const (
 // Check returns the reason why the server cannot serve, or nil.
 type Check func(ctx context.Context) error
 
-// Server answers probes from Start until Close. The zero value answers none, and can be closed. It is safe
-// for concurrent use.
+// Server responds to probes from Start until Close. The zero value responds to none, and can be closed. It
+// is safe for concurrent use.
 type Server struct {
 	state  atomic.Pointer[state]
 	http   http.Server
@@ -42,7 +42,7 @@ type Server struct {
 	failed error // of the listeners
 }
 
-// state is the phase of the server; check is nil in all but the one in which requests are served.
+// state is the phase of the server. check is nil except in the phase in which requests are served.
 type state struct {
 	status string
 	check  Check
@@ -54,8 +54,8 @@ type report struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Start answers probes on the listeners, which Close closes. It must be called once. The state is "starting"
-// until Serving is called.
+// Start starts to respond to probes on the listeners, which Close closes. It must be called once. The state
+// is "starting" until Serving is called.
 func (s *Server) Start(listeners []net.Listener) {
 	s.state.Store(&state{status: starting})
 	mux := http.NewServeMux()
@@ -66,7 +66,7 @@ func (s *Server) Start(listeners []net.Listener) {
 	mux.HandleFunc("GET /status", s.ready)
 	s.http.Handler, s.http.MaxHeaderBytes = mux, maxHeader
 	s.http.ReadTimeout, s.http.WriteTimeout = readTimeout, readTimeout+checkTimeout
-	s.http.SetKeepAlivesEnabled(false) // a probe keeps no connection
+	s.http.SetKeepAlivesEnabled(false) // a probe does not keep its connection open
 	for _, ln := range listeners {
 		s.served.Go(func() { s.serve(ln) })
 	}
@@ -80,14 +80,14 @@ func (s *Server) serve(ln net.Listener) {
 	}
 }
 
-// Serving reports that requests are served from now on. The server is ready as long as check returns nil; a
-// check has five seconds.
+// Serving sets the state to "ready": requests are served from now on. The server is ready as long as check
+// returns nil; each call of check has five seconds.
 func (s *Server) Serving(check Check) { s.state.Store(&state{ready, check}) }
 
-// Stopping reports that requests are not served any more.
+// Stopping sets the state to "stopping": requests are no longer served.
 func (s *Server) Stopping() { s.state.Store(&state{status: stopping}) }
 
-// Close closes the listeners and all connections, and returns why a listener has failed before.
+// Close closes the listeners and all connections. If a listener has failed before, it returns that error.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	s.served.Wait()
@@ -115,5 +115,5 @@ func answer(w http.ResponseWriter, code int, body report) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // a client that has gone needs no answer
+	_ = json.NewEncoder(w).Encode(body) // a client that has disconnected needs no response
 }

@@ -1,3 +1,3 @@
-// Package progress shows how far a command is: as a line that is redrawn on a terminal, as a line every 10
-// seconds in a log.
+// Package progress shows how far a command has come. On a terminal it redraws one line; in a log it writes a
+// line every 10 seconds.
 package progress

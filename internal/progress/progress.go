@@ -19,7 +19,8 @@ const (
 	drawEvery = 100 * time.Millisecond
 	// minElapsed is the minimal duration of a task from which a rate is computed.
 	minElapsed = 3 * time.Second
-	// maxColumns limits a line on a terminal: a longer one would wrap, and could not be drawn over.
+	// maxColumns is the maximal length of a line on a terminal. A longer line would wrap, and could not be
+	// redrawn.
 	maxColumns = 79
 )
 
@@ -27,9 +28,9 @@ const (
 type Task struct {
 	Name  string
 	Total int64  // steps; 0 or less: unknown
-	Done  int64  // steps that an earlier run has done
+	Done  int64  // steps that an earlier run has already done
 	Bytes bool   // a step is a byte
-	Unit  string // plural of what Count counts or, without Bytes, of the steps; empty: no rate is shown
+	Unit  string // plural of what Count counts or, if Bytes is not set, of the steps; empty: no rate is shown
 }
 
 // Bar shows the progress of one task at a time: on a terminal as a line that is redrawn, elsewhere as a line
@@ -40,12 +41,12 @@ type Bar struct {
 	terminal bool
 
 	mu        sync.Mutex
-	task      Task // no name: no task is running
+	task      Task // an empty name means that no task is running
 	done      int64
 	counted   int64
 	begun     time.Time
 	printedAt time.Time // of the latest line
-	columns   int       // of the line on the terminal
+	columns   int       // length of the line on the terminal
 }
 
 // New returns a Bar that writes to w.
@@ -58,10 +59,10 @@ func New(w io.Writer, clock ttl.Clock) *Bar {
 	return b
 }
 
-// Start shows a task of the given number of steps, or an unknown number if it is negative.
+// Start shows a task with the given number of steps. A negative number means that the number is unknown.
 func (p *Bar) Start(name string, steps int) { p.StartTask(Task{Name: name, Total: int64(steps)}) }
 
-// StartTask shows a task, in place of the one before.
+// StartTask shows a task in place of the previous one.
 func (p *Bar) StartTask(t Task) {
 	if p.clock == nil {
 		return
@@ -97,8 +98,8 @@ func (p *Bar) Add(steps, count int) {
 	p.draw(p.line(now.Sub(p.begun)))
 }
 
-// draw writes a line, on a terminal over the one before. Errors are ignored: the work does not depend on its
-// display.
+// draw writes a line. On a terminal it replaces the previous line. Errors are ignored, since the work does
+// not depend on its display.
 func (p *Bar) draw(line string) {
 	if !p.terminal {
 		fmt.Fprintln(p.to, line)
@@ -125,7 +126,7 @@ func (p *Bar) line(elapsed time.Duration) string {
 	t := &p.task
 	text := t.Name + ": " + p.amount(p.done)
 	if t.Total > 0 {
-		done := min(p.done, t.Total) // the total may be an estimate
+		done := min(p.done, t.Total) // the total may be an estimate that is too low
 		text = fmt.Sprintf("%s: %s of %s", t.Name, p.amount(done), p.amount(t.Total))
 		if !t.Bytes && t.Unit != "" {
 			text += " " + t.Unit
@@ -160,7 +161,7 @@ func (p *Bar) amount(steps int64) string {
 	return fmt.Sprint(steps)
 }
 
-// Size formats a number of bytes, in units of 1000 as file managers and disks use them.
+// Size formats a number of bytes. Units are multiples of 1000, as file managers and disk vendors use them.
 func Size(bytes int64) string {
 	n, unit := float64(bytes), 0
 	units := [...]string{"B", "KB", "MB", "GB", "TB"}
@@ -182,8 +183,8 @@ func (p *Bar) Stop() {
 	p.task = Task{}
 }
 
-// Speed describes how long finished work took, and its rate: " (1m 2s, 3200 documents/s)". It is empty for
-// work of less than 3 seconds, whose rate depends on its start.
+// Speed describes the duration and the rate of finished work: " (1m 2s, 3200 documents/s)". It returns "" if
+// the work took less than 3 seconds, since the rate then depends mostly on its start.
 func Speed(n int, unit string, took time.Duration) string {
 	if took < minElapsed {
 		return ""

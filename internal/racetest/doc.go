@@ -1,10 +1,11 @@
-// Package racetest says how often tests repeat themselves: less under the race detector, which makes them
-// about ten times slower, and more with -tags long.
+// Package racetest says how often tests repeat their steps: less often with the race detector, which makes
+// tests about ten times slower, and more often with -tags long.
 //
-// A test in which one goroutine does everything has nothing for the detector to find: it begins with
+// The race detector cannot find anything in a test with a single goroutine. If such a test is long, it
+// begins with
 //
 //	racetest.Sequential(t)
 //
-// if it is long. A test that repeats something repeats it less often if [On] is true, but keeps its
-// concurrency.
+// which skips it. A test with several goroutines repeats its steps less often if [On] is true, with the same
+// number of goroutines.
 package racetest

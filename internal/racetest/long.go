@@ -2,5 +2,5 @@
 
 package racetest
 
-// Long reports whether campaigns are long: they are with -tags long.
+// Long reports whether tests repeat their steps often. It is true with -tags long.
 const Long = true

@@ -2,15 +2,15 @@ package racetest
 
 import "testing"
 
-// Sequential skips a long test without concurrency under the race detector.
+// Sequential skips the test if the race detector is enabled. It is for long tests with a single goroutine.
 func Sequential(t testing.TB) {
 	if t.Helper(); On {
 		t.Skip("one goroutine does everything: nothing for the race detector to find")
 	}
 }
 
-// Fewer returns how often to repeat something: n times, or n/divisor times under the race detector, at least
-// once.
+// Fewer returns how often to repeat something: n times or, if the race detector is enabled, n/divisor times,
+// but at least once.
 func Fewer(n, divisor int) int {
 	if !On {
 		return n
@@ -18,8 +18,8 @@ func Fewer(n, divisor int) int {
 	return max(n/divisor, 1)
 }
 
-// Campaign returns how often a test repeats itself: few times, or many times with -tags long. The few
-// repetitions must meet every kind of step.
+// Campaign returns how often a test repeats its steps: few times, or many times with -tags long. few must be
+// enough for every kind of step to occur.
 func Campaign(many, few int) int {
 	if Long {
 		return many

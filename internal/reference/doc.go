@@ -3,5 +3,5 @@
 //
 //	go run ./internal/reference
 //
-// It writes docs/reference/*.md below the current folder. A test checks that the pages are current.
+// It writes docs/reference/*.md below the current folder. A test checks that the pages are up to date.
 package main

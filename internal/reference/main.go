@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// subject is a package with a page.
+// subject is a package for which a page is written.
 type subject struct {
 	dir  string // from the module's root
 	page string // file name in docs/reference

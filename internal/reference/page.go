@@ -18,7 +18,7 @@ import (
 
 const module = "github.com/mayflydb/mayfly"
 
-// document is one page while it is written.
+// document is one page while it is being written.
 type document struct {
 	bytes.Buffer
 	fset    *token.FileSet
@@ -137,7 +137,7 @@ func (d *document) declaration(decl ast.Decl) error {
 	return nil
 }
 
-// outputComment is where the comment of an example's output begins.
+// outputComment matches the beginning of the comment with an example's output.
 var outputComment = regexp.MustCompile(`(?im)^[ \t]*// (unordered )?output:`)
 
 // examples writes the bodies of examples, each with its output.
@@ -165,9 +165,9 @@ func (d *document) code(language, text string) {
 	fmt.Fprintf(d, "```%s\n%s\n```\n\n", language, strings.TrimSpace(text))
 }
 
-// text writes a doc comment. Code in it is fenced, since not every renderer of Markdown takes indented lines
-// for code. A link to another symbol of the page leads to its heading; one to a symbol
-// that has no heading is plain text.
+// text writes a doc comment. Code in it is written between fences, since not every Markdown renderer treats
+// indented lines as code. A link to another symbol of the page becomes a link to its heading, or plain text
+// if the symbol has no heading.
 func (d *document) text(text string) {
 	p := d.pkg.Printer()
 	p.HeadingLevel = 2
@@ -198,7 +198,7 @@ func (d *document) text(text string) {
 	}
 }
 
-// funcTitle is the heading of a function or method.
+// funcTitle returns the heading of a function or method.
 func funcTitle(f *doc.Func) string {
 	if f.Recv == "" {
 		return "func " + f.Name
@@ -208,7 +208,7 @@ func funcTitle(f *doc.Func) string {
 
 var noWord = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 
-// anchor is a heading's name in addresses, as GitHub and the site make it.
+// anchor returns the anchor of a heading, as GitHub and the documentation site generate it.
 func anchor(title string) string {
 	return strings.ReplaceAll(strings.ToLower(noWord.ReplaceAllString(title, "")), " ", "-")
 }

@@ -11,13 +11,13 @@ type encoded []byte
 
 func (e encoded) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }
 
-// next splits a block's data into its first entry and the rest.
+// next splits the data of a block into its first entry and the rest.
 func next(b []byte) (e encoded, rest []byte) {
 	n := binary.LittleEndian.Uint32(b)
 	return b[:n:n], b[n:]
 }
 
-// decode decodes an entry. The bodies alias e.
+// decode decodes an entry. The bodies share the memory of e.
 func (e encoded) decode() *Record {
 	le := binary.LittleEndian
 	r := &Record{Entry: Entry{
@@ -44,8 +44,7 @@ func (e encoded) decode() *Record {
 	return r
 }
 
-// readHeader sets the fields that are encoded only as request headers. Protocols without headers encode
-// them as fields.
+// readHeader sets the fields that, for protocols with headers, are encoded only as request headers.
 func (r *Record) readHeader() {
 	for i := range r.Request {
 		f := &r.Request[i]

@@ -1,11 +1,11 @@
-// Package requests keeps the latest requests of a server in memory: what each client sent, the response,
-// its duration and its cost.
+// Package requests keeps the latest requests of a server in memory: what each client sent, the response, its
+// duration and its cost.
 //
-//	entry.go    a request as described by the server of its protocol
+//	entry.go    an entry: a request as the server of its protocol describes it
 //	encode.go   an entry -> bytes, with secrets masked; decode.go: bytes -> an entry
 //	mask.go     which headers, parameters and members contain secrets
 //	log.go      the ring of encoded entries, with concurrent writers and readers
-//	fold.go     attempts of one operation -> one group
+//	fold.go     groups the attempts of one operation (a request and its retries)
 //	reader.go   reads entries in order, with their groups
 //	filter.go   selects the entries that a reader returns
 //
@@ -13,18 +13,18 @@
 //
 // A Log has a fixed number of blocks of blockSize bytes. It allocates each block at its first use. Entries
 // are copied into the blocks. If all blocks are full, the entries of the oldest block are overwritten.
-// Bodies are copied up to MaxBody bytes, and headers up to maxHeaders bytes. Bodies are not referenced,
-// because a reference would keep a document of up to 2 MB in memory beyond the limit. Nothing is written to
-// disk.
+// Bodies are copied up to MaxBody bytes, and headers up to maxHeaders bytes. The log holds no references to
+// bodies, because a reference would keep a document of up to 2 MB in memory in addition to the limit.
+// Nothing is written to disk.
 //
 // # Writers
 //
-// An entry is encoded in a writer's buffer and then copied into the ring as a whole, because the memory of
-// the ring is not in the processor's caches. The blocks are divided among shards, one per processor, and each
-// writer belongs to a shard. A shard has a lock, which is held while an entry is copied. The numbers of
-// entries ascend within a shard, because a number is drawn while the lock is held. A reader first reads the
-// highest number and then each shard once. It has then seen all entries up to that number that are still
-// kept.
+// An entry is first encoded in a writer's buffer and then copied into the ring as a whole, because the
+// memory of the ring is not in the processor's caches. The blocks are divided among shards, one per
+// processor, and each writer belongs to a shard. A shard has a lock, which is held while an entry is copied.
+// The numbers of entries ascend within a shard, because a number is assigned while the lock is held. A
+// reader first reads the highest number and then each shard once. It has then read all entries up to that
+// number that have not been overwritten.
 //
 // # Secrets
 //

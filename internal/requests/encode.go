@@ -35,7 +35,7 @@ const (
 	responseCut
 )
 
-// texts returns the texts of an entry in the order of the encoding, without the URI.
+// texts returns pointers to the texts of an entry except the URI, in the order of the encoding.
 func (e *Entry) texts() [14]*string {
 	return [...]*string{&e.Method, &e.Host, &e.Operation, &e.FaultOperation, &e.Database, &e.Container,
 		&e.Item,
@@ -130,7 +130,7 @@ func appendField(b []byte, start int, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// appendBody encodes a body, cut at MaxBody.
+// appendBody encodes a body, truncated to MaxBody.
 func appendBody(b, body []byte) []byte {
 	body = body[:min(len(body), MaxBody)]
 	return append(binary.AppendUvarint(b, uint64(len(body))), body...)

@@ -19,7 +19,7 @@ const (
 
 var protocolNames = [protocolCount]string{HTTP: "http", Direct: "direct", AMQP: "amqp"}
 
-// String returns the protocol's name in the API: http, direct or amqp.
+// String returns the name of the protocol in Mayfly's own API: http, direct or amqp.
 func (p Protocol) String() string {
 	if p < protocolCount {
 		return protocolNames[p]
@@ -30,7 +30,7 @@ func (p Protocol) String() string {
 // ProtocolNames returns the names of all protocols.
 func ProtocolNames() []string { return protocolNames[1:] }
 
-// ParseProtocol parses a protocol's name; it returns 0 for any other text.
+// ParseProtocol returns the protocol with a name, or 0 if there is none.
 func ParseProtocol(name string) Protocol {
 	for p := HTTP; p < protocolCount; p++ {
 		if protocolNames[p] == name {
@@ -46,73 +46,73 @@ type Kind uint8
 // The kinds of requests.
 const (
 	Data   Kind = iota // Cosmos DB or Service Bus
-	Own                // Mayfly's own API below /_mayfly
-	Secret             // Data whose bodies contain secrets, such as permission tokens
+	Own                // Mayfly's own API, under /_mayfly
+	Secret             // like Data, with bodies that contain secrets, such as permission tokens
 )
 
-// Entry describes a finished request. Log.Add copies what it needs: an entry and everything in it belongs
+// Entry describes a finished request. Log.Add copies what it needs, so an entry and everything in it belongs
 // to the caller.
 type Entry struct {
-	ID       uint64 // the number in the log, set by Add; ascending
+	ID       uint64 // number in the log, in ascending order; set by Add
 	Began    time.Time
 	Took     time.Duration
-	DataTime time.Time // when it ended, by the data's clock; zero: by real time
+	DataTime time.Time // time of the data's clock at the end of the request; zero: equal to real time
 	Protocol Protocol
 	Kind     Kind
 	Explorer bool // sent by the explorer
 
-	Method    string // of HTTP; for AMQP the frame: attach, transfer, disposition, management
-	Host      string // the server's name as sent by the client
+	Method    string // HTTP method; for AMQP the kind of frame: attach, transfer, disposition, management
+	Host      string // name of the server, as the client sent it
 	URI       string // path and query string, or the AMQP address
-	Operation string // in OpenTelemetry's terms (read_item), or Service Bus's (send, complete)
-	// FaultOperation is the name of the operation in rules of faults on demand.
+	Operation string // name of the operation in OpenTelemetry (read_item) or in Service Bus (send, complete)
+	// FaultOperation is the name that the operation has in fault rules.
 	FaultOperation string
 	Database       string // id; empty for none
 	Container      string
-	Item           string // the id of the item, or of another resource in the database or container
+	Item           string // id of the item, or of another resource in the database or container
 	Entity         string // path of a queue, topic or subscription
 
-	Status    int // of HTTP, or the equivalent HTTP status; 0: no response
+	Status    int // HTTP status, or the equivalent of an AMQP condition; 0: no response
 	Substatus int
-	Condition string        // the AMQP condition of a failed operation
+	Condition string        // AMQP condition of a failed operation
 	Charge    float64       // RU
-	Retry     time.Duration // the retry time sent to the client
+	Retry     time.Duration // time after which the client may retry, as sent to the client
 	In, Out   int64         // sizes of the bodies in bytes
 
 	Activity string // GUID of the request
-	Rule     string // id of the fault rule that the request met
+	Rule     string // id of the fault rule that applied to the request
 
-	// Client, Version and PartitionKey are set for protocols without headers. For HTTP they are read from
-	// headers.
+	// Client, Version and PartitionKey are set only for protocols without headers. For HTTP they are taken
+	// from the headers.
 	Client, Version, PartitionKey string
 
-	// RequestFields and ResponseFields are headers in addition to those in RequestHeader and
-	// ResponseHeader. They serve callers that have read a map's entries already.
+	// RequestFields and ResponseFields are headers in addition to those in RequestHeader and ResponseHeader.
+	// Callers that do not have the headers in a map use them.
 	RequestFields, ResponseFields []Field
 	RequestHeader, ResponseHeader http.Header
 	RequestBody, ResponseBody     []byte
 }
 
-// Limits of the copied data of an entry, in bytes.
+// Limits in bytes of the data that is copied from an entry.
 const (
 	MaxBody    = 32 << 10 // of a body
-	maxHeaders = 16 << 10 // of all headers of one direction
+	maxHeaders = 16 << 10 // maximum of all request headers, or of all response headers
 	maxText    = 4 << 10  // of any other text
 )
 
-// Field is a header with its secrets masked.
+// Field is a header whose secrets are masked.
 type Field struct{ Name, Value string }
 
 // Record is an entry read from a Log.
 type Record struct {
 	Entry
-	Correlated   string // GUID of the query that the page belongs to
-	Continuation string // the continuation that the page began at
+	Correlated   string // id (GUID) of the query that the page belongs to
+	Continuation string // continuation with which the page was requested
 	Request      []Field
 	Response     []Field
 	RequestCut   bool // the request's body was longer than MaxBody
 	ResponseCut  bool // the response's body was longer than MaxBody
-	// Attempt counts the attempts of one operation from 1. First is the ID of the first attempt.
+	// Attempt counts the attempts of one operation, beginning with 1. First is the ID of the first attempt.
 	Attempt int
 	First   uint64
 }

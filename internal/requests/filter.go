@@ -11,14 +11,15 @@ type Filter struct {
 	Protocol            Protocol
 	Method              string // ignoring case
 	Database, Container string
-	Entity              string // ignoring case, as Service Bus compares paths
+	Entity              string // ignoring case, as in Service Bus's paths
 	MinStatus           int    // minimal status
 	MaxStatus           int    // maximal status; 0: no limit
-	Failed              bool   // no response, or a status of 400 or higher
+	Failed              bool   // select requests without a response or with a status of 400 or higher
 	Substatus           int
 	Min                 time.Duration // minimal duration
-	Since               time.Time     // minimal begin, in real time
-	// Text must occur in one of the entry's texts, ignoring case, or in its request body, exactly.
+	Since               time.Time     // minimal time at which the request began, in real time
+	// Text must occur in the entry: ignoring case in one of its texts, or with the same case in its request
+	// body.
 	Text     string
 	Explorer bool // include requests of the explorer
 }
@@ -43,7 +44,7 @@ func (f *Filter) matches(r *Record) bool {
 	return f.Text == "" || r.has(f.Text)
 }
 
-// has reports whether a text occurs in the entry.
+// has reports whether a text occurs in the entry, as Filter.Text says.
 func (r *Record) has(text string) bool {
 	lower := strings.ToLower(text)
 	for _, in := range [...]string{r.URI, r.Operation, r.Database, r.Container, r.Item, r.Entity,

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// folder groups the attempts of one operation. A request is a further attempt if it equals a request that
-// failed with a retryable status shortly before. add must be called with all entries in order.
+// folder groups the attempts of one operation. A request is a further attempt if, shortly before it, an
+// equal request failed with a status after which clients retry. add must be called for all entries in order.
 type folder struct {
 	seed maphash.Seed
-	open map[uint64]attempt // failures that may be retried, by folder.key
+	open map[uint64]attempt // failed requests that may be retried, by folder.key
 }
 
 // attempt is the last attempt of an operation so far.
@@ -22,10 +22,10 @@ type attempt struct {
 }
 
 const (
-	// retryWindow is the maximal time between a failure and its retry, in addition to the retry time sent
-	// to the client: the SDKs wait for up to 15 seconds between attempts.
+	// retryWindow is the maximal time between a failed request and its retry, in addition to the retry time
+	// that was sent to the client. SDKs wait for up to 15 seconds between attempts.
 	retryWindow = 20 * time.Second
-	// sameWindow is retryWindow for attempts with the same activity id or correlated id.
+	// sameWindow is used in place of retryWindow for attempts with the same activity id or correlated id.
 	sameWindow = 2 * time.Minute
 	// maxOpen is the maximal number of failures in folder.open.
 	maxOpen = 4096
@@ -35,7 +35,7 @@ func newFolder() *folder {
 	return &folder{seed: maphash.MakeSeed(), open: make(map[uint64]attempt)}
 }
 
-// add sets the entry's Attempt and First. key is f.key(r).
+// add sets Attempt and First of the entry. key must be f.key(r).
 func (f *folder) add(r *Record, key uint64) {
 	r.Attempt, r.First = 1, r.ID
 	last, known := f.open[key]
@@ -73,7 +73,7 @@ func (a *attempt) isRetriedBy(r *Record) bool {
 	return r.Began.Sub(a.ended) <= window
 }
 
-// group returns the id that the client has given to all requests of an operation, or "".
+// group returns the id that the client has set for all requests of an operation, or "" if it has set none.
 func (r *Record) group() string {
 	if r.Correlated != "" {
 		return r.Correlated
@@ -90,7 +90,7 @@ func isRetryable(r *Record) bool {
 	return false
 }
 
-// key returns a hash of the request's content.
+// key returns a hash of the content of a request. Attempts of the same operation have the same key.
 func (f *folder) key(r *Record) uint64 {
 	var h maphash.Hash
 	h.SetSeed(f.seed)

@@ -11,7 +11,8 @@ const (
 	blockSize = 256 << 10
 	// MinMemory is the minimal memory of a log, in bytes.
 	MinMemory = 4 * blockSize
-	// minBlocks is the minimal number of blocks of a shard: blocks are overwritten as a whole.
+	// minBlocks is the minimal number of blocks of a shard. It must be more than one, since a block is
+	// overwritten as a whole.
 	minBlocks = 4
 )
 
@@ -20,11 +21,11 @@ const (
 type Log struct {
 	shards []shard
 	last   atomic.Uint64 // the number of the newest entry
-	turn   atomic.Uint64 // modulo the number of shards, the shard of the next writer
-	// writers holds idle writers. A processor mostly gets the writer that it has used before, whose shard and
-	// buffer are in its caches.
+	turn   atomic.Uint64 // the shard of the next writer, modulo the number of shards
+	// writers holds idle writers. A processor usually gets a writer that it has used before, so that the
+	// writer's shard and buffer are in its caches.
 	writers sync.Pool
-	// changed is closed when an entry is added; nil while no reader waits.
+	// changed is closed when an entry is added. It is nil if no reader waits.
 	changed atomic.Pointer[chan struct{}]
 }
 
@@ -40,13 +41,13 @@ type shard struct {
 	blocks []block
 	newest uint64   // number of the block being written
 	lost   uint64   // number of the newest overwritten entry
-	_      [64]byte // avoids false sharing between processors
+	_      [64]byte // keeps data of different processors in different cache lines
 }
 
 // block contains consecutive entries of a shard.
 type block struct {
 	data        []byte
-	number      uint64 // of the block in its shard, from 1; 0: never written
+	number      uint64 // number of the block in its shard, from 1; 0: the block was never written
 	first, last uint64 // numbers of its entries
 }
 
@@ -64,13 +65,14 @@ func New(memory int64) *Log {
 	return l
 }
 
-// Add adds an entry, and overwrites the oldest ones if the memory is full. It keeps no reference to e.
+// Add adds an entry. If the memory is full, it overwrites the oldest entries. It keeps no reference to e.
 func (l *Log) Add(e *Entry) {
 	if l == nil {
 		return
 	}
 	if e.Kind != Data {
-		// Bodies are masked before they are cut, because a cut could hide the context of a secret.
+		// Bodies are masked before they are truncated, because the end of the text may be needed to
+		// recognize a secret.
 		e.RequestBody, e.ResponseBody = maskBody(e.RequestBody), maskBody(e.ResponseBody)
 	}
 	w, ok := l.writers.Get().(*writer)
@@ -118,7 +120,7 @@ func (s *shard) current(size int) *block {
 
 func (s *shard) at(number uint64) *block { return &s.blocks[number%uint64(len(s.blocks))] }
 
-// Clear removes all entries. Numbers continue.
+// Clear removes all entries. The numbers of later entries continue.
 func (l *Log) Clear() {
 	if l == nil {
 		return
@@ -152,9 +154,10 @@ func (l *Log) Memory() (most, allocated int64) {
 	return most, allocated
 }
 
-// each calls fn with each encoded entry whose number is above after, shard by shard, and by number within a
-// shard. upTo is the number up to which it has seen all entries. lost reports whether entries above after
-// were overwritten. fn must not keep the entry. A shard is locked only while a block is copied.
+// each calls fn with each encoded entry whose number is greater than after. It reads one shard after the
+// other, each in the order of numbers. upTo is the number up to which all entries have been passed to fn.
+// lost reports whether entries with numbers greater than after were overwritten. fn must not keep the entry.
+// A shard is locked only while a block is copied.
 func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
 	upTo = l.last.Load()
 	if upTo <= after {
@@ -186,8 +189,8 @@ func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
 	return upTo, lost
 }
 
-// copyBlock appends the data of a block to dst, if the block has entries above after and was not
-// overwritten.
+// copyBlock appends the data of a block to dst, unless the block was overwritten or has no entries with
+// numbers greater than after.
 func (s *shard) copyBlock(dst []byte, number, after uint64) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +214,7 @@ func (l *Log) wait() <-chan struct{} {
 	}
 }
 
-// Find returns the entry with a number, or nil if it is not kept.
+// Find returns the entry with a number, or nil if it has been overwritten.
 func (l *Log) Find(id uint64) *Record {
 	if l == nil || id == 0 {
 		return nil
@@ -238,7 +241,7 @@ func (l *Log) Find(id uint64) *Record {
 	return found
 }
 
-// Details is Find, with Attempt and First set.
+// Details is like Find, and also sets Attempt and First.
 func (l *Log) Details(id uint64) *Record {
 	found := l.Find(id)
 	if found == nil {

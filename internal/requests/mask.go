@@ -11,7 +11,7 @@ import (
 // masked replaces a secret.
 const masked = "***"
 
-// isSecretHeader reports whether a header's value is or contains a secret.
+// isSecretHeader reports whether the value of a header is or contains a secret.
 func isSecretHeader(name string) bool {
 	if name == "" {
 		return false
@@ -30,9 +30,10 @@ func isSecretHeader(name string) bool {
 	return false
 }
 
-// appendMasked encodes the value of a header with a secret, and masks the secret. For a signature
-// (type=master&ver=1.0&sig=..., escaped or not, SharedAccessSignature ...&sig=...) only the value of sig is
-// masked. For Bearer and similar schemes the scheme is kept. Any other value is masked completely.
+// appendMasked encodes the value of a header that contains a secret, and masks the secret. In a signature
+// (type=master&ver=1.0&sig=..., with or without percent escapes, or SharedAccessSignature ...&sig=...) it
+// masks only the value of sig. In a value that begins with an authentication scheme, such as Bearer, it
+// masks all but the scheme. It masks any other value completely.
 func appendMasked(b []byte, value string) []byte {
 	before, after := "", ""
 	if at, end := findSignature(value); at > 0 {
@@ -48,7 +49,8 @@ func appendMasked(b []byte, value string) []byte {
 	return append(append(append(b, before...), masked...), after...)
 }
 
-// findSignature finds the value of the parameter sig, escaped or not; at is 0 if there is none.
+// findSignature finds the value of the parameter sig, with or without percent escapes. at is 0 if there is
+// none.
 func findSignature(value string) (at, end int) {
 	for i := 0; i+3 < len(value); i++ {
 		if value[i] != 's' && value[i] != 'S' || !strings.EqualFold(value[i:i+3], "sig") {
@@ -106,19 +108,21 @@ var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedA
 	`(?:=|%3d))` +
 	`[^;&"\s<\\]+`)
 
-// cutMargin is how much more than MaxBody of a body is searched for secrets, since masking makes it shorter.
+// cutMargin is how many bytes more than MaxBody of a body are searched for secrets, since masking makes the
+// body shorter.
 const cutMargin = 4 << 10
 
-// maskBody returns a body with its secrets masked, or the part of it that can be kept.
+// maskBody returns a body with its secrets masked. It may return only the part that is kept.
 func maskBody(body []byte) []byte {
-	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, in which the patterns match nothing
+	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, which the patterns do not match
 		return nil
 	}
 	if bytes.IndexByte(body, '"') < 0 && bytes.IndexByte(body, '<') < 0 && bytes.IndexByte(body, '=') < 0 {
 		return body
 	}
 	if len(body) > MaxBody+cutMargin {
-		// Only MaxBody bytes are kept. The end added here closes a secret through which the cut goes.
+		// Only MaxBody bytes are kept. The end that is added here closes a secret that the truncation has
+		// cut in two.
 		body = append(slices.Clip(body[:MaxBody+cutMargin]), `"</`...)
 	}
 	body = secretMembers.ReplaceAll(body, []byte("${1}${3}"+masked+"${2}${4}"))

@@ -12,12 +12,12 @@ type Reader struct {
 	filter Filter
 	after  uint64
 	folder *folder
-	lost   bool // the initial position was not a number of this log
+	lost   bool // the initial position was not the number of an entry of this log
 }
 
-// Read returns a reader of the entries after a number; 0 for all that are kept. It also examines the
-// entries before, because they may contain first attempts of operations. A number that the log has not
-// assigned yet is from before a restart; the reader then begins at 0.
+// Read returns a reader of the entries after a number. With 0 it reads all entries in the log. It also
+// examines earlier entries, because they may contain first attempts of operations. A number that the log has
+// not assigned yet is from before a restart; the reader then begins at 0.
 func (l *Log) Read(after uint64, f Filter) *Reader {
 	r := &Reader{log: l, filter: f, folder: newFolder()}
 	switch {
@@ -30,7 +30,7 @@ func (l *Log) Read(after uint64, f Filter) *Reader {
 	return r
 }
 
-// Position returns the number of the last entry that the reader has passed.
+// Position returns the number of the last entry that the reader has examined.
 func (r *Reader) Position() uint64 { return r.after }
 
 // Next returns the selected entries added since the last call, without their bodies and headers. lost
@@ -41,7 +41,7 @@ func (r *Reader) Next() (list []*Record, lost bool) {
 	return list, lost
 }
 
-// take reads all entries after the position, up to the number most if it is not 0.
+// take reads all entries after the position. If most is not 0, it reads only up to that number.
 func (r *Reader) take(most uint64) (list []*Record, lost bool) {
 	var all []decodedEntry
 	upTo, lost := r.log.each(r.after, func(e encoded) {
@@ -64,7 +64,7 @@ func (r *Reader) take(most uint64) (list []*Record, lost bool) {
 	return list, lost || r.lost
 }
 
-// decodedEntry is a decoded entry with the results that need its headers and bodies.
+// decodedEntry is a decoded entry, with results for which its headers and bodies were needed.
 type decodedEntry struct {
 	record  *Record
 	key     uint64 // the result of folder.key

@@ -43,7 +43,7 @@ const (
 	answerDistribution   = 0x66
 )
 
-// texts maps the string tokens of an answer to headers.
+// texts maps the string tokens of a response to headers.
 var texts = []struct {
 	id   uint16
 	name string
@@ -57,30 +57,31 @@ var texts = []struct {
 	{answerExecutionInfo, "x-ms-cosmos-query-execution-info"},
 }
 
-// inOnePiece is the maximum size, in bytes, of an answer that is buffered until its handler returns and then
-// sent at once.
+// inOnePiece is the maximum size, in bytes, of a response that is buffered until its handler returns and
+// then sent at once.
 const inOnePiece = 16 << 10
 
-// answer is the http.ResponseWriter of a frame. From the first to the last byte that it sends, it holds the
-// connection (outbox.begin), unless it is small. The body is streamed; Content-Length must give its length.
+// answer is the http.ResponseWriter for a frame. Unless the response is small, it holds the connection
+// (outbox.begin) from the first to the last byte that it sends. The body is streamed, so the header
+// Content-Length must contain its length.
 type answer struct {
 	c        *conn
 	f        *frame
 	h        http.Header // nil: empty
 	head     Head        // headers that are not in h; nil: none
 	b        []byte      // bytes not sent yet
-	rest     int64       // bytes of the body still to be written
+	rest     int64       // bytes of the body that have not been written yet
 	begun    bool        // WriteHeader has been called
 	writing  bool        // the connection is held
-	later    bool        // a small answer is sent together with those that follow
+	later    bool        // a small response may be sent together with the responses to later frames
 	headOnly bool        // the body is not sent
 	err      error
 }
 
-// Head is the headers of an answer. Get returns a header's value, or "" if there is none.
+// Head is the set of headers of a response. Get returns the value of a header, or "" if there is none.
 type Head interface{ Get(name string) string }
 
-// SetHead sets headers that are used instead of those in Header. Handlers that do not have them in a map
+// SetHead sets headers that are used in addition to those in Header. Handlers whose headers are not in a map
 // call it before WriteHeader.
 func (a *answer) SetHead(h Head) { a.head = h }
 
@@ -92,7 +93,7 @@ func (a *answer) Header() http.Header {
 	return a.h
 }
 
-// get returns a header. Names are in lower case, as the gateway writes them.
+// get returns the value of a header. Names are in lower case, as the gateway writes them.
 func (a *answer) get(name string) string {
 	if a.head != nil {
 		return a.head.Get(name)
@@ -108,7 +109,7 @@ func (a *answer) number(name string) int64 {
 	return n
 }
 
-// WriteHeader implements http.ResponseWriter. It builds the answer's head.
+// WriteHeader implements http.ResponseWriter. It builds the head of the response.
 func (a *answer) WriteHeader(status int) {
 	if a.begun {
 		return
@@ -154,9 +155,9 @@ func (a *answer) WriteHeader(status int) {
 	a.b = b
 }
 
-// appendPosition appends the position of the replica that answers. There is one replica, so that its
-// position is also the quorum's. An answer without position, for instance to a list of databases or to a
-// refused request, repeats the position in the request's session token, or the first position.
+// appendPosition appends the position of the replica. All replicas are this server, so its position is also
+// that of the quorum. If the handler has set no position, as for a list of databases or a refused request,
+// it appends the position in the session token of the request, or the first position.
 func (a *answer) appendPosition(b []byte, status int) []byte {
 	_, session, _ := strings.Cut(a.get("x-ms-session-token"), ":")
 	rangeID, lsn := a.get("x-ms-documentdb-partitionkeyrangeid"), a.number("lsn")
@@ -171,7 +172,7 @@ func (a *answer) appendPosition(b []byte, status int) []byte {
 			rangeID, lsn = of, n
 		}
 	}
-	lsn = max(lsn, 1) // the LSN of an empty range; clients reject 0
+	lsn = max(lsn, 1) // the LSN of an empty range; clients refuse 0
 	b = appendString(b, answerSession, session)
 	if rangeID != "" {
 		b = appendString(b, answerRangeID, rangeID)
@@ -180,7 +181,7 @@ func (a *answer) appendPosition(b []byte, status int) []byte {
 		b = appendLongLong(b, id, lsn)
 	}
 	acknowledged := lsn
-	if a.wrote(status) { // when the primary answers, the quorum has acknowledged the preceding writes
+	if a.wrote(status) { // the primary responds after the quorum has acknowledged all previous writes
 		acknowledged = max(lsn-1, 1)
 	}
 	for _, id := range []uint16{answerQuorumLSN, answerLocalQuorumLSN} {
@@ -188,10 +189,11 @@ func (a *answer) appendPosition(b []byte, status int) []byte {
 	}
 	b = appendULong(b, answerReplicaSet, 1)
 	b = appendULong(b, answerWriteQuorum, 1)
-	return appendULong(b, answerReadRegions, 0) // otherwise a Strong client waits for them
+	// without it a client with Strong consistency would wait for them
+	return appendULong(b, answerReadRegions, 0)
 }
 
-// wrote reports whether the frame is a write that succeeded.
+// wrote reports whether the frame is a write that has succeeded.
 func (a *answer) wrote(status int) bool {
 	return status < http.StatusMultipleChoices && slices.Contains(writes, a.f.operation)
 }
@@ -220,7 +222,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), a.err
 }
 
-// send writes the buffered bytes. It waits until it may write to the connection.
+// send writes the buffered bytes. It first waits until it may write to the connection.
 func (a *answer) send() {
 	if !a.writing {
 		a.writing, a.err = true, a.c.out.begin()
@@ -231,8 +233,8 @@ func (a *answer) send() {
 	}
 }
 
-// end sends the remaining bytes and releases the connection. An error means that the connection is unusable,
-// because the answer is missing or incomplete.
+// end sends the remaining bytes and releases the connection. It returns an error if the connection cannot be
+// used any more, because the response is missing or incomplete.
 func (a *answer) end() error {
 	if !a.begun {
 		a.WriteHeader(http.StatusOK)
@@ -260,5 +262,6 @@ func (a *answer) drop() {
 	}
 }
 
-// SetWriteDeadline is for http.ResponseController. It does nothing, since each piece has its own time limit.
+// SetWriteDeadline is called by http.ResponseController. It does nothing, since each piece has its own time
+// limit.
 func (a *answer) SetWriteDeadline(time.Time) error { return nil }

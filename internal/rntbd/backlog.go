@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Limits of the bytes held by a connection's requests in progress: while they hold more, no further request
-// is started. Counted are the heads of requests and the buffered part of answers. The handler accounts for
-// the bodies of requests and for large answers.
+// Limits of the bytes that the requests in progress on a connection hold. While they hold more, no further
+// request is started. The heads of requests and the buffered parts of responses are counted. The bodies of
+// requests and large responses are not: the handler limits these.
 const (
 	maxBacklog   = 1 << 20
 	earlyBacklog = 64 << 10 // until a request has been authorized
-	refusalSize  = 1 << 10  // bytes of the answer to an unauthorized request
+	refusalSize  = 1 << 10  // bytes of the response to an unauthorized request
 )
 
-// backlog counts the bytes held by a connection's requests in progress.
+// backlog counts the bytes that the requests in progress on a connection hold.
 type backlog struct {
 	mu   sync.Mutex
 	n    int
-	less chan struct{} // one slot: signalled when n decreases
+	less chan struct{} // capacity 1: signals that n has decreased
 }
 
 func newBacklog() *backlog { return &backlog{less: make(chan struct{}, 1)} }
@@ -36,7 +36,7 @@ func (b *backlog) add(n int) {
 }
 
 // await waits until at most most bytes are held. It returns false if ctx ends first. Only one goroutine may
-// wait.
+// wait at a time.
 func (b *backlog) await(ctx context.Context, most int) bool {
 	for {
 		b.mu.Lock()

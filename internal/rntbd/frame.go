@@ -15,8 +15,8 @@ const (
 	headSize  = 24       // length, two numbers, activity id; the tokens follow
 	maxHead   = 1 << 20  // including its tokens
 	earlyHead = 64 << 10 // the same, until a request on the connection has been authorized
-	maxTaken  = 4 << 10  // of a body that is taken into memory before its request is looked at
-	maxPassed = 64 << 20 // of a body that is too long but read so that the client gets the answer
+	maxTaken  = 4 << 10  // of a body that is read into memory before its request is served
+	maxPassed = 64 << 20 // of a body that is too long, but is read so that the client receives the response
 )
 
 // frame is a frame sent by a client.
@@ -27,14 +27,16 @@ type frame struct {
 	head                int      // size of the head in bytes
 	payload             *payload // nil: none
 	tooLong             bool     // the payload exceeds the limit
-	taken               int      // bytes of a payload in memory; 0: it is read from the connection
+	// bytes of a payload that is in memory; 0: the payload is read from the connection
+	taken int
 }
 
-// errPassed reports a body that is too long to be read and discarded.
+// errPassed reports a body that is too long even to be read and discarded.
 var errPassed = errors.New("rntbd: the body of a frame is too long")
 
-// Begins reports whether a connection's first four decrypted bytes are the start of a frame: a length below
-// 2^24, whose last byte is 0; in HTTP it is a letter.
+// Begins reports whether the first four decrypted bytes of a connection are the start of a frame. A frame
+// begins with its length, which is below 2^24, so that the fourth byte is 0; in HTTP the fourth byte is
+// never 0.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
 // readLength reads a frame's length, which must not exceed most.
@@ -50,8 +52,8 @@ func readLength(r io.Reader, most int) (int, error) {
 	return int(n), nil
 }
 
-// readFrame reads the rest of a frame after its length, except for the payload. A payload longer than
-// maxBody sets tooLong. A short payload that has arrived already is taken into memory.
+// readFrame reads the rest of a frame after its length, except for the payload. If the payload is longer
+// than maxBody, it sets tooLong. A short payload that has already arrived is read into memory.
 func readFrame(r *bufio.Reader, length, maxBody int) (*frame, error) {
 	b := make([]byte, length-4)
 	if _, err := io.ReadFull(r, b); err != nil {
@@ -105,7 +107,7 @@ func guid(b []byte) string {
 		b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]}.String()
 }
 
-// appendAnswerHead begins an answer. endHead sets its length after the tokens have been appended.
+// appendAnswerHead starts a response. endHead sets its length after the tokens have been appended.
 func appendAnswerHead(b []byte, status int, activity [16]byte) []byte {
 	b = binary.LittleEndian.AppendUint32(append(b, 0, 0, 0, 0), uint32(status))
 	return append(b, activity[:]...)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Tokens of the connection context and of its answer.
+// Tokens of the connection context and of the response to it.
 const (
 	contextProtocol      = 0x00
 	contextClientVersion = 0x01
@@ -18,14 +18,14 @@ const (
 
 const (
 	protocolVersion = 1
-	defaultVersion  = "2020-07-15" // of the REST protocol, for a client that sends none
+	defaultVersion  = "2020-07-15" // version of the REST protocol for a client that sends none
 )
 
-// greet answers the first frame of a connection, which negotiates the protocol version.
+// greet responds to the first frame of a connection, which negotiates the protocol version.
 func (c *conn) greet(f *frame) error {
 	b := appendAnswerHead(nil, http.StatusOK, f.activity)
 	if !f.isContext() || f.tokens.number(contextProtocol) != protocolVersion {
-		_ = c.out.add(refusedContext(f), true) // the connection is closed in any case
+		_ = c.out.add(refusedContext(f), true) // the connection is closed, whether this succeeds or not
 		return ErrProtocol
 	}
 	if c.version = f.tokens.text(contextClientVersion); c.version == "" {
@@ -40,8 +40,8 @@ func (c *conn) greet(f *frame) error {
 	return c.out.add(endHead(b), true)
 }
 
-// refusedContext returns the answer to a first frame that is no connection context. Its body follows without
-// a payload-present token.
+// refusedContext returns the response to a first frame that is not a connection context. The body follows
+// without the token that announces a payload.
 func refusedContext(f *frame) []byte {
 	b := endHead(appendAnswerHead(nil, http.StatusBadRequest, f.activity))
 	body := errorBody(
@@ -51,7 +51,7 @@ func refusedContext(f *frame) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
 }
 
-// refuse answers a frame that does not translate to a request.
+// refuse responds to a frame that cannot be translated to a request.
 func (a *answer) refuse(status int, message string) {
 	body := errorBody(message)
 	h := a.Header()
@@ -61,7 +61,7 @@ func (a *answer) refuse(status int, message string) {
 	_, _ = a.Write(body) // end reports the error
 }
 
-// errorBody returns an error's body in the form of a replica.
+// errorBody returns the body of an error in the form in which a replica sends it.
 func errorBody(message string) []byte {
 	body, _ := json.Marshal(struct { // cannot fail: only strings
 		Errors []string `json:"Errors"`

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	writeTime = 10 * time.Second // for a client to accept a piece of an answer
+	writeTime = 10 * time.Second // for a client to accept one piece of a response
 	piece     = 64 << 10         // maximum size of such a piece in bytes
-	// maxGathered is the number of bytes that wait for the connection. Beyond it, answers wait for their
-	// turn.
+	// maxGathered is the maximum number of bytes that wait for the connection. If there are more, responses
+	// wait until they can be written.
 	maxGathered = 32 << 10
 )
 
-// outbox sends the answers of a connection. Answers that are ready while another is being written are
-// gathered and written together.
+// outbox sends the responses of a connection. Responses that become ready while another one is being written
+// are gathered and written together.
 type outbox struct {
 	conn    net.Conn
 	mu      sync.Mutex
-	turn    sync.Cond // signalled when writing or gathered changes
+	turn    sync.Cond // signals that writing or gathered has changed
 	writing bool      // a goroutine writes to the connection
 	ready   []byte    // gathered answers
 	spare   []byte    // the buffer that was written last
@@ -32,8 +32,8 @@ type outbox struct {
 
 func (o *outbox) init(conn net.Conn) { o.conn, o.turn.L = conn, &o.mu }
 
-// add gathers the bytes of a complete answer. If now is set, they are sent before it returns or by the
-// goroutine that is writing; otherwise by the next flush.
+// add adds the bytes of a complete response to the gathered ones. If now is set, they are sent before it
+// returns, or by the goroutine that is writing; otherwise the next flush sends them.
 func (o *outbox) add(b []byte, now bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +51,7 @@ func (o *outbox) add(b []byte, now bool) error {
 	return o.err
 }
 
-// flush sends the gathered answers, unless another goroutine is writing and will send them.
+// flush sends the gathered responses, unless another goroutine is writing, which then sends them.
 func (o *outbox) flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,8 +61,8 @@ func (o *outbox) flush() error {
 	return o.err
 }
 
-// begin waits until no other goroutine writes, and sends the gathered answers. Then the caller may write
-// until it calls end, with an answer that is too large to be gathered.
+// begin waits until no other goroutine writes, and sends the gathered responses. The caller may then write a
+// response that is too large to be gathered, until it calls end.
 func (o *outbox) begin() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +74,8 @@ func (o *outbox) begin() error {
 	return o.err
 }
 
-// end ends what begin began, and sends the answers that have been gathered since.
+// end ends the writing that begin has allowed, and sends the responses that have been gathered since. err is
+// the error of the writing.
 func (o *outbox) end(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,8 +88,8 @@ func (o *outbox) end(err error) error {
 	return o.err
 }
 
-// writeReady writes the gathered answers, also those that are added meanwhile. The caller holds o.mu, which
-// is released during a write, and no goroutine is writing.
+// writeReady writes the gathered responses, including those that are added while it writes. The caller holds
+// o.mu, which is released during a write, and no other goroutine is writing.
 func (o *outbox) writeReady() {
 	if len(o.ready) == 0 || o.err != nil {
 		return

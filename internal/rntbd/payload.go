@@ -7,15 +7,15 @@ import (
 )
 
 // payload is the body of a frame. The goroutine that serves the frame reads it directly from the connection,
-// so that the body of a refused request is not held in memory. Meanwhile the connection's reader waits;
-// afterwards it skips the rest.
+// so that the body of a refused request is not held in memory. The goroutine that reads frames waits until
+// the body is no longer needed, and then skips its rest.
 type payload struct {
 	r    io.Reader
 	done chan struct{} // closed when the body is no longer needed
 	once sync.Once
 
 	left int64 // bytes not read yet; guarded by done
-	err  error // error of the connection; read after the frame has been served
+	err  error // error of the connection; it is read after the frame has been served
 }
 
 func newPayload(r io.Reader, n int64) *payload {

@@ -8,11 +8,12 @@ const maxIdle = 8
 // job is a frame to be served by a worker.
 type job struct {
 	f    *frame
-	held int // bytes added to the backlog for it
+	held int // bytes that were added to the backlog for the frame
 }
 
-// pool is the workers of a connection. A worker is a goroutine that serves frames until the connection ends:
-// its stack has grown to the size that an operation needs, and growing it costs as much as the operation.
+// pool is the set of workers of a connection. A worker is a goroutine that serves frames until the
+// connection ends. It is reused because its stack has grown to the size that an operation needs; growing a
+// stack costs as much as an operation.
 type pool struct {
 	c    *conn
 	jobs chan job
@@ -30,10 +31,10 @@ func (p *pool) run(j job) {
 	}
 }
 
-// close ends the workers once they are idle. It must not be called before the last call of run.
+// close ends the workers when they are idle. run must not be called afterwards.
 func (p *pool) close() { close(p.jobs) }
 
-// work serves j, and then the jobs that come.
+// work serves j and then the jobs that are passed to this worker.
 func (p *pool) work(j job) {
 	for more := true; more; {
 		p.c.serve(p.c.life, j.f, false)

@@ -15,14 +15,14 @@ var (
 	errNoAddress       = errors.New("the frame does not say which resource it is about")
 )
 
-// lengths are the lengths, in bytes, of the rids at each level of a path. Below a database and a user there
-// are also rids of 8 bytes.
+// lengths holds the lengths, in bytes, of the rids at each level of a path. Below a database and a user
+// there are rids of 8 bytes as well.
 var lengths = [...]int{4, 8, 16, 20}
 
-// request translates a frame to an HTTP request, except for the connection's attributes.
+// request translates a frame to an HTTP request. The caller sets what depends on the connection.
 func (f *frame) request(ctx context.Context, version string) (*http.Request, error) {
 	op, known := operations[f.operation]
-	if f.operation == opReadFeed && f.payload != nil { // a change feed with a query is signed as a query
+	if f.operation == opReadFeed && f.payload != nil { // a change feed with a query is signed like a query
 		op = operations[opQuery]
 	}
 	places := resources[f.resource]
@@ -38,8 +38,8 @@ func (f *frame) request(ctx context.Context, version string) (*http.Request, err
 		h["X-Ms-Version"] = []string{version}
 	}
 	r := &http.Request{Method: op.method, URL: &url.URL{Path: path}, RequestURI: path, Header: h,
-		// Like HTTP/2 requests, they share a connection: an answer does not depend on the body being read to
-		// its end.
+		// Like HTTP/2 requests, these requests share a connection: a response can be sent before the body
+		// has been read to its end.
 		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody}
 	if f.payload != nil {
 		r.Body, r.ContentLength = f.payload, f.payload.left
@@ -103,11 +103,11 @@ func (f *frame) path(places []place, feed bool) (string, error) {
 	return b.String(), nil
 }
 
-// ridOf returns the rid at a level of a path, which is a prefix of the rid of a nested resource; empty if
-// the rid is too short. For a top-level resource with a shorter rid it returns the whole rid.
+// ridOf returns the rid at a level of a path. It is a prefix of the rid of a nested resource. ridOf returns
+// "" if the rid is too short. For a top-level resource with a shorter rid it returns the whole rid.
 func ridOf(rid []byte, level, depth int) string {
 	if depth == 1 && len(rid) > 0 && len(rid) < lengths[0] {
-		return ridText(rid) // an offer's rid has 3 bytes
+		return ridText(rid) // the rid of an offer has 3 bytes
 	}
 	if len(rid) < lengths[level] {
 		return ""
@@ -122,8 +122,8 @@ func ridText(rid []byte) string {
 // cachedKey is the context key of the rid of the client's cached container.
 type cachedKey struct{}
 
-// cachedContainer returns the rid that the client has cached for the container's name; empty if the frame
-// has none.
+// cachedContainer returns the rid that the client has cached for the container's name, or "" if the frame
+// contains none.
 func (f *frame) cachedContainer() string {
 	if rid := f.tokens.text(tokenCachedContainer); rid != "" {
 		return rid
@@ -135,8 +135,8 @@ func (f *frame) cachedContainer() string {
 }
 
 // CachedContainer returns the rid that the client has cached for the name of the container in its request.
-// If the name now belongs to another container, the client must be told to refresh its cache. The result is
-// empty if the request did not arrive as a frame, or if the frame has no such rid.
+// If another container now has that name, the response must make the client refresh its cache.
+// CachedContainer returns "" if the request did not arrive as a frame, or if the frame contains no such rid.
 func CachedContainer(ctx context.Context) string {
 	rid, _ := ctx.Value(cachedKey{}).(string)
 	return rid

@@ -19,11 +19,11 @@ import (
 
 // Options configure how connections are served. All fields except QuickReads and Refused are required.
 type Options struct {
-	// Handler serves Cosmos DB over HTTP. Its requests have no Host, and a body of known length.
-	// CachedContainer returns the rid that the client has cached for the request's container.
+	// Handler serves Cosmos DB over HTTP. The requests that it receives have no Host, and a body of known
+	// length. CachedContainer returns the rid that the client has cached for the container of a request.
 	Handler http.Handler
-	// Life is the parent of the requests' contexts: when it ends, requests are cancelled. They are also
-	// cancelled when their connection ends.
+	// Life is the parent of the contexts of requests: when it ends, requests are canceled. They are also
+	// canceled when their connection ends.
 	Life context.Context
 	// MaxBody is the maximum size of a request's body in bytes.
 	MaxBody int
@@ -32,14 +32,14 @@ type Options struct {
 	// Agent and Version are the name and the version of the server.
 	Agent, Version string
 	Logger         *slog.Logger // receives defects
-	// QuickReads reports that a read of an item takes microseconds and, wherever it waits, watches its
-	// context. The goroutine that reads the connection then serves such reads itself.
+	// QuickReads says that a read of an item usually takes microseconds and, if it has to wait, waits on its
+	// context. The goroutine that reads frames then serves such reads itself.
 	QuickReads bool
-	// Refused is called for each frame that was refused without calling the Handler; nil: not called.
+	// Refused is called for each frame that was refused without a call of Handler, unless it is nil.
 	Refused func(Refusal)
 }
 
-// Refusal describes a frame that does not translate to a request.
+// Refusal describes a frame that could not be translated to a request.
 type Refusal struct {
 	Resource, Operation uint16 // as in the frame
 	Activity            string // GUID
@@ -50,7 +50,7 @@ type Refusal struct {
 
 // Time limits of a connection.
 const (
-	idleTime       = 35 * time.Minute // between frames; clients are told advertisedIdle
+	idleTime       = 35 * time.Minute // between frames; the time announced to clients is advertisedIdle
 	advertisedIdle = 30 * time.Minute
 	frameTime      = time.Minute // from a frame's first byte to its last
 )
@@ -58,14 +58,14 @@ const (
 // readAhead is the number of bytes that are read from a connection at once.
 const readAhead = 16 << 10
 
-// ErrProtocol reports a connection that does not speak RNTBD, or speaks an unknown version of it.
+// ErrProtocol reports that a client does not use RNTBD, or an unknown version of it.
 var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol")
 
 // conn is one connection.
 type conn struct {
 	net.Conn
 	o       Options
-	drained context.Context // no more frames are read after its end
+	drained context.Context // when it ends, no more frames are read
 	in      *bufio.Reader   // used only by the goroutine that reads
 	until   time.Time       // deadline of reads; used only by the goroutine that reads
 	version string          // x-ms-version for requests without one
@@ -79,14 +79,14 @@ type conn struct {
 	backlog *backlog
 	life    context.Context
 	end     context.CancelFunc
-	ended   chan error // the result of the last goroutine that read
-	apart   int        // frames that must not be served by the goroutine that reads them
+	ended   chan error // the result of the last goroutine that has read frames
+	apart   int        // number of frames that the goroutine that reads them must not serve
 }
 
 // Serve serves the frames of a connection until the connection or ctx ends. When ctx ends, no more frames
-// are read, and requests in progress are answered. Serve closes the connection and returns after all of its
-// requests have ended. The error is the reason for which the connection was given up. It is nil if the
-// client closed the connection, the connection was idle for too long, or ctx ended.
+// are read, and the responses to requests in progress are sent. Serve closes the connection and returns
+// after all of its requests have ended. It returns the error that ended the connection, or nil if the client
+// closed the connection, the connection was idle for too long, or ctx ended.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	c := &conn{Conn: raw, o: o, drained: ctx, in: bufio.NewReaderSize(raw, readAhead),
 		remote: raw.RemoteAddr().String(), places: make(chan struct{}, o.Most), backlog: newBacklog(),
@@ -115,8 +115,8 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// read reads frames and passes them to take. It ends when there are no more frames, or when take reports
-// that another goroutine has continued to read.
+// read reads frames and passes them to take. It ends when there are no more frames, or when take returns
+// passed: another goroutine then continues to read.
 func (c *conn) read(take func(*frame) (passed bool, err error)) {
 	for {
 		f, err := c.next()
@@ -136,15 +136,16 @@ func (c *conn) read(take func(*frame) (passed bool, err error)) {
 	}
 }
 
-// greetFirst answers the first frame of a connection.
+// greetFirst responds to the first frame of a connection.
 func (c *conn) greetFirst(f *frame) (passed bool, err error) { return false, c.greet(f) }
 
-// take serves a frame, or gives it to another goroutine. passed reports that another goroutine reads now.
+// take serves a frame, or passes it to another goroutine. passed reports that another goroutine now reads
+// frames.
 func (c *conn) take(f *frame) (passed bool, err error) {
 	if c.isQuick(f) {
 		return c.serveHere(f), nil
 	}
-	if c.out.flush() != nil { // the gathered answers do not wait for this frame
+	if c.out.flush() != nil { // the gathered responses must not wait for this frame
 		return false, errEnded
 	}
 	most, held := maxBacklog, f.head+inOnePiece
@@ -155,7 +156,7 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 		return false, errEnded
 	}
 	select {
-	case c.places <- struct{}{}: // a place becomes free: request durations are bounded
+	case c.places <- struct{}{}: // this wait ends, since the duration of requests is limited
 	case <-c.life.Done():
 		return false, errEnded
 	}
@@ -172,10 +173,10 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 	return false, nil
 }
 
-// errEnded reports that the connection or the server has ended.
+// errEnded reports that the connection has ended or the server is shutting down.
 var errEnded = net.ErrClosed
 
-// isQuick reports whether the goroutine that reads may serve the frame itself.
+// isQuick reports whether the goroutine that reads frames may serve the frame itself.
 func (c *conn) isQuick(f *frame) bool {
 	if !c.o.QuickReads || !f.readsItem() || !c.trusted.Load() {
 		return false
@@ -187,14 +188,15 @@ func (c *conn) isQuick(f *frame) bool {
 	return true
 }
 
-// serveHere serves a frame in the goroutine that has read it. The answer may be sent together with those of
-// the frames that follow. If the operation begins to wait, another goroutine continues to read.
+// serveHere serves a frame in the goroutine that has read it. The response may be sent together with the
+// responses to the following frames. If the operation has to wait, another goroutine continues to read
+// frames.
 func (c *conn) serveHere(f *frame) (passed bool) {
 	began := ttl.Real{}.Now()
 	t := &turn{Context: c.life, c: c}
 	c.serve(t, f, true)
 	if !t.state.CompareAndSwap(turnRuns, turnEnded) {
-		if err := c.out.flush(); err != nil { // the other goroutine need not send it
+		if err := c.out.flush(); err != nil { // otherwise the other goroutine would have to send it
 			_ = c.Close()
 		}
 		return true
@@ -205,8 +207,8 @@ func (c *conn) serveHere(f *frame) (passed bool) {
 	return false
 }
 
-// next reads a frame. It returns nil if no more frame is to be read. Before it waits for the client, it sends
-// the answers that have been gathered.
+// next reads a frame. It returns nil if no more frames are to be read. Before it waits for the client, it
+// sends the gathered responses.
 func (c *conn) next() (*frame, error) {
 	if !c.isBuffered() {
 		if c.out.flush() != nil {
@@ -214,7 +216,8 @@ func (c *conn) next() (*frame, error) {
 		}
 		if c.in.Buffered() == 0 {
 			c.limit(idleTime, time.Minute)
-			if c.drained.Err() != nil { // after the deadline was set, in case the end of drained set one
+			// checked after the deadline was set, since the end of drained may have set one
+			if c.drained.Err() != nil {
 				return nil, nil
 			}
 			if _, err := c.in.Peek(1); err != nil {
@@ -243,17 +246,18 @@ func (c *conn) next() (*frame, error) {
 	return f, err
 }
 
-// isBuffered reports whether the next frame has been read from the connection, with its payload's length.
+// isBuffered reports whether the next frame, including the length of its payload, has already been read from
+// the connection.
 func (c *conn) isBuffered() bool {
 	if c.in.Buffered() < headSize {
 		return false
 	}
-	head, _ := c.in.Peek(4) // cannot fail: these bytes are buffered
+	head, _ := c.in.Peek(4) // cannot fail, since these bytes are buffered
 	return c.in.Buffered() >= int(binary.LittleEndian.Uint32(head))+4
 }
 
-// limit sets the deadline of reads to d from now, unless it lies at most slack before that: setting it for
-// each frame would be expensive.
+// limit sets the deadline for reading to d from now. It does nothing if the deadline is already within slack
+// of that time, since setting it for each frame would be expensive.
 func (c *conn) limit(d, slack time.Duration) {
 	want := ttl.Real{}.Now().Add(d)
 	if early := want.Sub(c.until); early >= 0 && early < slack {
@@ -264,8 +268,8 @@ func (c *conn) limit(d, slack time.Duration) {
 	}
 }
 
-// serve serves one frame. ctx is the context of its request; later reports that a small answer may be sent
-// by the next flush.
+// serve serves one frame. ctx is the context of its request. later reports whether a small response may be
+// sent by the next flush.
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	a := &answer{c: c, f: f, later: later}
 	if f.payload != nil {
@@ -303,7 +307,8 @@ func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 		c.o.Handler.ServeHTTP(a, r)
 	}
 	if f.payload != nil {
-		f.payload.end() // lets the reader continue before this answer waits for the connection
+		// the goroutine that reads frames can continue before this response waits for the connection
+		f.payload.end()
 		if f.payload.err != nil {
 			a.drop() // the request was incomplete
 			_ = c.Close()
@@ -315,7 +320,7 @@ func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	}
 }
 
-// refuse answers a frame that does not translate to a request, and reports it to Options.Refused.
+// refuse responds to a frame that cannot be translated to a request, and calls Options.Refused.
 func (c *conn) refuse(a *answer, status int, message string) {
 	a.refuse(status, message)
 	if c.o.Refused != nil {

@@ -22,7 +22,7 @@ const (
 	tokenReadFeedKey     = 0x64
 )
 
-// place is a level of a path: its keyword, and the token that contains the id after it.
+// place is a level of a path: a keyword, and the token that contains the id after the keyword.
 type place struct {
 	keyword string
 	id      uint16
@@ -58,8 +58,8 @@ var resources = map[uint16][]place{
 // operation is the HTTP form of an operation.
 type operation struct {
 	method string
-	feed   bool   // addresses all resources of the kind below the address, or adds one
-	header string // distinguishes operations of the same method; empty: none
+	feed   bool   // the operation addresses all resources of the kind below the address, or adds one
+	header string // header that distinguishes operations with the same method; empty: none
 	media  string // content type
 }
 
@@ -88,7 +88,7 @@ var operations = map[uint16]operation{
 	0x42:       {http.MethodPost, true, "X-Ms-Cosmos-Is-Query-Plan-Request", "application/query+json"},
 }
 
-// writes are the numbers of the operations that change items.
+// writes holds the numbers of the operations that change items.
 var writes = []uint16{0x01, 0x02, 0x05, 0x06, 0x13, 0x25}
 
 // header translates a token to a header: its name in Go's canonical form, and a function that formats the
@@ -98,8 +98,8 @@ type header struct {
 	spell func(value []byte) string
 }
 
-// headers are the tokens that a gateway supports as headers. The consistency level is not one of them:
-// clients ask for Strong whatever the account's level is, and get it.
+// headers maps the tokens that a gateway supports as headers to these headers. The consistency level is not
+// one of them, since in direct mode clients ask for Strong whatever the account's level is.
 var headers = map[uint16]header{
 	0x01:         {"Authorization", text},
 	0x03:         {"X-Ms-Date", text},
@@ -144,10 +144,10 @@ func flag(value []byte) string {
 	return "True"
 }
 
-// count formats a 32-bit number; all bits set is -1, which means as many as fit.
+// count formats a 32-bit number. If all bits are set it is -1, which means as many as fit.
 func count(value []byte) string { return strconv.Itoa(int(int32(number(value)))) }
 
-// one returns a function that formats an enumeration.
+// one returns a function that formats the value of an enumeration. names are the names of its values.
 func one(names ...string) func([]byte) string {
 	return func(value []byte) string {
 		if n := number(value); n < uint64(len(names)) {
@@ -157,7 +157,7 @@ func one(names ...string) func([]byte) string {
 	}
 }
 
-// formats formats a bit set.
+// formats formats the set of serialization formats.
 func formats(value []byte) string {
 	var list []string
 	for bit, name := range []string{"JsonText", "CosmosBinary", "HybridRow"} {
@@ -168,8 +168,8 @@ func formats(value []byte) string {
 	return strings.Join(list, ",")
 }
 
-// epks are the two bounds of a range of effective partition keys. If the request has a range, the bounds are
-// hexadecimal text; if it has keys, they are bytes.
+// epks holds the tokens of the two bounds of a range of effective partition keys. If the request selects a
+// range, the bounds are hexadecimal text; if it selects keys, they are bytes.
 var epks = map[uint16]string{0x62: "X-Ms-Start-Epk", 0x63: "X-Ms-End-Epk"}
 
 const keysAsRange = 3

@@ -28,7 +28,8 @@ const (
 	kindDouble      kind = 0x0E
 )
 
-// layouts are the sizes, in bytes, of each type's value (fixed), or of its length (prefix).
+// layouts holds, for each type, the size in bytes of its values (fixed), or of the length before a value
+// (prefix).
 var layouts = [...]struct{ fixed, prefix int }{
 	kindByte: {fixed: 1}, kindUShort: {fixed: 2}, kindULong: {fixed: 4}, kindLong: {fixed: 4},
 	kindULongLong: {fixed: 8}, kindLongLong: {fixed: 8}, kindGuid: {fixed: 16},
@@ -40,18 +41,18 @@ var layouts = [...]struct{ fixed, prefix int }{
 // errMalformed reports bytes that are not valid tokens. The start of the next frame is then unknown.
 var errMalformed = errors.New("rntbd: malformed tokens")
 
-// token is one token of a request. The value points into the frame's memory and excludes its length.
+// token is one token of a request. The value shares the memory of the frame and does not include its length.
 type token struct {
 	id    uint16
 	kind  kind
 	value []byte
 }
 
-// tokens are a request's tokens in the order received. Clients send a few dozen at most, and most are looked
-// up once, so that a linear search suffices.
+// tokens are a request's tokens in the order received. Clients send at most a few dozen, and most are looked
+// up once, so a linear search is fast enough.
 type tokens []token
 
-// parseTokens parses all tokens. It keeps unknown ones, whose lengths follow from their types.
+// parseTokens parses all tokens. Unknown tokens are kept; their lengths follow from their types.
 func parseTokens(b []byte) (list tokens, err error) {
 	for len(b) > 0 {
 		if len(b) < 3 {
@@ -102,7 +103,7 @@ func number(value []byte) uint64 {
 	return binary.LittleEndian.Uint64(n[:])
 }
 
-// The tokens of an answer must have the types that clients expect: clients ignore the type byte.
+// The tokens of a response must have the types that clients expect, since clients ignore the type byte.
 
 func appendHead(b []byte, id uint16, k kind) []byte {
 	return append(binary.LittleEndian.AppendUint16(b, id), byte(k))
@@ -127,8 +128,8 @@ func appendSmallString(b []byte, id uint16, v string) []byte {
 	return append(append(appendHead(b, id, kindSmallString), byte(len(v))), v...)
 }
 
-// appendString appends a string token. A string longer than the type allows is omitted, because a truncated
-// token or list is useless.
+// appendString appends a string token. A string that is longer than the type allows is omitted, because a
+// truncated token or list would be useless.
 func appendString(b []byte, id uint16, v string) []byte {
 	if len(v) > math.MaxUint16 {
 		return b

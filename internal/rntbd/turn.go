@@ -8,20 +8,21 @@ import (
 
 // Limits of the frames that are served by the goroutine that reads them.
 const (
-	quickTime   = 200 * time.Microsecond // an operation that takes longer was not quick after all
-	apartFrames = 32                     // frames after such an operation that other goroutines serve
+	quickTime = 200 * time.Microsecond // an operation that takes longer does not count as quick
+	// number of frames, after an operation that was not quick, that other goroutines serve
+	apartFrames = 32
 )
 
 // States of a turn.
 const (
 	turnRuns   = iota
-	turnPassed // another goroutine reads now
+	turnPassed // another goroutine now reads frames
 	turnEnded  // the operation has ended
 )
 
-// turn is the context of an operation that runs in the goroutine that reads frames. An operation that waits
-// calls Done, whatever it waits for. Then another goroutine continues to read, so that the frames that
-// follow do not wait, too.
+// turn is the context of an operation that runs in the goroutine that reads frames. An operation calls Done
+// when it has to wait. Another goroutine then continues to read, so that the following frames do not wait as
+// well.
 type turn struct {
 	context.Context
 	c     *conn

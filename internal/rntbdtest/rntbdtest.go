@@ -66,15 +66,15 @@ func Context() []byte {
 		Token{2, SmallString, []byte("a test")})
 }
 
-// Answer is a decoded answer.
+// Answer is a decoded response.
 type Answer struct {
 	Status   int
 	Activity [16]byte
-	Values   map[uint16]any // by the token's id: uint64, int64, float64 or string
+	Values   map[uint16]any // by the id of the token: uint64, int64, float64 or string
 	Body     []byte
 }
 
-// answerTypes are the types by which clients read the tokens of answers that they know.
+// answerTypes holds the types with which clients decode the tokens of responses that they know.
 var answerTypes = map[uint16]byte{
 	0x00: Byte,
 	0x03: String,
@@ -107,7 +107,7 @@ var answerTypes = map[uint16]byte{
 	0x66: Byte, 0x51: Double,
 }
 
-// contextTypes are those of the answer to a connection's context.
+// contextTypes holds the types of the tokens in the response to a connection context.
 var contextTypes = map[uint16]byte{
 	0: ULong,
 	1: SmallString,
@@ -120,7 +120,7 @@ var contextTypes = map[uint16]byte{
 // Read reads one answer.
 func Read(r io.Reader) (*Answer, error) { return read(r, answerTypes) }
 
-// ReadContext reads the answer to a connection's context.
+// ReadContext reads the response to a connection context.
 func ReadContext(r io.Reader) (*Answer, error) { return read(r, contextTypes) }
 
 func read(r io.Reader, types map[uint16]byte) (*Answer, error) {

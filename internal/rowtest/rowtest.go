@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// Rows as .NET writes them, in hexadecimal: the beginning of a stream, the record and the body row of a
-// create of {"id":"1"}, and the body row of a delete of item 1 if its etag is "e".
+// Rows that the .NET SDK has written, in hexadecimal: the beginning of a stream, the record row and the body
+// row of a create of {"id":"1"}, and the body row of a delete of item 1 with the condition that its etag is
+// "e".
 const (
 	Segment    = "81 f0 d8 ff 7f 01 0a 00 00 00"
 	CreateHead = "81 f1 d8 ff 7f 19 00 00 00 83 2f cd f9"
@@ -48,7 +49,7 @@ type Result struct {
 	Charge            float64
 }
 
-// Results splits an answer into its rows.
+// Results splits a response into its rows.
 func Results(t testing.TB, stream []byte) (list []Result) {
 	t.Helper()
 	rest, ok := bytes.CutPrefix(stream, Bytes(t, Segment))

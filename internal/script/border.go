@@ -11,13 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Values enter and leave a script as JSON. A value that enters becomes plain JavaScript objects. A value
-// that leaves is encoded as by JSON.stringify: dates become strings and functions are omitted.
+// Values are passed to and from a script as JSON. A value that is passed to a script becomes plain
+// JavaScript objects. A value that a script returns is encoded as by JSON.stringify: dates become strings
+// and functions are omitted.
 
-// maxDepth is the maximal nesting of a value that enters or leaves a script.
+// maxDepth is the maximal nesting of a value that is passed to or from a script.
 const maxDepth = 500
 
-// toJS converts a JSON value to a JavaScript value. Numbers become doubles: integers beyond 2^53 are
+// toJS converts a JSON value to a JavaScript value. Numbers become doubles, so integers beyond 2^53 are
 // rounded.
 func (r *Runtime) toJS(v jsondoc.Value) goja.Value {
 	r.check()
@@ -44,7 +45,8 @@ func (r *Runtime) toJS(v jsondoc.Value) goja.Value {
 	v.Each(func(key string, e jsondoc.Value) bool {
 		name := strings.Clone(key)
 		if name == "__proto__" {
-			// JSON.parse defines an own property here. Set would change the prototype instead.
+			// Like JSON.parse, this defines an own property. For the name __proto__, Set would change the
+			// prototype instead.
 			r.must(o.DefineDataProperty(name, r.toJS(e), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
 		} else {
 			r.must(o.Set(name, r.toJS(e)))
@@ -61,7 +63,7 @@ func (r *Runtime) numberToJS(f float64) goja.Value {
 	return r.js.ToValue(f)
 }
 
-// must throws an error that is not expected to occur.
+// must throws err, which is not expected to occur, as a JavaScript exception.
 func (r *Runtime) must(err error) {
 	if err != nil {
 		panic(r.js.NewGoError(err))
@@ -85,14 +87,14 @@ type encoder struct {
 	r        *Runtime
 	out      []byte
 	limit    int            // bytes
-	outward  bool           // the text leaves the script: exceeding limit ends the script
-	path     []*goja.Object // the objects being encoded, to detect cycles
+	outward  bool           // the text is passed out of the script, so exceeding limit ends the script
+	path     []*goja.Object // the objects that are being encoded, to detect cycles
 	indent   string
 	replacer goja.Callable // nil: no replacer
-	only     []string      // the property names of a replacer list; nil: all
+	only     []string      // property names in the list that was passed as the replacer; nil: all
 }
 
-// root encodes a complete value.
+// root encodes a complete value. It returns false if the value has no JSON form.
 func (e *encoder) root(v goja.Value) bool {
 	holder := e.r.js.NewObject()
 	e.r.must(holder.Set("", v))
@@ -149,7 +151,8 @@ func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Va
 	return v
 }
 
-// enter adds an object to the path. It throws if the object is on the path already or the path is too long.
+// enter adds an object to the path. It throws an exception if the object already is on the path or the path
+// is too long.
 func (e *encoder) enter(o *goja.Object) {
 	for _, p := range e.path {
 		if p.SameAs(o) {
@@ -237,7 +240,7 @@ func (e *encoder) object(o *goja.Object) {
 	e.add("}")
 }
 
-// line begins a new line if the text is indented.
+// line starts a new line if the text is to be indented.
 func (e *encoder) line(outer int) {
 	if e.indent == "" {
 		return
@@ -253,7 +256,7 @@ func (e *encoder) add(s string) {
 	e.out = append(e.out, s...)
 }
 
-// checkRoom checks that n more bytes are allowed.
+// checkRoom fails if n more bytes would exceed the limit.
 func (e *encoder) checkRoom(n int) {
 	if len(e.out)+n <= e.limit {
 		return

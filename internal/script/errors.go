@@ -9,17 +9,18 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Error is the error of a script that threw, aborted itself, or could not be compiled.
+// Error is the error of a script that threw an exception, called abort, or could not be compiled.
 type Error struct {
-	Exception string // the thrown value as JavaScript prints it: "Error: no such order"
-	Stack     string // "   at f (id.js:3:9)" for each call, innermost first, one a line; may be empty
-	// Number is the number property of the thrown object, or 0 if there is none. Scripts set it by new
-	// Error(404, "no such order"); errors of collection operations have their status. CompileNumber means
-	// that the script could not be compiled.
+	Exception string // the thrown value as text, such as "Error: no such order"
+	Stack     string // one line for each call, innermost first, such as "   at f (id.js:3:9)"; may be empty
+	// Number is the number property of the thrown object, or 0 if there is none. A script can set it with
+	// new Error(404, "no such order"). In errors of collection operations it is the status. CompileNumber
+	// means that the script could not be compiled.
 	Number int
 }
 
-// CompileNumber is the Number of an Error of compilation. Cosmos DB reports it as the substatus.
+// CompileNumber is the Number of an Error that reports a compilation error. Cosmos DB reports it as the
+// substatus.
 const CompileNumber = 0xFFFF
 
 // Error returns the message in Cosmos DB's format.
@@ -47,7 +48,7 @@ const TooLargeMemory = "memory"
 // TooLargeError is the error of a script that exceeded its memory limit, or whose result or source is too
 // large.
 type TooLargeError struct {
-	What  string // TooLargeMemory, "result", "source"
+	What  string // TooLargeMemory, "result" or "source"
 	Limit int64  // bytes
 }
 
@@ -56,7 +57,7 @@ func (e *TooLargeError) Error() string {
 }
 
 // BusyError is the error of a script that was not started because too many abandoned scripts are still
-// running.
+// running. Stuck is their number.
 type BusyError struct{ Stuck int }
 
 func (e *BusyError) Error() string {
@@ -64,12 +65,12 @@ func (e *BusyError) Error() string {
 		e.Stuck)
 }
 
-// FaultError is the error of a panic in the interpreter.
+// FaultError reports a panic in the interpreter.
 type FaultError struct{ Panic any }
 
 func (e *FaultError) Error() string { return fmt.Sprint("the interpreter failed: ", e.Panic) }
 
-// interruption carries the reason of a stop through goja.
+// interruption passes the reason why a script was stopped through goja, the interpreter.
 type interruption struct{ err error }
 
 // failure converts an error returned by goja to an error of this package.
@@ -108,11 +109,11 @@ func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	return e
 }
 
-// ignoreFailures runs code of the script and ignores its failures. It ignores an interrupt, too: the next
-// instruction of the script is interrupted again.
+// ignoreFailures runs code of the script and ignores its failures. It also ignores an interrupt, since the
+// next instruction of the script is interrupted again.
 func (r *Runtime) ignoreFailures(fn func()) {
 	defer func() {
-		_ = recover() // what was thrown, or an interrupt
+		_ = recover() // a thrown value, or an interrupt
 	}()
 	r.js.Try(fn)
 }
@@ -120,7 +121,7 @@ func (r *Runtime) ignoreFailures(fn func()) {
 // maxException is the maximal size of a reported exception text in bytes.
 const maxException = 8 << 10
 
-// substatus returns an error's number if it can be reported as a substatus, else 0.
+// substatus returns the number of an error if it can be a substatus, and 0 otherwise.
 func substatus(v goja.Value) int {
 	if n, ok := v.Export().(int64); ok && n > 0 && n < CompileNumber {
 		return int(n)
@@ -128,7 +129,7 @@ func substatus(v goja.Value) int {
 	return 0
 }
 
-// stackText formats the stack frames, without those of this package's own scripts.
+// stackText formats stack frames, without those of this package's own scripts.
 func stackText(frames []goja.StackFrame) string {
 	var b strings.Builder
 	for _, f := range frames {

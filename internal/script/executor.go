@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// The interpreter of a Runtime runs in a goroutine of its own, called its executor. The caller's goroutine
-// attends: it carries out the operations that the script requests from its host, and checks the limits. The
-// interpreter can be stopped only between two instructions, so a caller may have to abandon a script that
-// does not end. An abandoned script cannot access the host any more, its result is discarded, and it is
-// counted until it ends.
+// The interpreter of a Runtime runs in a goroutine of its own, called the executor. In the meantime the
+// caller's goroutine carries out the operations that the script requests from its host, and checks the
+// limits. The interpreter can be stopped only between two instructions, so a caller may have to abandon a
+// script that does not end. An abandoned script can no longer access the host, its result is discarded, and
+// it is counted until it ends.
 
 // executor is the goroutine of a Runtime and the channels to it.
 type executor struct {
 	jobs      chan func() error
 	results   chan error         // capacity 1, so that an abandoned goroutine does not block
-	asks      chan func()        // functions that the caller must run for the script
-	answered  chan struct{}      // the caller has run the function
+	asks      chan func()        // functions that the caller's goroutine must run for the script
+	answered  chan struct{}      // signals that the caller's goroutine has run the function
 	gone      chan struct{}      // closed when the caller has left
 	done      chan struct{}      // closed when the goroutine has ended
 	abandoned atomic.Bool        // the caller left while a job was running
-	cancel    context.CancelFunc // cancels the host's current operation
+	cancel    context.CancelFunc // cancels the current operation of the host
 	closed    bool
 }
 
@@ -40,7 +40,7 @@ func (m *executor) leave() {
 	close(m.jobs)
 }
 
-// work is the goroutine's function: it runs jobs until the caller leaves.
+// work is the function of the executor's goroutine. It runs jobs until the caller leaves.
 func (r *Runtime) work() {
 	defer close(r.executor.done)
 	for job := range r.executor.jobs {
@@ -82,8 +82,8 @@ func (r *Runtime) runJob(job func() error) error {
 	return err
 }
 
-// waitForJob waits for the end of a job, serves its requests meanwhile, and abandons it if it does not end in
-// time.
+// waitForJob waits for the end of a job. While it waits, it serves the requests of the job. If the job does
+// not end in time, it abandons it.
 func (r *Runtime) waitForJob() error {
 	end := r.ctx.Done()
 	for {
@@ -129,7 +129,7 @@ func (r *Runtime) stop(why error) {
 	r.interrupt(why)
 }
 
-// interrupt is stop for code that runs within a job.
+// interrupt is like stop, for code that runs within a job.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
 	r.js.Interrupt(interruption{why})
@@ -159,7 +159,8 @@ type goneError struct{}
 
 func (goneError) Error() string { return "nobody waits for the script any more" }
 
-// ask runs a function in the caller's goroutine and waits for it. Meanwhile it checks the time limit.
+// ask runs a function in the caller's goroutine and waits until it has ended. While it waits, it checks the
+// time limit.
 func (r *Runtime) ask(do func()) {
 	select {
 	case r.executor.asks <- do:
@@ -183,7 +184,8 @@ func (r *Runtime) ask(do func()) {
 	}
 }
 
-// do carries out an operation of the script. The operation is cancelled at the script's time limit.
+// do carries out an operation that the script has requested. The operation is canceled at the time limit of
+// the script.
 func (r *Runtime) do(host Host, op Operation) (answer Answer, err error) {
 	r.ask(func() {
 		if answer, err = host.Do(r.hostCtx, op); err != nil && r.hostCtx.Err() != nil && r.ctx.Err() == nil {
@@ -193,7 +195,7 @@ func (r *Runtime) do(host Host, op Operation) (answer Answer, err error) {
 	return answer, err
 }
 
-// runTime returns how long the script has run, over all calls.
+// runTime returns how long the script has run in all calls together.
 func (r *Runtime) runTime() time.Duration {
 	taken := r.spent.Load()
 	if since := r.since.Load(); since != idle {
@@ -205,7 +207,7 @@ func (r *Runtime) runTime() time.Duration {
 // watchEvery is the interval of the limit checks.
 const watchEvery = 5 * time.Millisecond
 
-// limitError reports why the script must end, or nil.
+// limitError returns the reason why the script must end, or nil if it need not.
 func (r *Runtime) limitError() error {
 	switch {
 	case r.runTime() > r.limits.Time:

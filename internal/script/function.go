@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Function is a user defined function in a Runtime. It has access to nothing but its arguments.
+// Function is a user defined function that has been loaded into a Runtime. It can access only its arguments.
 type Function struct {
 	r    *Runtime
 	call goja.Callable
@@ -46,11 +46,11 @@ func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
 	return f, nil
 }
 
-// Call calls the function. The result is undefined if it has no JSON form. The error is an *Error, a
-// *TimeoutError, a *TooLargeError, or the error of the context. After any of them except *Error the Runtime
-// cannot be used any more.
+// Call calls the function. If the result has no JSON form, Call returns undefined. The error is an *Error, a
+// *TimeoutError, a *TooLargeError, or the error of the context. After an error other than *Error, the
+// Runtime must not be used any more.
 func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) {
-	out := new(jsondoc.Value) // not result: an abandoned script may still write to it
+	out := new(jsondoc.Value) // result is not used here, since an abandoned script may still write to it
 	err = f.r.runJob(func() error {
 		list := make([]goja.Value, len(args))
 		for i, a := range args {

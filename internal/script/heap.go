@@ -5,15 +5,15 @@ import (
 	"runtime/metrics"
 )
 
-// heapMeter measures the growth of the process's heap since a script began. The runtime has no measurement
-// per goroutine, so allocations of other goroutines count, too. This is acceptable because the purpose is
-// to protect the process. Garbage does not count: if the heap looks too large, the meter collects garbage
-// and checks the live size. If that is within the limit, the meter does not collect again before the heap
-// has grown further.
+// heapMeter measures the growth of the process's heap since a script began. Go's runtime cannot measure a
+// single goroutine, so allocations of other goroutines count as well. This is acceptable because the purpose
+// is to protect the process. Garbage does not count: if the heap seems too large, the meter runs a garbage
+// collection and checks the size of the live heap. If that is within the limit, the meter does not run
+// another collection until the heap has grown further.
 type heapMeter struct {
 	samples   [3]metrics.Sample
 	base      int64 // bytes in use when the script began
-	threshold int64 // bytes in use up to which no collection is needed
+	threshold int64 // bytes in use from which on a collection is needed
 }
 
 const (
@@ -44,7 +44,7 @@ func (m *heapMeter) over(limit int64) bool {
 	case used <= m.threshold:
 		return false
 	case used-m.base > hardFactor*limit+m.base:
-		return true // too large to spend time on a collection
+		return true // too large to spend time on a garbage collection
 	}
 	runtime.GC()
 	_, live := m.read()
@@ -52,6 +52,6 @@ func (m *heapMeter) over(limit int64) bool {
 	return live-m.base > limit
 }
 
-// hardFactor is the multiple of the limit, above twice the heap at the start, that may be in use with garbage
-// before over reports true without a collection.
+// hardFactor is a multiple of the limit. If the heap, including garbage, exceeds twice its size at the start
+// by more than this, over returns true without a garbage collection.
 const hardFactor = 3

@@ -12,13 +12,13 @@ import (
 type Host interface {
 	// Links returns the collection's links, by rid (with a slash at its end) and by name.
 	Links() (self, alt string)
-	// Do carries out one operation. An error ends the script; failures of the operation are in the Answer.
-	// ctx ends with the script's time limit.
+	// Do carries out one operation. An error ends the script. If the operation fails, Do returns an Answer
+	// with its status instead. ctx ends at the time limit of the script.
 	Do(context.Context, Operation) (Answer, error)
-	// Quota returns the limits and the usage of the container for a post-trigger, in KB, as names and
-	// values.
+	// Quota returns the limits and the usage of the container in KB, as names and values. A post-trigger can
+	// read them.
 	Quota() (limits, usage string)
-	// Full reports whether the transaction is full: further operations are not accepted.
+	// Full reports whether the transaction is full, so that it does not accept further operations.
 	Full() bool
 }
 
@@ -36,12 +36,12 @@ const (
 	List    Kind = "list"
 )
 
-// Operation is an operation requested by a script.
+// Operation is an operation that a script requests.
 type Operation struct {
 	Kind         Kind
-	ID, RID      string // of the document; one of them is set
-	Body         []byte // the script's text, which may be invalid JSON
-	ETag         string // If-Match, for Read If-None-Match; empty: none
+	ID, RID      string // of the document; only one of the two is set
+	Body         []byte // text from the script, which may be invalid JSON
+	ETag         string // for a Read the value of If-None-Match, otherwise of If-Match; empty: none
 	PageSize     int    // of Query and List
 	Continuation string
 }
@@ -50,13 +50,13 @@ type Operation struct {
 type Answer struct {
 	// Body is JSON: a document, or an array of rows; nil if there is none.
 	Body         []byte
-	Continuation string // set if there is another page
+	Continuation string // set if there are more pages
 	NotModified  bool   // of a Read
-	Status       int    // an HTTP status; 400 or higher: the operation failed
+	Status       int    // HTTP status; 400 or higher means that the operation has failed
 	Message      string // of the failure
 }
 
-// Trigger determines when a Procedure runs.
+// Trigger says when a Procedure runs.
 type Trigger uint8
 
 // The kinds of Procedures.
@@ -66,21 +66,21 @@ const (
 	PostTrigger
 )
 
-// Procedure is one run of a stored procedure or of a trigger.
+// Procedure describes one run of a stored procedure or of a trigger.
 type Procedure struct {
 	ID, Source string
 	Trigger    Trigger
 	Args       []jsondoc.Value // of a stored procedure
-	Request    jsondoc.Value   // of a trigger: the document in the request; undefined for a delete
-	Operation  string          // of a trigger: Create, Replace, Upsert or Delete
-	Response   jsondoc.Value   // of a post-trigger: the document after the operation
+	Request    jsondoc.Value   // for a trigger: the document in the request; undefined for a delete
+	Operation  string          // for a trigger: Create, Replace, Upsert or Delete
+	Response   jsondoc.Value   // for a post-trigger: the document after the operation
 	Logging    bool            // record the output of console.log
 }
 
 // Outcome is the result of a Procedure.
 type Outcome struct {
-	// Body is the JSON that the script has set: the response of a stored procedure or post-trigger, or the
-	// request of a pre-trigger. It is nil if the script has set none.
+	// Body is the JSON text that the script has set: the body of the response in a stored procedure or
+	// post-trigger, or the body of the request in a pre-trigger. It is nil if the script has set none.
 	Body []byte
 	Log  string // the output of console.log, one line per call
 }

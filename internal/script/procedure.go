@@ -17,15 +17,16 @@ const contextFile = "context"
 
 // Limits of the data that is queued while a script runs.
 const (
-	maxPending = 16 << 20 // bytes of accepted operations that are not done yet
-	maxLog     = 4 << 10  // bytes of console.log output, which is sent in a header
+	maxPending = 16 << 20 // bytes of operations that were accepted and not carried out yet
+	maxLog     = 4 << 10  // bytes of the output of console.log, which is sent in a header
 )
 
-// Cosmos DB's collection operations are asynchronous: a call requests an operation, and its callback runs
-// after the calling function has returned. The stack therefore does not grow if each callback starts the
-// next operation. Here requested operations are queued and carried out one by one, in order.
+// In Cosmos DB, the collection operations of scripts are asynchronous: a call requests an operation, and its
+// callback runs after the function that made the call has returned. Therefore the stack does not grow if
+// each callback starts the next operation. Here the requested operations are queued and carried out one by
+// one, in order.
 
-// session is one run of a procedure.
+// session is the state of one run of a procedure.
 type session struct {
 	*Runtime
 	host      Host
@@ -37,7 +38,7 @@ type session struct {
 	log       strings.Builder
 }
 
-// request is an accepted operation.
+// request is an operation that was accepted and has not been carried out yet.
 type request struct {
 	Operation
 	callback goja.Callable
@@ -54,8 +55,7 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	// The outcome is read only after the script has ended, because an abandoned script may still write to
-	// it.
+	// The outcome is read only after the script has ended, since an abandoned script may still write to it.
 	left := new(Outcome)
 	err = r.runJob(func() error {
 		if err := s.setup(); err != nil {
@@ -72,7 +72,7 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 		return err
 	})
 	var thrown *Error
-	if errors.As(err, &thrown) { // the script has ended and writes nothing any more
+	if errors.As(err, &thrown) { // the script has ended and no longer writes to it
 		return Outcome{Log: s.log.String()}, err
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *session) run(main goja.Callable) error {
 	return nil
 }
 
-// answer returns the arguments of a callback: (error) or (undefined, result, options).
+// answer returns the arguments of a callback: (error), or (undefined, result, options).
 func (s *session) answer(a Answer) []goja.Value {
 	if a.Status >= 400 {
 		body := string(jsondoc.StringValue(a.Message).AppendJSON([]byte(`{"Errors":[`))) + "]}"
@@ -160,7 +160,7 @@ func (s *session) setup() error {
 	return nil
 }
 
-// messages returns the request and response bodies that the script sees.
+// messages returns the bodies of the request and of the response that the script sees.
 func (s *session) messages() (request, response goja.Value) {
 	if s.p.Trigger != NoTrigger {
 		return s.toJS(s.p.Request), s.toJS(s.p.Response)
@@ -172,7 +172,7 @@ func (s *session) messages() (request, response goja.Value) {
 	return s.js.NewArray(args...), s.js.ToValue("")
 }
 
-// start is the native function start(operation, callback). It returns whether the operation was accepted.
+// start is the native function start(operation, callback). It returns true if the operation was accepted.
 func (s *session) start(call goja.FunctionCall) goja.Value {
 	o := call.Argument(0).ToObject(s.js)
 	callback, ok := goja.AssertFunction(call.Argument(1))
@@ -206,7 +206,7 @@ func (s *session) full() (full bool) {
 	return full
 }
 
-// abort is the native function abort(error). It ends the script even if the script catches exceptions.
+// abort is the native function abort(error). It ends the script, even if the script catches exceptions.
 func (s *session) abort(call goja.FunctionCall) goja.Value {
 	why := s.thrown(call.Argument(0), s.js.CaptureCallStack(0, nil))
 	s.interrupt(why)
@@ -229,7 +229,7 @@ func (s *session) print(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// outcome returns the result of the script.
+// outcome returns the Outcome of the script.
 func (s *session) outcome() (Outcome, error) {
 	v, err := s.body(goja.Undefined())
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Programs compiles scripts and caches the most recent ones. It is safe for concurrent use. The zero value
-// is ready to use.
+// Programs compiles scripts and caches those that were used most recently. It is safe for concurrent use.
+// The zero value is ready to use.
 type Programs struct {
 	once   sync.Once
 	recent *lru.Cache[[sha256.Size]byte, *program] // created at the first use
@@ -28,21 +28,21 @@ type Programs struct {
 	stuck atomic.Int64
 }
 
-// Stuck returns the number of abandoned scripts that have not ended yet: they were stopped within a
-// built-in function that has not returned.
+// Stuck returns the number of abandoned scripts that have not ended yet, because a built-in function that
+// they have called has not returned.
 func (p *Programs) Stuck() int { return int(p.stuck.Load()) }
 
 // maxStuck is the number of abandoned scripts at which no further script is started. Each of them uses a
 // processor and memory.
 const maxStuck = 8
 
-// maxPrograms is how many compiled scripts are cached.
+// maxPrograms is the number of compiled scripts that are cached.
 const maxPrograms = 256
 
 // program is a compiled script.
 type program struct {
 	code *goja.Program
-	main string // the function to call; "": the value of the code
+	main string // the function to call; "": the value of the code is the function
 }
 
 // lazyProgram is a script of this package, compiled at the first use.
@@ -84,9 +84,9 @@ func (p *Programs) Prepare(id, source string) error {
 	return err
 }
 
-// compile compiles a script. The text is a function expression, optionally followed by semicolons. Or it is
-// a sequence of statements: then the first declared function is called, or the function that is their
-// value.
+// compile compiles a script. The text is either a function expression, optionally followed by semicolons, or
+// a sequence of statements. In the second case the function to call is the first one that is declared or, if
+// none is declared, the value of the statements.
 func compile(file, source string) (made *program, err error) {
 	if len(source) > maxSource {
 		return nil, &TooLargeError{What: "source", Limit: maxSource}
@@ -95,7 +95,7 @@ func compile(file, source string) (made *program, err error) {
 		return nil, &Error{Exception: "SyntaxError: the script is nested too deep", Number: CompileNumber}
 	}
 	defer func() {
-		if x := recover(); x != nil { // the parser and compiler may panic on a client's text
+		if x := recover(); x != nil { // the parser and the compiler may panic because of a client's text
 			made, err = nil, &Error{Exception: fmt.Sprint("SyntaxError: ", x), Number: CompileNumber}
 		}
 	}()
@@ -138,7 +138,7 @@ func onlyEnds(list []ast.Statement) bool {
 	})
 }
 
-// parse parses a text. It ignores source maps, which would be read from this machine's files.
+// parse parses a text. It ignores source maps, since the parser would read them from files of this machine.
 func parse(file, text string) (*ast.Program, error) {
 	return goja.Parse(file, text, parser.WithDisableSourceMaps)
 }
@@ -162,12 +162,13 @@ func firstFunction(tree *ast.Program) string {
 	return ""
 }
 
-// Limits of a text. The parser and the compiler are recursive, and their stack has no other limit.
+// Limits of the text of a script. The parser and the compiler are recursive, and nothing else limits their
+// stack.
 const (
 	maxSource  = 512 << 10
 	maxNesting = 500  // of brackets
-	maxArrows  = 2000 // the end of each is searched through all nested ones
-	// of nodes: a chain of operators is not nested in the source, but is in the tree
+	maxArrows  = 2000 // for the end of each, the parser searches all arrow functions nested in it
+	// maximal depth of the tree: a chain of operators is not nested in the source, but it is in the tree
 	maxTree = 5000
 )
 
@@ -186,7 +187,7 @@ func nesting(source string) int {
 	return most
 }
 
-// inspect searches a part of a tree for unsupported parts, and returns a description of the first one, or
+// inspect looks for unsupported syntax in a part of a tree. It returns a description of the first one, or
 // "". depth is the number of enclosing nodes.
 func inspect(v reflect.Value, depth int) string {
 	switch v.Kind() {
@@ -232,7 +233,7 @@ func inspectPointer(v reflect.Value, depth int) string {
 	return inspect(v.Elem(), depth+1)
 }
 
-// duplicateField is the field of functions that repeats declarations of their bodies.
+// duplicateField is a field of function nodes that repeats declarations in the function's body.
 const duplicateField = "DeclarationList"
 
 const astPath = "github.com/dop251/goja/ast"

@@ -10,26 +10,26 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Regular expressions with lookaround or back references need backtracking. They are matched by the library
-// that the interpreter uses, too, but with a time limit, which the interpreter does not support.
+// Regular expressions with lookaround or back references need backtracking. This file matches them with the
+// same library as the interpreter, but with a time limit, which the interpreter does not support.
 
 // matchTime is the time limit of one match.
 const matchTime = 500 * time.Millisecond
 
-// maxTrack is the size of the backtracking stack of one match, equivalent to 32 MB.
+// maxTrack is the maximal size of the backtracking stack of one match. It corresponds to 32 MB.
 const maxTrack = 4 << 20
 
-// maxMatchers is how many compiled expressions a Runtime caches.
+// maxMatchers is the number of compiled regular expressions that a Runtime caches.
 const maxMatchers = 100
 
-// matcher is a compiled expression. It caches the converted form of the last text, because searches are
-// usually continued in the same text.
+// matcher is a compiled regular expression. It keeps the converted form of the last text, because a search
+// usually continues in the same text.
 type matcher struct {
 	re    *regexp2.Regexp
-	whole bool // the unit of matching is the code point, not the UTF-16 unit
+	whole bool // matches code points rather than UTF-16 units
 	text  goja.String
 	runes []rune
-	at    []int // the UTF-16 offset of each rune in the text; nil if each rune is one unit
+	at    []int // UTF-16 offset of each rune in the text; nil if each rune is one UTF-16 unit
 }
 
 // match is the native function match(source, flags, text, from) for sandbox_regexp.js. It returns the
@@ -45,7 +45,7 @@ func (r *Runtime) match(call goja.FunctionCall) goja.Value {
 	}
 	m.read(text)
 	found, err := m.re.FindRunesMatchStartingAt(m.runes, m.rune(int(call.Argument(3).ToInteger())))
-	if err != nil { // a time or memory limit was exceeded
+	if err != nil { // the match has exceeded a limit of time or memory
 		panic(r.rangeError("The regular expression is too costly for a text of this length"))
 	}
 	if found == nil {
@@ -54,7 +54,7 @@ func (r *Runtime) match(call goja.FunctionCall) goja.Value {
 	return r.matched(m, found)
 }
 
-// matcher returns the compiled expression, from the cache if possible.
+// matcher returns the compiled form of a regular expression, from the cache if possible.
 func (r *Runtime) matcher(source, flags string) (*matcher, error) {
 	key := flags + "/" + source
 	if m := r.matchers[key]; m != nil {

@@ -9,12 +9,13 @@ import (
 )
 
 // Some single instructions can allocate or run without limit: string additions, templates, and spreading a
-// list. rewrite wraps each of them that could in a call of a function of the sandbox. The names of these
-// functions cannot be written in a script.
+// list. rewrite wraps each such instruction in a call of a function of the sandbox. A script cannot contain
+// the names of these functions.
 const (
-	boundedName = "\x00bounded" // applied to a sum of strings: returns it unless it is too long
+	boundedName = "\x00bounded" // applied to a sum of strings: returns the sum unless it is too long
 	fewName     = "\x00few"     // applied to spread arguments: returns an array unless there are too many
-	fitsName    = "\x00fits"    // applied to a value spread into an object: returns it unless it is too large
+	// applied to a value that is spread into an object: returns the value unless it is too large
+	fitsName = "\x00fits"
 )
 
 // rewrite changes a part of a tree in place. Its depth must have been checked by inspect.
@@ -47,7 +48,7 @@ func rewrite(v reflect.Value) {
 	}
 }
 
-// bound wraps an expression in a call if necessary. Its operands have been rewritten already.
+// bound wraps an expression in a call if necessary. The operands must have been rewritten before.
 func bound(e ast.Expression) ast.Expression {
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
@@ -76,7 +77,7 @@ func bound(e ast.Expression) ast.Expression {
 	return e
 }
 
-// boundTemplate converts a template to a sum of one template per expression.
+// boundTemplate converts a template literal to a sum of template literals with one expression each.
 func boundTemplate(t *ast.TemplateLiteral) ast.Expression {
 	part := func(from int, elements ...*ast.TemplateElement) *ast.TemplateLiteral {
 		return &ast.TemplateLiteral{OpenQuote: t.OpenQuote, CloseQuote: t.CloseQuote, Elements: elements,
@@ -99,7 +100,7 @@ func boundSpread(args []ast.Expression) {
 	}
 }
 
-// short reports whether an expression's value is no string, or a string literal.
+// short reports whether the value of an expression is not a string, or is a string literal.
 func short(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.StringLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:

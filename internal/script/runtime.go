@@ -8,13 +8,14 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Env is the environment of a script. Its functions are called by the goroutine of the Runtime and by the
-// caller's; an abandoned script may call them even after Close.
+// Env is the environment of a script. Its functions are called by the goroutine of the Runtime and by that
+// of the caller. An abandoned script may call them even after Close.
 type Env struct {
-	Now     func() time.Time     // the time of JavaScript's Date
-	Random  func() float64       // the result of Math.random, in [0, 1)
-	Elapsed func() time.Duration // monotonic time since any fixed time
-	// After returns a channel that receives once after a duration. stop releases the timer early.
+	Now     func() time.Time     // returns the time of JavaScript's Date
+	Random  func() float64       // returns the result of Math.random, in [0, 1)
+	Elapsed func() time.Duration // returns the monotonic time since any fixed time
+	// After returns a channel that receives a value once, after a duration. stop releases the timer before
+	// that.
 	After func(time.Duration) (c <-chan time.Time, stop func())
 }
 
@@ -23,12 +24,12 @@ const DefaultTime = 5 * time.Second
 
 // Limits are the limits of one Runtime. A zero field means its default.
 type Limits struct {
-	Time   time.Duration // running time, over all calls; 5 s
-	Memory int64         // growth of the heap in bytes; 256 MB
-	Calls  int           // depth of the call stack; 2,000
-	// Grace is how long a stopped script may take to end before it is abandoned; 1 s.
+	Time   time.Duration // running time in all calls together; 0: 5 s
+	Memory int64         // growth of the heap in bytes; 0: 256 MB
+	Calls  int           // depth of the call stack; 0: 2,000
+	// Grace is the time within which a stopped script has to end before it is abandoned; 0: 1 s.
 	Grace  time.Duration
-	Result int // JSON bytes of a result; 4 MB
+	Result int // size of a result in bytes of JSON; 0: 4 MB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -55,15 +56,16 @@ const (
 	maxElements = 1 << 20  // elements of an array passed to a built-in function
 	maxSpread   = 64 << 10 // elements of an array that is spread into arguments
 	maxText     = 16 << 20 // UTF-16 units of a string
-	maxHard     = 64 << 10 // UTF-16 units of a string, for functions that do much work per unit
-	maxPattern  = 16 << 10 // UTF-16 units of a regular expression
+	// UTF-16 units of a string that is passed to a function which does much work for each unit
+	maxHard    = 64 << 10
+	maxPattern = 16 << 10 // UTF-16 units of a regular expression
 	// steps of one call of a built-in function that searches in strings
 	maxWork = 100e6
 )
 
-// Runtime runs scripts in one isolated JavaScript environment. Changes that a script makes, also to
-// built-in objects, are visible to later scripts of the same Runtime only. It is not safe for concurrent
-// use and must be closed.
+// Runtime runs scripts in one isolated JavaScript environment. Changes that a script makes, also to built-in
+// objects, are visible only to later scripts of the same Runtime. It is not safe for concurrent use and must
+// be closed.
 type Runtime struct {
 	programs *Programs
 	js       *goja.Runtime
@@ -71,27 +73,27 @@ type Runtime struct {
 	limits   Limits
 	ctx      context.Context // the Runtime ends with it
 	executor *executor
-	hosted   bool            // it runs a procedure with a host
-	hostCtx  context.Context // the context of host operations in the current call
+	hosted   bool            // the Runtime runs a procedure, which has a host
+	hostCtx  context.Context // context of the host's operations in the current call
 
-	since   atomic.Int64 // Elapsed at the start of the current call, or idle
-	spent   atomic.Int64 // the duration of earlier calls
+	since   atomic.Int64 // Elapsed at the start of the current call; or idle
+	spent   atomic.Int64 // duration of the earlier calls
 	stopped atomic.Bool
 
 	matchers map[string]*matcher // by flags and source
 
 	// Used only by the caller's goroutine.
 	heap      heapMeter
-	tick      <-chan time.Time // the next limit check; it may fall into a later call
+	tick      <-chan time.Time // time of the next check of the limits, which may be during a later call
 	release   func()           // releases tick
-	why       error            // why the script was stopped
+	why       error            // the reason why the script was stopped
 	stoppedAt time.Duration    // Elapsed at the stop
 }
 
 const idle = -1
 
-// Open returns a Runtime. It is stopped when ctx ends. The error is a *BusyError if there are too many
-// abandoned scripts.
+// Open returns a Runtime. Its script is stopped when ctx ends. The error is a *BusyError if there are too
+// many abandoned scripts.
 func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
 	if n := p.Stuck(); n >= maxStuck {
 		return nil, &BusyError{n}
@@ -176,7 +178,8 @@ func (r *Runtime) newError(kind, text string) goja.Value {
 	return o
 }
 
-// asError converts the value of a panic: errors and exceptions of the interpreter, or a fault.
+// asError converts the value of a panic to an error: an error or exception of the interpreter, or a
+// FaultError.
 func asError(x any) error {
 	switch x := x.(type) {
 	case error:

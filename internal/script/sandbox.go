@@ -6,8 +6,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// The sandbox is one script that every Runtime runs first. Its files are concatenated, so that all of them
-// use the built-in functions as they were before any client script could change them.
+// The sandbox is a script that every Runtime runs first. It consists of several files, which are
+// concatenated, so that all of them use the original built-in functions, which no script of a client can
+// have changed.
 var (
 	//go:embed sandbox.js
 	sandboxBase string // helpers, arrays, functions and objects
@@ -24,7 +25,7 @@ const sandboxFile = "sandbox"
 var sandboxText = "(function (native) {\n" + sandboxBase + sandboxOfText + sandboxOfRegexp + sandboxOfValues +
 	"})"
 
-// fence runs the sandbox script.
+// fence runs the sandbox script in a new Runtime.
 func (r *Runtime) fence(code *goja.Program) error {
 	v, err := r.js.RunProgram(code)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 //go:embed system.js
 var systemText string
 
-// SystemProcedure returns the source of a built-in stored procedure; ok is false if there is none with the
-// id. All containers have the built-in procedures. Their ids begin with "__.sys.".
+// SystemProcedure returns the source of a built-in stored procedure; ok is false if there is none with this
+// id. All containers have the built-in procedures, whose ids begin with "__.sys.".
 func SystemProcedure(id string) (source string, ok bool) {
 	switch id {
 	case "__.sys.echo", "__.sys.commonBulkInsert":

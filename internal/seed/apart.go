@@ -9,24 +9,24 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// A seed can be sent to a running server: its definitions in one request, and its documents, which may be
-// many, one after the other as in any import. So the client separates the two, and the server parses the
-// definitions again; the places in its errors are those in the client's files.
+// A seed can be sent to a running server: its definitions in one request, and its documents, of which there
+// may be many, one after the other as in any import. Therefore the client separates the two, and the server
+// parses the definitions again. The positions in the server's errors are those in the client's files.
 
 // UnfinishedMarker is the name of a file that marks a folder as an unfinished export, which is not a seed.
 const UnfinishedMarker = "unfinished-export"
 
-// Source describes where the documents of a container are.
+// Source says where the documents of a container are.
 type Source struct {
 	Database, Container string
 	Lists               []string   // files with one document per line
 	Documents           []Document // documents of other files
 }
 
-// Document is a document in a seed.
+// Document is a document of a seed.
 type Document struct {
 	Place tree.Place
-	Text  []byte // JSON, with the document's age
+	Text  []byte // JSON text, including the document's age
 }
 
 // Files returns the files with definitions that OpenDefinitions has read, by their paths in the seed.
@@ -50,10 +50,11 @@ func (s *Seed) Sources() (list []Source) {
 	return list
 }
 
-// OpenFiles reads the definitions of a seed from files, given by their paths in it: all files as a folder if
-// name is ".", otherwise the file of that name. root is put before file names in errors.
+// OpenFiles reads the definitions of a seed from the texts of files. The keys of files are paths in the
+// seed. If name is ".", the files are read like a folder; otherwise only the file with that name is read.
+// File names in errors have the prefix root.
 func OpenFiles(files map[string]string, name, root string) (*Seed, error) {
-	var packed bytes.Buffer // package zip provides a file system of files in memory
+	var packed bytes.Buffer // package zip provides a file system for files in memory
 	z := zip.NewWriter(&packed)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Store})

@@ -10,28 +10,28 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// container is the intended state of a container.
+// container is the state that a container should have.
 type container struct {
 	place      tree.Place
 	spec       definition.ContainerSpec
-	definition *tree.Value // the members of the definition that the seed sets
+	definition *tree.Value // the members of the container's definition that the seed sets
 	throughput Throughput
-	ranges     int // number of ranges of a new container; 0: by its throughput
+	ranges     int // number of ranges of a new container; 0: it depends on the throughput
 	settings   *Settings
 	scripts    []resource
 	documents  []document
 	lists      []string              // files with one document per line, if documents are not read
-	seen       map[string]tree.Place // documents by partition key and id
+	seen       map[string]tree.Place // positions of documents, by partition key and id
 }
 
-// document is the intended state of a document.
+// document is the state that a document should have.
 type document struct {
 	place     tree.Place
 	operation store.Operation
 	text      []byte // JSON text as in the file
 }
 
-// decodeContainer reads a container. It ignores members that the service adds to a definition.
+// decodeContainer decodes a container. It ignores the members that Cosmos DB adds to a definition.
 func decodeContainer(v *tree.Value, in *Container) error {
 	if v.Kind == tree.Object {
 		v = v.Filter(func(name string) bool { return !strings.HasPrefix(name, "_") })
@@ -43,7 +43,7 @@ func decodeContainer(v *tree.Value, in *Container) error {
 // DecodeTree implements tree.Decoder.
 func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, c) }
 
-// container adds a container of d; dir is the folder of its file.
+// container adds a container of the database d. dir is the folder of its file.
 func (r *reader) container(d *database, dir string, in *Container) (c *container, err error) {
 	c = &container{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
 		seen: map[string]tree.Place{}}
@@ -86,7 +86,7 @@ func (r *reader) container(d *database, dir string, in *Container) (c *container
 	return c, nil
 }
 
-// parseSpec reads a definition, completes it and checks it.
+// parseSpec parses a definition, sets its defaults and checks it.
 func parseSpec(v *tree.Value) (definition.ContainerSpec, error) {
 	spec, _, err := definition.ParseContainerSpec(v.AppendJSON(nil), true)
 	if err == nil {
@@ -96,7 +96,8 @@ func parseSpec(v *tree.Value) (definition.ContainerSpec, error) {
 	return spec, err
 }
 
-// again accepts a container that is defined in several files, if its partition key is the same in all.
+// again is called for a container that is defined in several files. It fails if the partition key is not the
+// same in all of them.
 func (r *reader) again(d *database, c *container) error {
 	name := d.id + "/" + c.spec.ID
 	first := r.seed.known[name]
@@ -111,7 +112,8 @@ func (r *reader) again(d *database, c *container) error {
 	return nil
 }
 
-// lines adds documents, one per line. There may be many, so only an invalid line is parsed with places.
+// lines adds documents, one per line. There may be many, so positions are determined only for an invalid
+// line.
 func (c *container) lines(file string, data []byte) error {
 	for n := 1; len(data) > 0; n++ {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
@@ -151,7 +153,7 @@ func (c *container) document(v *tree.Value) error {
 	return c.add(v.Place, text, body, o)
 }
 
-// add adds a document; text is the whole document, including its age.
+// add adds a document. text is the whole document, including its age.
 func (c *container) add(place tree.Place, text, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// database is the intended state of a database.
+// database is the state that a database should have.
 type database struct {
 	place      tree.Place
 	id         string
 	throughput Throughput
 	containers []*container
 	users      []user
-	keys       []resource // keys of client-side encryption
+	keys       []resource // keys for client-side encryption
 }
 
 // user is a user with its permissions.
@@ -125,7 +125,7 @@ func newResource(self *tree.Value, kind store.ResourceKind, id string, body map[
 	return r, r.place.Wrap("", err)
 }
 
-// scriptsOf returns the scripts of a container whose file is in dir.
+// scriptsOf returns the scripts of a container. dir is the folder of its file.
 func (r *reader) scriptsOf(dir string, in *Container) (list []resource, err error) {
 	for kind, scripts := range [...][]Script{in.Procedures, in.Functions} {
 		of := [...]store.ResourceKind{store.KindStoredProcedure, store.KindFunction}[kind]
@@ -158,7 +158,7 @@ func (r *reader) scriptsOf(dir string, in *Container) (list []resource, err erro
 	return list, nil
 }
 
-// script returns a script whose text is given in the definition or in a file.
+// script returns a script. Its text is in the definition or in a file.
 func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
 	more map[string]any) (resource, error) {
 	if (text == "") == (file == "") {

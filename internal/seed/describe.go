@@ -14,15 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Description is the state of a server without its documents, as the files of a seed.
+// Description is the state of a server without its documents, in the form of the files of a seed.
 type Description struct {
-	Files   map[string]string // by their paths in the seed
+	Files   map[string]string // texts of the files, by their paths in the seed
 	Folders []Folder          // one for each container
-	// Left lists what no seed can express, each as a line for users.
+	// Left lists what a seed cannot express, with one line of text for each.
 	Left []string
 }
 
-// The files of a description beside the folders of databases and of containers.
+// The files of a description, in addition to the folders of databases and containers.
 const (
 	accountFile  = "account.json"
 	entitiesFile = "queues.json"
@@ -36,8 +36,8 @@ type Folder struct {
 	Path                string // path in the seed
 }
 
-// Describe describes a server. A server to which the description is applied has the same description, byte
-// for byte: lists are sorted by name. queues may be nil.
+// Describe returns the description of a server. If the description is applied to another server, that server
+// has the same description, byte for byte, since lists are sorted by name. queues may be nil.
 func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Description, error) {
 	d := &describer{Description: Description{Files: map[string]string{}}, db: db,
 		offers: map[string]definition.Throughput{}}
@@ -63,7 +63,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 			return nil, err
 		}
 	}
-	if len(d.Files) == 0 { // an empty server has a description, too
+	if len(d.Files) == 0 { // an empty server has a description as well
 		d.Files[nothingFile] = "{\"databases\": []}\n"
 	}
 	return &d.Description, d.notes(ctx)
@@ -98,7 +98,7 @@ func (d *describer) file(path string, content map[string]any) error {
 	return nil
 }
 
-// notes lists what a server has and seeds cannot express.
+// notes lists what the server has and a seed cannot express.
 func (d *describer) notes(ctx context.Context) error {
 	if d.db.VirtualClock() {
 		d.left("the clock, which can be moved and shows %[1]s (`mayfly clock --set %[1]s` moves another one there)",
@@ -136,7 +136,7 @@ func (d *describer) database(in *store.Database, folder string) error {
 	} else if len(users) > 0 {
 		content["users"] = users
 	}
-	// A database without containers needs a file, too: otherwise it would not exist.
+	// A database without containers needs a file as well, since its folder would be empty otherwise.
 	if err := d.file(folder+"/"+databaseFile, content); err != nil {
 		return err
 	}
@@ -152,8 +152,8 @@ func (d *describer) database(in *store.Database, folder string) error {
 	return nil
 }
 
-// container describes a container. named means that the folder's name is not the id, so the file must contain
-// the id.
+// container describes a container. named reports that the name of the folder is not the container's id, so
+// that the file must contain the id.
 func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
 	spec := c.Info().Spec
 	content := map[string]any{}
@@ -181,8 +181,8 @@ func (d *describer) container(in *store.Database, c *store.Container, path strin
 	return d.file(path+"/container.json", content)
 }
 
-// ranges adds the number of partition ranges of a container if it is not that of a new container with its
-// throughput. Documents are listed range by range.
+// ranges adds the number of partition ranges of a container, unless a new container with the same throughput
+// has that number. It matters because documents are listed range by range.
 func (d *describer) ranges(c *store.Container, content map[string]any, t definition.Throughput,
 	where string) {
 	there, spec := c.Ranges().Ranges, c.Info().Spec
@@ -198,7 +198,7 @@ func (d *describer) ranges(c *store.Container, content map[string]any, t definit
 	}
 }
 
-// resourceMembers returns the members that seeds support for a kind of resource.
+// resourceMembers returns the members of a kind of resource that a seed supports.
 func resourceMembers(kind store.ResourceKind) []string {
 	switch kind {
 	case store.KindTrigger:
@@ -213,7 +213,7 @@ func resourceMembers(kind store.ResourceKind) []string {
 	return []string{"id", "body"}
 }
 
-// resources describes scripts and similar resources. where names their owner in messages.
+// resources describes scripts and similar resources. where names their owner in error texts.
 func (d *describer) resources(in store.Resources, kind store.ResourceKind, where string) (
 	list []map[string]any) {
 	for _, r := range byID(in.List(), func(r store.Resource) string { return r.ID }) {
@@ -230,15 +230,16 @@ func (d *describer) resource(r store.Resource, kind store.ResourceKind, where st
 	return out
 }
 
-// membersOf returns the members of a resource that seeds support, and the names of the others.
+// membersOf returns the members of a resource that a seed supports, and the names of all others.
 func membersOf(body []byte, kind store.ResourceKind) (has map[string]any, beside []string) {
 	has = map[string]any{}
 	jsondoc.Of(body).Each(func(name string, v jsondoc.Value) bool {
 		switch {
-		case v.Kind() == jsondoc.Null: // an optional member without a value
+		case v.Kind() == jsondoc.Null: // an optional member that has no value
 		case slices.Contains(resourceMembers(kind), name):
 			has[name] = json.RawMessage(v.Raw())
-		case !strings.HasPrefix(name, "_"): // clients send back the members that the server adds
+		// names with _ are those that the server has added and clients send back
+		case !strings.HasPrefix(name, "_"):
 			beside = append(beside, name)
 		}
 		return true
@@ -274,8 +275,8 @@ func (d *describer) users(in *store.Database, where string) (list []map[string]a
 	return list, nil
 }
 
-// namedLink returns the target of a permission by names, since resource ids differ in another server. ok is
-// false if the target has no names.
+// namedLink returns the target of a permission as a link by names, since resource ids differ on another
+// server. ok is false if the target has no names.
 func namedLink(in *store.DB, link string) (named string, ok bool) {
 	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
 	if len(parts) != 4 && len(parts) != 6 {
@@ -296,7 +297,7 @@ func namedLink(in *store.DB, link string) (named string, ok bool) {
 	}
 	kind, script := map[string]store.ResourceKind{"sprocs": store.KindStoredProcedure,
 		"triggers": store.KindTrigger, "udfs": store.KindFunction}[strings.ToLower(parts[4])]
-	if !script { // a permission for an item has only the resource id
+	if !script { // a permission for an item contains only the resource id
 		return link, false
 	}
 	r, err := c.Resources(kind).ReadByRID(parts[5])

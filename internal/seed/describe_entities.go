@@ -36,7 +36,7 @@ func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
 	return d.file(entitiesFile, content)
 }
 
-// listed describes the entities of a kind; topic is the topic of subscriptions.
+// listed describes the entities of a kind. For subscriptions, topic is their topic.
 func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entity.Kind, topic string) (
 	list []map[string]any, err error) {
 	entities, err := queues.List(ctx, kind, topic, 0, allEntities)
@@ -99,7 +99,7 @@ func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string
 	return list, nil
 }
 
-// rule describes a rule; ok is false if it has values of types that seeds do not support.
+// rule describes a rule. ok is false if the rule contains values of types that a seed does not support.
 func (d *describer) rule(r entity.Rule, path string) (out map[string]any, ok bool) {
 	out = map[string]any{"name": r.Name}
 	parameters := func(to map[string]any, member string, list []rule.Parameter) {

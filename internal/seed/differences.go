@@ -7,11 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Differences is the error of a seed that is refused because existing definitions differ. Each element is a
-// *tree.Error.
+// Differences is the error for a seed that is refused because existing definitions differ from it. Each
+// element of List is a *tree.Error.
 type Differences struct{ List []error }
 
-// maxListed is how many differences an error lists.
+// maxListed is the maximum number of differences in the text of an error.
 const maxListed = 20
 
 func (d *Differences) Error() string {
@@ -31,8 +31,9 @@ func (d *Differences) Error() string {
 // Unwrap returns the differences, for errors.Is and errors.As.
 func (d *Differences) Unwrap() []error { return d.List }
 
-// Check reports why Apply with Keep would refuse the seed: *Differences, or a *tree.Error. Nothing is
-// written. Check cannot find errors that only occur during writing.
+// Check returns the error with which Apply would refuse the seed if Target.Keep is set: a *Differences or a
+// *tree.Error. It returns nil if there is none. Nothing is written. Errors that only occur during writing
+// are not found.
 func (s *Seed) Check(ctx context.Context, to Target) error {
 	if to.Queues == nil && s.HasEntities() {
 		return ErrNoQueues
@@ -43,8 +44,8 @@ func (s *Seed) Check(ctx context.Context, to Target) error {
 	return s.differences(ctx, to)
 }
 
-// differences compares the seed's definitions with those of the target, and writes nothing. A missing
-// definition is not a difference.
+// differences compares the definitions of the seed with those of the target, and writes nothing. A
+// definition that the target does not have is not a difference.
 func (s *Seed) differences(ctx context.Context, to Target) error {
 	p := &applier{Target: to, dryRun: true}
 	p.backup(s)

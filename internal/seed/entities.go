@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// entities adds the queues and topics of a file. Each is converted to the form of the emulator's Config.json,
-// with its places kept, so that only one parser of entities is needed.
+// entities adds the queues and topics of a file. Each is converted to the form of the Service Bus emulator's
+// Config.json, keeping the positions in the file, so that only one parser for entities is needed.
 func (r *reader) entities(f *File) error {
 	namespace := newObject(tree.Place{})
 	for i := range f.Queues {
@@ -35,7 +35,7 @@ func (r *reader) entities(f *File) error {
 	return err
 }
 
-// object is an object under construction.
+// object is an object that is being built.
 type object struct{ *tree.Value }
 
 func newObject(place tree.Place) object { return object{&tree.Value{Kind: tree.Object, Place: place}} }
@@ -44,7 +44,7 @@ func (o object) set(name string, value *tree.Value, place tree.Place) {
 	o.Members = append(o.Members, tree.Member{Name: name, Place: place, Value: value})
 }
 
-// append appends a value to an array member, which is created if it is missing.
+// append appends a value to a member that is an array. A missing member is created.
 func (o object) append(name string, value *tree.Value) {
 	if o.Member(name) == nil {
 		o.set(name, &tree.Value{Kind: tree.Array, Place: value.Place}, value.Place)

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// folderNames makes names of folders from ids. If an id is not a valid folder name on every system, the
-// folder gets another name and its file contains the id.
+// folderNames makes names of folders from ids. If an id is not a valid folder name on every operating
+// system, the folder gets another name, and the file in the folder contains the id.
 type folderNames struct{ taken map[string]bool }
 
-// namesBeside returns a folderNames for folders beside files with the given names.
+// namesBeside returns a folderNames whose names differ from those of the given files, which are in the same
+// folder.
 func namesBeside(files ...string) *folderNames {
 	n := &folderNames{taken: map[string]bool{}}
 	for _, f := range files {
@@ -19,7 +20,7 @@ func namesBeside(files ...string) *folderNames {
 	return n
 }
 
-// maxFolder is the longest name of a folder, in bytes.
+// maxFolder is the maximal length of a folder's name in bytes.
 const maxFolder = 200
 
 func (n *folderNames) of(id string) string {
@@ -47,7 +48,7 @@ func (n *folderNames) of(id string) string {
 	return name
 }
 
-// IsDevice reports whether a name, without its part after a dot, is a device name of Windows.
+// IsDevice reports whether a name, up to its first dot, is the name of a device in Windows.
 func IsDevice(name string) bool {
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
 	switch name {

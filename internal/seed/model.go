@@ -6,32 +6,34 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// File is a seed file with any of the possible contents.
+// File is a seed file. It may contain any of these members.
 type File struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	Databases []Database  `json:"databases,omitempty"`
 	Queues    []Queue     `json:"queues,omitempty"`
 	Topics    []Topic     `json:"topics,omitempty"`
-	// ContinuousBackup switches continuous backup of the account on or off, as long as the server runs.
+	// ContinuousBackup sets whether the account has continuous backup, until the server is restarted.
 	ContinuousBackup *bool `json:"continuousBackup,omitempty" description:"All versions for 7 days."`
-	// UserConfig is the content of a Config.json of the Service Bus emulator. It must be alone in its file.
+	// UserConfig is the content of a Config.json of the Service Bus emulator. A file with it must have no
+	// other members.
 	UserConfig Anything `json:"UserConfig,omitempty" description:"As in a Config.json of the emulator."`
 	Schema     string   `json:"$schema,omitempty" description:"For editors."`
 }
 
-// Database is a database. For a db.yaml in a folder, the id is the folder's name.
+// Database is a database. If its file is db.yaml in a folder, the id is the name of the folder.
 type Database struct {
 	Self       *tree.Value `json:"-" tree:"self"`
 	ID         string      `json:"id,omitempty" description:"In a folder: that of the folder."`
 	Throughput Throughput  `json:"throughput,omitempty" description:"RU/s that its containers share."`
 	Containers []Container `json:"containers,omitempty"`
 	Users      []User      `json:"users,omitempty"`
-	// Keys are keys of Cosmos DB's client-side encryption. Containers with an encryption policy need them.
+	// Keys are keys for Cosmos DB's client-side encryption. Containers with a client encryption policy need
+	// them.
 	Keys   []EncryptionKey `json:"clientEncryptionKeys,omitempty"`
 	Schema string          `json:"$schema,omitempty" description:"For editors."`
 }
 
-// Container is a container: Cosmos DB's definition, and Mayfly's additions.
+// Container is a container: Cosmos DB's definition with members that Mayfly adds.
 type Container struct {
 	Self         *tree.Value  `json:"-" tree:"self"`
 	ID           string       `json:"id,omitempty" description:"In a folder: that of the folder."`
@@ -47,7 +49,7 @@ type Container struct {
 	Schema     string     `json:"$schema,omitempty" description:"For editors."`
 }
 
-// own reports whether a member of a container is not part of its Cosmos DB definition.
+// own reports whether a member of a container is one that Mayfly adds to Cosmos DB's definition.
 func own(member string) bool {
 	switch member {
 	case "throughput", "ranges", "settings", "storedProcedures", "triggers", "userDefinedFunctions",
@@ -57,7 +59,7 @@ func own(member string) bool {
 	return false
 }
 
-// Settings are Mayfly's own settings of a container; null resets one to its default.
+// Settings holds Mayfly's own settings of a container. null resets a setting to its default.
 type Settings struct {
 	Self             *tree.Value           `json:"-" tree:"self"`
 	OnExpire         *store.OnExpire       `json:"onExpire,omitempty"`
@@ -68,10 +70,10 @@ type Settings struct {
 	ChangesTo        string                `json:"changesTo,omitempty" description:"A queue or a topic."`
 	Queries          []SavedQuery          `json:"queries,omitempty" description:"Saved ones, for people."`
 
-	saved []definition.SavedQuery // Queries in the store's form
+	saved []definition.SavedQuery // Queries as values of package store
 }
 
-// Script is a stored procedure or a function.
+// Script is a stored procedure or a user defined function.
 type Script struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	ID   string      `json:"id" required:"true"`
@@ -89,7 +91,8 @@ type Trigger struct {
 	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
 }
 
-// EncryptionKey is a key of client-side encryption, wrapped by a key of the clients.
+// EncryptionKey is a key for client-side encryption. It is wrapped, that is encrypted, by a key of the
+// clients.
 type EncryptionKey struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	ID        string      `json:"id" required:"true"`
@@ -105,7 +108,7 @@ type User struct {
 	Permissions []Permission `json:"permissions,omitempty"`
 }
 
-// Permission lets a user read or write a container, a part of it, or something in it.
+// Permission allows a user to read or write a container, a part of it, or a resource in it.
 type Permission struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	ID        string      `json:"id" required:"true"`
@@ -163,7 +166,7 @@ type Sending struct {
 	EnableExpress              bool  `json:"enableExpress,omitempty"`
 	SupportOrdering            bool  `json:"supportOrdering,omitempty"`
 	AnonymousAccessible        bool  `json:"isAnonymousAccessible,omitempty"`
-	// AuthorizationRules is XML written by a client. Mayfly only stores it.
+	// AuthorizationRules is XML in the form in which clients send it. Mayfly stores it and checks nothing.
 	AuthorizationRules string `json:"authorizationRules,omitempty" description:"XML, as a client wrote it."`
 	Common
 }
@@ -177,8 +180,8 @@ type Common struct {
 	UserMetadata     string `json:"userMetadata,omitempty"`
 }
 
-// Rule is a rule of a subscription: an SQL filter, a correlation filter, or a filter that matches all or
-// nothing; and an action.
+// Rule is a rule of a subscription. It has a filter (SQL, correlation, or one that matches all messages or
+// none) and may have an action.
 type Rule struct {
 	Self        *tree.Value  `json:"-" tree:"self"`
 	Name        string       `json:"name" required:"true"`
@@ -190,7 +193,7 @@ type Rule struct {
 	OfAction    Anything     `json:"actionParameters,omitempty"`
 }
 
-// Correlation is a filter by a message's properties.
+// Correlation is a filter that compares properties of a message for equality.
 type Correlation struct {
 	ContentType      string   `json:"contentType,omitempty"`
 	CorrelationID    string   `json:"correlationId,omitempty"`

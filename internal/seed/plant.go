@@ -14,33 +14,33 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Target is what a seed is applied into.
+// Target is what a seed is applied to, with the options of that.
 type Target struct {
 	DB     *store.DB
-	Queues *queue.Queues // required if the seed has entities
-	// CheckWebhook reports whether a webhook may use a URL; nil permits all.
+	Queues *queue.Queues // required if the seed has queues or topics
+	// CheckWebhook returns an error if a webhook must not use a URL. If it is nil, all URLs are allowed.
 	CheckWebhook func(ctx context.Context, url string) error
 	Log          *slog.Logger // nil: nothing is logged
-	// Keep keeps existing definitions that differ from the seed: then nothing is written, and the error is a
-	// *Differences.
+	// Keep keeps existing definitions that differ from the seed: if there are any, nothing is written, and
+	// Apply returns a *Differences.
 	Keep bool
-	// Undo restores the previous state if the seed cannot be applied completely. No other writes may happen
-	// meanwhile.
+	// Undo restores the previous state if the seed cannot be applied completely. There must be no other
+	// writes while the seed is applied.
 	Undo bool
-	// Forward moves the server's virtual clock to the newest document of the seed, if that is ahead of the
-	// clock: the seed comes from a server whose clock was moved.
+	// Forward moves the server's virtual clock to the time of the newest document in the seed, if that is
+	// later than the clock. Such a seed comes from a server whose clock was moved.
 	Forward bool
 }
 
-// undoSnapshot is the snapshot of the state before a seed.
+// undoSnapshot is the name of the snapshot with the state before the seed.
 const undoSnapshot = "before-seed"
 
-// ErrNoQueues means that a seed has queues or topics, and its target does not support them.
+// ErrNoQueues means that a seed has queues or topics, but its target does not support them.
 var ErrNoQueues = errors.New("the seed has queues or topics, which are not asked for here")
 
 // Report counts what a seed has changed.
 type Report struct {
-	Made      int // created databases, containers, scripts, users, permissions
+	Made      int // number of created databases, containers, scripts, users and permissions
 	Changed   int // changed ones
 	Documents int // created documents
 }
@@ -54,8 +54,8 @@ type applier struct {
 	differences []error
 }
 
-// change reports whether a definition that differs from the seed may be changed. A applier that only looks
-// records the difference, which format describes.
+// change reports whether a definition that differs from the seed may be changed. If nothing is to be written
+// (dryRun), it records the difference, which format describes, and returns false.
 func (p *applier) change(at tree.Place, format string, args ...any) bool {
 	if p.dryRun {
 		p.differences = append(p.differences, at.Fail(format, args...))
@@ -65,7 +65,7 @@ func (p *applier) change(at tree.Place, format string, args ...any) bool {
 	return true
 }
 
-// Apply brings the target to the state of the seed. Errors in a file are *tree.Error.
+// Apply brings the target to the state of the seed. An error in a file is a *tree.Error.
 func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
@@ -105,7 +105,7 @@ func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
 	return p.Report, errors.Join(err, p.forget(ctx))
 }
 
-// forget deletes the undo snapshot of an interrupted start.
+// forget deletes the undo snapshot that an interrupted start has left.
 func (p *applier) forget(ctx context.Context) error {
 	err := p.DB.DeleteSnapshot(ctx, undoSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
@@ -146,7 +146,7 @@ func (p *applier) checkWebhooks(ctx context.Context, s *Settings) error {
 	return nil
 }
 
-// merged returns the definition of an existing container with the seed's members.
+// merged returns the definition of an existing container with the members that the seed sets.
 func (c *container) merged(there *store.Container) (definition.ContainerSpec, error) {
 	old := there.Info().Spec
 	if !old.PartitionKey.Equal(&c.spec.PartitionKey) {
@@ -214,8 +214,8 @@ func (p *applier) applyAll(ctx context.Context, s *Seed) error {
 	return nil
 }
 
-// backup switches continuous backup as the seed says, first of all, since containers take it over when they
-// are created.
+// backup sets continuous backup as in the seed. It is called first, since a container takes the setting over
+// when it is created.
 func (p *applier) backup(s *Seed) {
 	b := s.backup
 	if b == nil || b.on == p.DB.ContinuousBackup() ||
@@ -232,8 +232,8 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// maxForward is how far a clock is moved forward for a seed. A document beyond that is refused with its
-// place.
+// maxForward is the maximum by which a clock is moved forward for a seed. A document with a later time is
+// refused; the error contains its position.
 const maxForward = 50 * 365 * 24 * time.Hour
 
 func (p *applier) forward(ctx context.Context, s *Seed) error {
@@ -249,7 +249,7 @@ func (p *applier) forward(ctx context.Context, s *Seed) error {
 	return err
 }
 
-// newest returns the latest _ts of the seed's documents, in seconds since 1970, or 0 if none has one.
+// newest returns the latest _ts of the documents in the seed, in seconds since 1970, or 0 if none has one.
 func (s *Seed) newest() (ts int64) {
 	for _, d := range s.databases {
 		for _, c := range d.containers {
@@ -261,7 +261,7 @@ func (s *Seed) newest() (ts int64) {
 	return ts
 }
 
-// steps returns the steps of applying that write definitions, in their order.
+// steps returns the functions that write definitions, in their order.
 func (p *applier) steps() []func(context.Context, *database, *store.Database) error {
 	return []func(context.Context, *database, *store.Database) error{p.keys, p.containers, p.settings,
 		p.scripts, p.users}
@@ -279,7 +279,7 @@ func (p *applier) database(ctx context.Context, d *database) (*store.Database, e
 	return in, p.throughput(ctx, &d.throughput, in.RID(), "the database '"+d.id+"'")
 }
 
-// throughput changes a throughput that differs from the seed's.
+// throughput changes a throughput if it differs from that of the seed.
 func (p *applier) throughput(ctx context.Context, t *Throughput, rid, of string) error {
 	if t.IsZero() {
 		return nil

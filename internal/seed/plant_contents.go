@@ -37,12 +37,12 @@ func (p *applier) containers(ctx context.Context, d *database, in *store.Databas
 	return nil
 }
 
-// label returns the name of a container in errors.
+// label returns the name of a container for error texts.
 func (c *container) label(d *database) string {
 	return "the container '" + d.id + "/" + c.spec.ID + "'"
 }
 
-// changeContainer changes the definition of a container to the seed's.
+// changeContainer changes the definition of a container to that of the seed.
 func (p *applier) changeContainer(ctx context.Context, c *container, in *store.Database,
 	there *store.Container) (*store.Container, error) {
 	next, err := c.merged(there)
@@ -57,7 +57,7 @@ func (p *applier) changeContainer(ctx context.Context, c *container, in *store.D
 	return in.ReplaceContainer(ctx, c.spec.ID, next, store.WriteOptions{})
 }
 
-// differingMembers returns the members in which two objects differ.
+// differingMembers returns the names of the members in which two objects differ.
 func differingMembers(a, b []byte) string {
 	var names []string
 	add := func(name string, _ jsondoc.Value) bool {
@@ -105,7 +105,7 @@ func (p *applier) settings(ctx context.Context, d *database, in *store.Database)
 	return nil
 }
 
-// overlay sets the settings that the seed contains.
+// overlay sets those settings in to that the seed contains.
 func (s *Settings) overlay(to *store.ContainerSettings) {
 	for _, m := range s.Self.Members {
 		switch m.Name {
@@ -127,7 +127,7 @@ func (s *Settings) overlay(to *store.ContainerSettings) {
 	}
 }
 
-// keys creates the keys that containers' encryption policies need.
+// keys creates the keys that the client encryption policies of containers need.
 func (p *applier) keys(ctx context.Context, d *database, in *store.Database) error {
 	for i := range d.keys {
 		if err := p.resource(ctx, in.Resources(store.KindEncryptionKey), &d.keys[i], d.id); err != nil {
@@ -178,7 +178,7 @@ func (p *applier) users(ctx context.Context, d *database, in *store.Database) er
 	return nil
 }
 
-// resource creates a small resource, or changes one that differs; of names its owner.
+// resource creates a small resource, or changes it if it differs. of names its owner in error texts.
 func (p *applier) resource(ctx context.Context, in store.Resources, r *resource, of string) error {
 	there, err := in.Read(r.id)
 	switch {
@@ -198,15 +198,15 @@ func (p *applier) resource(ctx context.Context, in store.Resources, r *resource,
 	return r.place.Wrap("", err)
 }
 
-// described returns a resource as in a description: without members that seeds do not support, and with names
-// in links.
+// described returns a resource as a Description contains it: without members that seeds do not support, and
+// with names in links.
 func (p *applier) described(body []byte, kind store.ResourceKind) []byte {
 	has, _ := membersOf(body, kind)
 	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {
 		has["resource"], _ = namedLink(p.DB, link.Str())
 	}
 	text, err := json.Marshal(has)
-	if err != nil { // the text is valid JSON: there is no error
+	if err != nil { // the text is valid JSON, so there is no error
 		return body
 	}
 	return text

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// maxBatchBytes is the size of the documents' text that is stored at once.
+// maxBatchBytes is the size in bytes of the documents that are stored at once.
 const maxBatchBytes = 1 << 20
 
-// documents creates the missing documents.
+// documents creates the documents of the seed that do not exist.
 func (p *applier) documents(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
@@ -62,9 +62,9 @@ func (p *applier) batch(ctx context.Context, c *container, in *store.Container, 
 	return nil
 }
 
-// handleConflict handles a document that cannot be created: either it exists already, or another document has
-// its unique key. In a container created by the seed, that other document is the seed's too, which is an
-// error. Otherwise a user may have written it, and a warning is logged.
+// handleConflict handles a document that cannot be created: either it exists already, or another document
+// has the same unique key. If the seed has created the container, the other document is from the seed as
+// well, and handleConflict fails. Otherwise a user may have written it, and handleConflict logs a warning.
 func (p *applier) handleConflict(ctx context.Context, c *container, in *store.Container, d *document,
 	conflict error) error {
 	body := d.operation.Body

@@ -1,7 +1,7 @@
 package seed
 
-// Policies are the members of a container's definition besides its id and its partition key. The store parses
-// them itself; these structs describe the possible members.
+// Policies holds the members of a container's definition other than its id and its partition key. The store
+// parses them itself; these structs describe which members are possible.
 type Policies struct {
 	DefaultTTL       *int64               `json:"defaultTtl,omitempty" description:"Seconds; -1: none."`
 	Indexing         *IndexingPolicy      `json:"indexingPolicy,omitempty"`
@@ -18,7 +18,7 @@ type Policies struct {
 	AnalyticalTTL    *int64               `json:"analyticalStorageTtl,omitempty"`
 }
 
-// IndexingPolicy defines what is indexed, and how.
+// IndexingPolicy says what is indexed, and how.
 type IndexingPolicy struct {
 	Mode      string            `json:"indexingMode,omitempty" enum:"consistent,none,lazy"`
 	Automatic *bool             `json:"automatic,omitempty"`
@@ -73,12 +73,12 @@ type VectorIndex struct {
 	ShardKey      []string `json:"vectorIndexShardKey,omitempty"`
 }
 
-// UniqueKeyPolicy defines which values must be unique within a logical partition.
+// UniqueKeyPolicy says which values must be unique within a logical partition.
 type UniqueKeyPolicy struct {
 	Keys []UniqueKey `json:"uniqueKeys,omitempty"`
 }
 
-// UniqueKey is a unique key.
+// UniqueKey is a list of paths whose values together must be unique.
 type UniqueKey struct {
 	Paths []string `json:"paths" required:"true"`
 }
@@ -89,12 +89,12 @@ type ComputedProperty struct {
 	Query string `json:"query" required:"true" description:"SELECT VALUE LOWER(c.name) FROM c"`
 }
 
-// VectorPolicy defines the vectors of documents.
+// VectorPolicy lists the vectors in documents.
 type VectorPolicy struct {
 	Embeddings []VectorEmbedding `json:"vectorEmbeddings,omitempty"`
 }
 
-// VectorEmbedding defines the path and the type of a vector.
+// VectorEmbedding is the path and the type of a vector.
 type VectorEmbedding struct {
 	Path
 	DataType   string `json:"dataType,omitempty" enum:"float32,float16,int8,uint8"`
@@ -102,30 +102,30 @@ type VectorEmbedding struct {
 	Dimensions int64  `json:"dimensions,omitempty"`
 }
 
-// FullTextPolicy defines which properties have full text.
+// FullTextPolicy says which properties contain text for full-text search.
 type FullTextPolicy struct {
 	Language string         `json:"defaultLanguage,omitempty"`
 	Paths    []FullTextPath `json:"fullTextPaths,omitempty"`
 }
 
-// FullTextPath is a path of full text.
+// FullTextPath is the path of a text for full-text search.
 type FullTextPath struct {
 	Path
 	Language string `json:"language,omitempty"`
 }
 
-// ChangeFeedPolicy switches on the feed of all versions and deletes.
+// ChangeFeedPolicy enables the change feed with all versions and deletes.
 type ChangeFeedPolicy struct {
 	Retention int64 `json:"retentionDuration,omitempty" description:"Minutes."`
 }
 
-// PreviousImagePolicy defines for which changes the feed of all versions shows the previous version.
+// PreviousImagePolicy says for which changes the change feed of all versions contains the previous version.
 type PreviousImagePolicy struct {
 	Mode     *int64                 `json:"mode,omitempty" minimum:"0" maximum:"3" description:"Of old."`
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
-// PreviousImageFeatures are the kinds of changes with a previous version.
+// PreviousImageFeatures holds the kinds of changes with a previous version.
 type PreviousImageFeatures struct {
 	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
 	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
@@ -133,20 +133,20 @@ type PreviousImageFeatures struct {
 	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature is one such kind.
+// PreviousImageFeature is a kind of change with a previous version.
 type PreviousImageFeature struct {
 	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes."`
 	Paths []string `json:"includedPaths,omitempty" description:"Kept for clients."`
 }
 
-// ConflictResolution is stored for clients and has no effect.
+// ConflictResolution is stored and returned to clients, but has no effect.
 type ConflictResolution struct {
 	Mode      string `json:"mode,omitempty" enum:"LastWriterWins,Custom"`
 	Path      string `json:"conflictResolutionPath,omitempty"`
 	Procedure string `json:"conflictResolutionProcedure,omitempty"`
 }
 
-// Geospatial defines the meaning of coordinates.
+// Geospatial says whether coordinates are on the globe or in a plane.
 type Geospatial struct {
 	Type string `json:"type,omitempty" enum:"Geography,Geometry"`
 }

@@ -22,7 +22,7 @@ type QueryParameter struct {
 	Value Anything `json:"value,omitempty"`
 }
 
-// takeQueries converts the queries to the store's type, and rejects invalid ones.
+// takeQueries converts the queries to values of package store. It fails if one is invalid.
 func (s *Settings) takeQueries() error {
 	if s == nil {
 		return nil
@@ -52,8 +52,8 @@ func (q *SavedQuery) value() definition.SavedQuery {
 	return saved
 }
 
-// overlayQueries saves the seed's queries in addition to the existing ones. If none is true, it removes the
-// existing ones first.
+// overlayQueries adds the queries of the seed to the existing ones. If none is true, it first removes the
+// existing ones.
 func (s *Settings) overlayQueries(none bool, to *store.ContainerSettings) {
 	if none {
 		to.Queries = nil

@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// Seed is the content of a seed's files, parsed and checked.
+// Seed is the content of the files of a seed, parsed and checked.
 type Seed struct {
 	databases       []*database
 	entities        []*config.Config
-	known           map[string]*container // by database and id: the first definition
+	known           map[string]*container // the first definition of each container, by database and id
 	definitionsOnly bool                  // documents are not read: see OpenDefinitions
-	files           map[string]string     // the files with definitions, if apart
+	files           map[string]string     // texts of the files with definitions; set by OpenDefinitions
 	backup          *backup               // nil: no file sets it
 }
 
@@ -36,7 +36,7 @@ func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
 func Open(name string) (*Seed, error) { return openPath(name, false) }
 
 // OpenDefinitions reads a seed without its documents: files with one document per line are not read, and
-// Apply skips all documents. Files returns the files with definitions, Sources where the documents are.
+// Apply skips all documents. Files then returns the files with definitions, Sources where the documents are.
 func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
 
 func openPath(name string, apart bool) (*Seed, error) {
@@ -50,11 +50,11 @@ func openPath(name string, apart bool) (*Seed, error) {
 	return open(os.DirFS(filepath.Dir(name)), filepath.Base(name), filepath.Dir(name), apart)
 }
 
-// OpenFS reads a seed from a file system, such as an embed.FS: a file, or a folder; "." is the whole file
-// system.
+// OpenFS reads a seed from a file system, such as an embed.FS. name is a file or a folder; "." is the whole
+// file system.
 func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, "", false) }
 
-// open reads a file or a folder; root is put before file names in errors.
+// open reads a file or a folder. File names in errors have the prefix root.
 func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
 	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}, definitionsOnly: apart,
 		files: map[string]string{}}}
@@ -77,10 +77,10 @@ type reader struct {
 	seed  *Seed
 }
 
-// shown returns the name of a file for errors.
+// shown returns the name of a file as errors contain it.
 func (r *reader) shown(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
 
-// wrong returns an error about a file as a whole.
+// wrong returns an error that concerns a file as a whole.
 func (r *reader) wrong(name string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -93,7 +93,7 @@ func (r *reader) fail(name, format string, args ...any) error {
 	return tree.Place{File: r.shown(name)}.Fail(format, args...)
 }
 
-// definition reads a file that does not consist of documents only.
+// definition reads a file that contains definitions, and not only documents.
 func (r *reader) definition(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.files, name)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *reader) definition(name string) ([]byte, error) {
 	return data, nil
 }
 
-// parse reads a file of one value.
+// parse parses a file that contains a single value.
 func (r *reader) parse(name string) (*tree.Value, error) {
 	data, err := r.definition(name)
 	if err != nil {
@@ -132,18 +132,18 @@ func (r *reader) list(name string) (files, folders []string, err error) {
 	return files, folders, nil
 }
 
-// isValue reports whether a file is JSON or YAML.
+// isValue reports whether a file is JSON or YAML, by its name.
 func isValue(name string) bool {
 	return tree.IsYAML(name) || strings.EqualFold(path.Ext(name), ".json")
 }
 
-// isLines reports whether a file has one document per line.
+// isLines reports whether a file has one document per line, by its name.
 func isLines(name string) bool {
 	ending := strings.ToLower(path.Ext(name))
 	return ending == ".ndjson" || ending == ".jsonl"
 }
 
-// named returns the JSON or YAML file with a base name, or "" if there is none. Several are an error.
+// named returns the JSON or YAML file called name plus an extension, or "". Several are an error.
 func (r *reader) named(dir string, files []string, name string) (found string, err error) {
 	for _, f := range files {
 		if !isValue(f) || strings.TrimSuffix(f, path.Ext(f)) != name {
@@ -157,7 +157,7 @@ func (r *reader) named(dir string, files []string, name string) (found string, e
 	return found, nil
 }
 
-// folder reads a seed's folder: files with any contents, and a folder for each database.
+// folder reads the folder of a seed: files with any contents, and a folder for each database.
 func (r *reader) folder(dir string) error {
 	files, folders, err := r.list(dir)
 	if err != nil {
@@ -235,8 +235,8 @@ func (r *reader) backup(f *File) error {
 	return nil
 }
 
-// databaseFolder reads the folder of a database: db.yaml, and a folder for each container. A folder without a
-// definition or documents is not a container and may hold scripts.
+// databaseFolder reads the folder of a database: db.yaml, and a folder for each container. A folder with
+// neither a definition nor documents is not that of a container; it may contain scripts.
 func (r *reader) databaseFolder(dir, id string) error {
 	files, folders, err := r.list(dir)
 	if err != nil {
@@ -290,7 +290,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 	return nil
 }
 
-// isContainer reports whether a folder is a container's. A folder with documents must be one.
+// isContainer reports whether a folder is that of a container. If it contains documents, it must be.
 func (r *reader) isContainer(dir string) (bool, error) {
 	files, _, err := r.list(dir)
 	if err != nil {
@@ -348,7 +348,7 @@ func (r *reader) containerFolder(d *database, dir, id string) error {
 	return nil
 }
 
-// scripts returns the *.js files in a folder below a container's, each named after its file.
+// scripts returns the *.js files in a folder of a container's folder. A file's name is the script's id.
 func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, err error) {
 	files, _, err := r.list(path.Join(dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -362,7 +362,7 @@ func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, e
 	return list, err
 }
 
-// documents reads a file of documents: one, a list, several in YAML, or one per line.
+// documents reads a file of documents: one, a list, several YAML documents, or one per line.
 func (r *reader) documents(c *container, name string) error {
 	if r.seed.definitionsOnly && isLines(name) {
 		c.lists = append(c.lists, r.shown(name))

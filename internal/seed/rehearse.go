@@ -13,8 +13,8 @@ import (
 // rehearsalCache is the size of the block cache of the temporary store, in bytes.
 const rehearsalCache = 8 << 20
 
-// DryRun applies the seed into a temporary server, in memory and with a virtual clock. It finds all errors
-// that do not depend on the target server.
+// DryRun applies the seed to a temporary server in memory with a virtual clock. It finds all errors that do
+// not depend on the target server.
 func (s *Seed) DryRun(ctx context.Context) (err error) {
 	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: rehearsalCache})
 	if err != nil {

@@ -40,7 +40,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// closed forbids additional members in all objects.
+// closed makes the schemas of all objects forbid additional members.
 var closed = jsonschema.InterceptSchema(func(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	if p.Processed && plain(p.Value.Type()).Kind() == reflect.Struct && len(p.Schema.Properties) > 0 {
 		p.Schema.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
@@ -48,7 +48,7 @@ var closed = jsonschema.InterceptSchema(func(p jsonschema.InterceptSchemaParams)
 	return false, nil
 })
 
-// required lists the mandatory members, and forbids null for members that null does not reset.
+// required marks the members that are required, and forbids null for the members that null does not reset.
 func required(p jsonschema.InterceptPropParams) error {
 	if !p.Processed || p.Name == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Anything is a value of any kind; the zero Anything means that no value was given.
+// Anything is a value of any kind. The zero Anything means that there is no value.
 type Anything struct{ value *tree.Value }
 
 // DecodeTree implements tree.Decoder.
@@ -25,8 +25,8 @@ func (Anything) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
 // InlineJSONSchema implements jsonschema.SchemaInliner.
 func (Anything) InlineJSONSchema() {}
 
-// Throughput is a number of RU/s; or {"maxThroughput": RU/s} for autoscale; or {"level": "S1"}, one of Cosmos
-// DB's old performance levels.
+// Throughput is a number of RU/s; {"maxThroughput": RU/s} for autoscale; or {"level": "S1"}, one of Cosmos
+// DB's former performance levels.
 type Throughput struct {
 	definition.Throughput
 	place tree.Place
@@ -59,7 +59,7 @@ func (t *Throughput) DecodeTree(v *tree.Value) error {
 	return v.Place.Wrap("", t.Validate())
 }
 
-// form returns a throughput in the form of a seed.
+// form returns a throughput in the form that it has in a seed.
 func form(t definition.Throughput) any {
 	switch {
 	case t.Level != "":
@@ -70,7 +70,7 @@ func form(t definition.Throughput) any {
 	return t.Manual
 }
 
-// same reports whether a throughput equals the existing one.
+// same reports whether a throughput equals an existing one.
 func (t *Throughput) same(there definition.Throughput) bool {
 	return t.Manual == there.Manual && t.Autoscale == there.Autoscale && t.Level == there.Level &&
 		(t.Increment == nil || there.Increment != nil && *t.Increment == *there.Increment)
@@ -89,7 +89,7 @@ func (Throughput) JSONSchema() (s jsonschema.Schema, err error) {
 // InlineJSONSchema implements jsonschema.SchemaInliner.
 func (Throughput) InlineJSONSchema() {}
 
-// PartitionKey is a path, a list of paths, or Cosmos DB's definition.
+// PartitionKey is a path, a list of paths, or a partition key definition of Cosmos DB.
 type PartitionKey struct{ value *tree.Value }
 
 // keyDefinition is the long form of a partition key.
@@ -100,7 +100,7 @@ type keyDefinition struct {
 	System  bool     `json:"systemKey,omitempty"`
 }
 
-// DecodeTree implements tree.Decoder. It converts short forms to the long one.
+// DecodeTree implements tree.Decoder. It converts the short forms to the long form.
 func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	k.value = v
 	if v.Kind == tree.Object {
@@ -139,10 +139,10 @@ func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 // InlineJSONSchema implements jsonschema.SchemaInliner.
 func (PartitionKey) InlineJSONSchema() {}
 
-// Span is a duration: 90s, 12h, 29d, or in XML Schema's form: PT1M.
+// Span is a duration such as 90s, 12h or 29d, or one in the format of XML Schema, such as PT1M.
 type Span struct{ value *tree.Value }
 
-// DecodeTree implements tree.Decoder. It converts all forms to the XML Schema form.
+// DecodeTree implements tree.Decoder. It converts all forms to the format of XML Schema.
 func (s *Span) DecodeTree(v *tree.Value) error {
 	d, err := entity.ParseAnyDuration(v.Text)
 	if v.Kind != tree.String || err != nil || d <= 0 {

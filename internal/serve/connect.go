@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// connection returns what clients need to connect to the ports of this server. If no key is required, the
-// given Service Bus keys are not included.
+// connection returns what clients need to connect to the ports of this server. If no key is required, it
+// does not include the configured Service Bus keys.
 func (s *Server) connection() *laboratory.Connection {
 	c := &laboratory.Connection{Ports: ports(s.o.Listeners), Direct: s.o.HTTP.Direct}
 	if s.o.ServiceBus != nil {

@@ -2,22 +2,22 @@ package serve
 
 import "github.com/mayflydb/mayfly/engine/pebble"
 
-// ownDescriptors is how many file descriptors are reserved for files other than data and clients'
-// connections: ports, logs, certificates, webhooks.
+// ownDescriptors is the number of file descriptors reserved for files other than data and connections of
+// clients: ports, logs, certificates, webhooks.
 const ownDescriptors = 32
 
-// minConnections is how many clients are admitted even if there are hardly any descriptors.
+// minConnections is the minimum number of client connections, even if there are hardly any file descriptors.
 const minConnections = 8
 
-// maxServiceBusConnections is the most connections that a Service Bus namespace has.
+// maxServiceBusConnections is the maximum number of connections to a Service Bus namespace.
 const maxServiceBusConnections = 5000
 
-// MaxConnections returns how many HTTP clients may be connected: the file descriptors that the engine leaves.
-// An engine in memory needs none.
+// MaxConnections returns the maximum number of HTTP connections: the file descriptors that the engine does
+// not need. With memory set, the data are in memory, and the engine needs none.
 func MaxConnections(memory bool) int { return max(descriptorsLeft(memory), minConnections) }
 
-// serviceBusConnections returns how many Service Bus connections are permitted: as many as in the service,
-// but at most half of the remaining descriptors.
+// serviceBusConnections returns the maximum number of Service Bus connections: as many as in Azure, but at
+// most half of the remaining file descriptors.
 func serviceBusConnections(memory bool) int {
 	return min(maxServiceBusConnections, max(descriptorsLeft(memory)/2, minConnections))
 }

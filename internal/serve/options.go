@@ -25,7 +25,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Engine are the options of the engine. Open sets their Logger.
 	Engine pebble.Options
-	// Remote opens the engine to use instead of Engine; nil: Engine is used.
+	// Remote opens an engine that is used in place of Engine. If it is nil, Engine is used.
 	Remote func(context.Context) (engine.Engine, error)
 	// Store are the options of the store. Open sets their Logger.
 	Store store.Options
@@ -38,44 +38,44 @@ type Options struct {
 	Listeners []net.Listener
 	// Seeds are applied in order before any request is answered.
 	Seeds []*seed.Seed
-	// KeepSeeded stores the state after planting as the snapshot that a reset restores.
+	// KeepSeeded stores the state after the seeds were applied as the snapshot that a reset restores.
 	KeepSeeded bool
-	// Webhooks restricts the addresses of webhooks; nil: no webhooks are delivered.
+	// Webhooks says which addresses webhooks may have. If it is nil, no webhooks are delivered.
 	Webhooks *hook.Allow
-	// Certificate is the TLS certificate; nil: the ports answer HTTP only.
+	// Certificate says where the TLS certificate is stored. If it is nil, the ports use HTTP only.
 	Certificate *Certificate
-	// ServiceBus contains the Service Bus ports; nil: there are none. It requires Queues.
+	// ServiceBus contains the Service Bus ports. If it is nil, there are none. It requires Queues.
 	ServiceBus *ServiceBus
-	// Telemetry opens the exporter of traces and metrics; figures provides the store's metrics. It may return
-	// nil. If Telemetry is nil, none are exported. It is a function so that a test server need not link the
-	// exporter's libraries.
+	// Telemetry opens the exporter of traces and metrics. figures provides the metrics of the store. If
+	// Telemetry is nil or returns nil, nothing is exported. It is a function so that a test server need not
+	// link the libraries of the exporter.
 	Telemetry func(ctx context.Context, figures prometheus.Gatherer) (Telemetry, error)
-	// Probes answers health probes while the server opens and closes; nil: there are none. The server closes
-	// it.
+	// Probes responds to health probes, also while the server opens and closes. If it is nil, there are
+	// none. The server closes it.
 	Probes *probe.Server
-	// ExtraThreads raises GOMAXPROCS for the store's long operations, until Close. It is for a process that
-	// only runs the server.
+	// ExtraThreads raises GOMAXPROCS for the store's long operations (see package priority), until Close. It
+	// is for a process that only runs the server.
 	ExtraThreads bool
-	// Requests is the memory limit of the request log, in bytes; 0: there is no request log.
+	// Requests is the memory limit of the log of requests, in bytes. If it is 0, there is no log.
 	Requests int64
-	// Drain is how long Close waits for running requests; 0: they are aborted at once.
+	// Drain is how long Close waits for running requests. If it is 0, Close aborts them at once.
 	Drain time.Duration
 }
 
 // Telemetry observes the server's operations and sends them to a collector.
 type Telemetry interface {
-	// Request observes an answered request over HTTP or in direct mode.
+	// Request records a finished request over HTTP or in direct mode.
 	Request(httpapi.Observation)
-	// Message observes an operation on messages over AMQP.
+	// Message records an operation on messages over AMQP.
 	Message(bus.Observation)
-	// Close sends the buffered observations.
+	// Close sends the data that are still buffered.
 	Close(context.Context) error
 }
 
-// Certificate defines where the certificate is stored and for which names it is made.
+// Certificate says where the certificate is stored and for which names it is valid.
 type Certificate struct {
 	Dir   string   // "": in memory
-	Hosts []string // names and addresses in addition to the machine's own
+	Hosts []string // names and addresses in addition to those of the machine
 }
 
 // ServiceBus are the ports and settings of Service Bus.
@@ -84,5 +84,5 @@ type ServiceBus struct {
 	Config    *config.Config // entities that are created at the start; nil: none
 	Access    access.Options // Open sets Entities
 
-	CrossEntityTransactions bool // permits a transaction over more than one entity
+	CrossEntityTransactions bool // allows a transaction over more than one entity
 }

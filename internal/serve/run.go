@@ -11,11 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/front"
 )
 
-// stopTime limits the whole Close. The time left after draining and aborting the requests is for closing the
-// store, on a disk that may be slow. So a server ends within 15 seconds, whatever is stuck.
+// stopTime is the time limit of Close. The time that is left after the requests have ended or were aborted
+// is for closing the store, on a disk that may be slow. So a server ends within 15 seconds, whatever does
+// not end.
 const stopTime = 14 * time.Second
 
-// telemetryTime is how long Close waits for a collector.
+// telemetryTime is how long Close waits for the telemetry collector.
 const telemetryTime = 2 * time.Second
 
 // Run serves until ctx ends or a listener fails, then closes everything.
@@ -47,14 +48,14 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(first, err)
 }
 
-// Close drains the requests, then closes the store and with it the engine. It may be called at any stage, and
-// more than once.
+// Close waits for running requests, then closes the store and with it the engine. It may be called at any
+// time, and more than once.
 func (s *Server) Close() error {
 	s.probes.Stopping()
 	return errors.Join(s.drain(), s.probes.Close())
 }
 
-// drain is Close without the probe port, which answers to the end.
+// drain is like Close, except for the port for probes, which stays open to the end.
 func (s *Server) drain() error {
 	var errs []error
 	end, done := context.WithTimeout(context.Background(), stopTime)
@@ -77,7 +78,7 @@ func (s *Server) drain() error {
 	errs = append(errs, closeListeners(s.o.Listeners))
 	var stuck *httpapi.StuckError
 	if err := errors.Join(errs...); errors.As(err, &stuck) || errors.Is(err, front.ErrStuck) {
-		return err // the store is in use: the next start recovers it as after a crash
+		return err // the store is still in use: the next start recovers the data as after a crash
 	}
 	return errors.Join(append(errs, s.closeStore(end))...)
 }
@@ -92,8 +93,8 @@ func closeListeners(list []net.Listener) error {
 	return errors.Join(errs...)
 }
 
-// closeTelemetry sends the buffered observations. A collector that does not accept them is not a failure of
-// the server.
+// closeTelemetry sends the data that are still buffered. It is not a failure of the server if the collector
+// does not accept them.
 func (s *Server) closeTelemetry() {
 	if s.telemetry == nil {
 		return
@@ -106,8 +107,9 @@ func (s *Server) closeTelemetry() {
 	s.telemetry = nil
 }
 
-// closeStore closes the webhooks and the store. If that has not ended before ctx, the error names what it
-// waits for; the process must exit all the same, which ends the goroutine left here.
+// closeStore closes the webhooks and the store. If that has not ended when ctx does, it returns an error
+// that names what it waits for. The process must then exit, which ends the goroutine that is still running
+// here.
 func (s *Server) closeStore(ctx context.Context) error {
 	if s.extraThreads > 0 {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - s.extraThreads)

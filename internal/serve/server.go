@@ -25,7 +25,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Server is the product from Open until Close.
+// Server is a complete Mayfly server, from Open until Close.
 type Server struct {
 	o Options
 
@@ -40,11 +40,11 @@ type Server struct {
 	tls             *tls.Config   // nil: HTTP alone
 	probes          *probe.Server
 	extraThreads    int
-	certificatePath string // "" where the certificate is in memory only
+	certificatePath string // "" if the certificate is in memory only
 }
 
 // Open opens the parts of the server. No request is answered before Run; a client that connects earlier
-// waits. Open owns the listeners and probes of o: if it fails it closes them.
+// waits. Open takes ownership of the listeners and probes in o: if it fails, it closes them.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o, probes: o.Probes, requests: requests.New(o.Requests)}
 	if s.probes == nil {
@@ -118,7 +118,7 @@ func (s *Server) openTelemetry(ctx context.Context) (err error) {
 }
 
 // applySeeds creates the Service Bus entities and applies the seeds. If a seed fails, data on disk are
-// restored to their previous state; data in memory are discarded with the failed start.
+// restored to their previous state; data in memory are lost with the failed start.
 func (s *Server) applySeeds(ctx context.Context) error {
 	if bus := s.o.ServiceBus; bus != nil && bus.Config != nil {
 		if err := bus.Config.Apply(ctx, s.queues); err != nil {
@@ -134,12 +134,12 @@ func (s *Server) applySeeds(ctx context.Context) error {
 			return err
 		}
 	}
-	s.o.Seeds = nil // they hold all documents: free the memory
+	s.o.Seeds = nil // they contain all documents, whose memory can be freed now
 	return nil
 }
 
-// keepSeeded stores the snapshot that a reset restores, in place of that of an earlier start. A start without
-// a seed stores none, since an unused snapshot would keep files that the data no longer need.
+// keepSeeded creates the snapshot that a reset restores, and replaces that of an earlier start. Without a
+// seed it creates none, since an unused snapshot would keep files that the data no longer need.
 func (s *Server) keepSeeded(ctx context.Context) error {
 	if !s.o.KeepSeeded {
 		return nil
@@ -153,8 +153,8 @@ func (s *Server) keepSeeded(ctx context.Context) error {
 }
 
 // openCertificate reads or makes the certificate. It is stored beside the data, so that a client need not
-// trust a new one after a restart. Servers that share their data have one authority, which is stored with
-// them.
+// trust a new one after a restart. Servers that share their data use a common certificate authority, which
+// is stored with the data.
 func (s *Server) openCertificate(ctx context.Context) (pem []byte, err error) {
 	if s.o.Certificate == nil {
 		return nil, nil
@@ -212,13 +212,13 @@ func (s *Server) webhooks() []laboratory.WebhookMetrics {
 	return list
 }
 
-// Ready returns an error if the store cannot be written and read, down to the disk.
+// Ready returns an error unless the store can be written and read, including the disk.
 func (s *Server) Ready(ctx context.Context) error { return s.db.Ready(ctx) }
 
 // DB returns the store.
 func (s *Server) DB() *store.DB { return s.db }
 
-// Faults returns the faults on demand.
+// Faults returns the fault rules.
 func (s *Server) Faults() *inject.Rules { return s.faults }
 
 // Addr returns the address of the first listener.

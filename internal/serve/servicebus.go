@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// openServiceBus makes the server for the Service Bus ports.
+// openServiceBus creates the server for the Service Bus ports.
 func (s *Server) openServiceBus() {
 	log, keys := s.o.Logger, s.o.ServiceBus.Access
 	keys.Entities = s.queues
@@ -40,7 +40,7 @@ func (s *Server) openServiceBus() {
 	})
 }
 
-// closeServiceBus ends all connections in the way of their protocols, and closes the ports.
+// closeServiceBus ends all connections as their protocols require, and closes the ports.
 func (s *Server) closeServiceBus(ctx context.Context) error {
 	if s.bus != nil {
 		return s.bus.Shutdown(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/bus"
 )
 
-// messageInstruments makes what measurements of messages are put into.
+// messageInstruments creates the OpenTelemetry instruments for operations on messages.
 func (t *Telemetry) messageInstruments(m metric.Meter) (err error) {
 	if t.took, err = m.Float64Histogram("mayfly.messaging.operation.duration", metric.WithUnit("s"),
 		metric.WithDescription("Time that operations on messages took, some messages at a time."),
@@ -23,10 +23,10 @@ func (t *Telemetry) messageInstruments(m metric.Meter) (err error) {
 	return err
 }
 
-// operationTypes are what the conventions for messaging call operations.
+// operationTypes maps operations to their names in OpenTelemetry's conventions for messaging.
 var operationTypes = map[string]string{"send": "send", "receive": "receive", "settle": "settle"}
 
-// Message sends an operation on messages over AMQP: a span, its time and how many messages it was about.
+// Message records an operation on messages over AMQP: a span, the duration and the number of messages.
 func (t *Telemetry) Message(o bus.Observation) {
 	few := []attribute.KeyValue{attribute.String("messaging.system", "servicebus"),
 		attribute.String("messaging.operation.name", o.Operation),

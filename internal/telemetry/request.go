@@ -14,11 +14,12 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// seconds are the bounds of durations that OpenTelemetry's conventions advise, and one below them.
+// seconds holds the bucket boundaries of durations, in seconds: those that OpenTelemetry's conventions
+// recommend, and a lower one.
 var seconds = metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
 	0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 
-// instruments makes what measurements are put into.
+// instruments creates the OpenTelemetry instruments for requests.
 func (t *Telemetry) instruments(m metric.Meter) (err error) {
 	if t.duration, err = m.Float64Histogram("http.server.request.duration", metric.WithUnit("s"),
 		metric.WithDescription("Time that requests of Cosmos DB's protocol took."), seconds); err != nil {
@@ -29,11 +30,11 @@ func (t *Telemetry) instruments(m metric.Meter) (err error) {
 	return err
 }
 
-// untraced are the paths of those who ask how the server is: they come every few seconds, and tell of
-// nothing.
+// untraced holds the paths of health checks and scrapers. They are requested every few seconds and are of no
+// interest in traces.
 var untraced = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
-// Request sends a request: a span, its time and its charge.
+// Request records a finished request: a span, the duration and the charge.
 func (t *Telemetry) Request(o httpapi.Observation) {
 	if untraced[o.Own] {
 		return
@@ -70,7 +71,7 @@ func (t *Telemetry) Request(o httpapi.Observation) {
 		span.SetStatus(codes.Error, http.StatusText(o.Status))
 	}
 	span.End(trace.WithTimestamp(o.Ended))
-	if o.Status != http.StatusNotFound { // else anybody could make any number of series
+	if o.Status != http.StatusNotFound { // otherwise anybody could create any number of time series
 		few = append(few, place...)
 	}
 	by := metric.WithAttributes(few...)
@@ -80,7 +81,7 @@ func (t *Telemetry) Request(o httpapi.Observation) {
 	}
 }
 
-// places are where the request worked.
+// places returns the attributes for the database and the container of a request.
 func places(o *httpapi.Observation) (list []attribute.KeyValue) {
 	if o.Database != "" {
 		list = append(list, attribute.String("db.namespace", o.Database))
@@ -91,7 +92,7 @@ func places(o *httpapi.Observation) (list []attribute.KeyValue) {
 	return list
 }
 
-// method is the method, or what the conventions put in the place of one that nobody knows.
+// method returns the HTTP method, or the value that the conventions define for an unknown one.
 func method(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

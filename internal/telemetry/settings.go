@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// Off is the endpoint that sends nothing, whatever the variables say.
+// Off is the endpoint for sending nothing, whatever the environment variables say.
 const Off = "off"
 
-// Settings say whether telemetry is sent, and where to.
+// Settings says whether telemetry is sent, and where.
 type Settings struct {
-	// Endpoint is the URL of a collector, to which v1/traces and v1/metrics are appended; Off sends nothing.
-	// Empty: the variables decide.
+	// Endpoint is the URL of a collector, to which v1/traces and v1/metrics are appended. With Off nothing
+	// is sent. If it is empty, the environment variables decide.
 	Endpoint string
-	// Variable reads a variable of the environment.
+	// Variable returns the value of an environment variable.
 	Variable func(name string) string
 }
 
-// signals are what can be sent, as variables name them.
+// The kinds of data that can be sent (signals), with the names that environment variables use.
 const (
 	traces  = "TRACES"
 	metrics = "METRICS"
 )
 
-// wanted reports whether a signal is to be sent: where the endpoint says so, or a variable of the standard
-// that names a collector or an exporter. The variables are there for all programs of a machine: what they ask
-// for that this one does not have is a reason not to send, and no error.
+// wanted reports whether a signal is to be sent: if the endpoint is set, or a standard environment variable
+// names a collector or an exporter. The variables are meant for all programs of a machine. If they ask for
+// something that this program does not support, that is not an error: the signal is not sent, and why is the
+// reason.
 func (s *Settings) wanted(signal string) (yes bool, why string) {
 	if s.Endpoint == Off || strings.EqualFold(s.Variable("OTEL_SDK_DISABLED"), "true") {
 		return false, ""
@@ -56,7 +57,7 @@ func (s *Settings) wanted(signal string) (yes bool, why string) {
 
 var errEndpoint = errors.New("the collector must be a URL such as http://localhost:4318, or " + Off)
 
-// Validate says what is wrong with the endpoint.
+// Validate returns an error if the endpoint is invalid.
 func (s *Settings) Validate() error {
 	if s.Endpoint == "" || s.Endpoint == Off {
 		return nil
@@ -68,7 +69,7 @@ func (s *Settings) Validate() error {
 	return nil
 }
 
-// address is where a signal goes, empty where the variables say it.
+// address returns the URL to which a signal is sent. It returns "" if the environment variables set it.
 func (s *Settings) address(path string) string {
 	if s.Endpoint == "" {
 		return ""

@@ -22,25 +22,25 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 )
 
-// scope is what the spans and measurements are made by.
+// scope is the name of the library in spans and measurements.
 const scope = "github.com/mayflydb/mayfly"
 
-// Telemetry sends what it is told. Its methods may be called side by side.
+// Telemetry sends traces and metrics. Its methods are safe for concurrent use.
 type Telemetry struct {
 	tracer  trace.Tracer
 	clients propagation.TextMapPropagator
 
 	duration metric.Float64Histogram
 	charge   metric.Float64Counter
-	took     metric.Float64Histogram // of messages, as the next one
+	took     metric.Float64Histogram // of messages, as is the next one
 	messages metric.Int64Counter
 
 	end []func(context.Context) error
 }
 
-// Open begins to send. It is nil where the settings want nothing sent. version is the server's. What cannot
-// be sent is a warning in the log; OpenTelemetry has one place for that in a process, which is set here.
-// figures are sent with the metrics; nil: there are none.
+// Open starts to send telemetry. It returns nil if the settings say that nothing is to be sent. version is
+// the version of the server. If data cannot be sent, a warning is logged; OpenTelemetry has one error
+// handler for the whole process, which Open sets. The metrics of figures are sent as well; it may be nil.
 func Open(ctx context.Context, s Settings, version string, figures prometheus.Gatherer,
 	log *slog.Logger) (*Telemetry, error) {
 	if err := s.Validate(); err != nil {
@@ -87,7 +87,7 @@ func Open(ctx context.Context, s Settings, version string, figures prometheus.Ga
 	return t, nil
 }
 
-// openTraces makes what sends spans.
+// openTraces creates the exporter of spans.
 func (t *Telemetry) openTraces(ctx context.Context, s Settings, of *resource.Resource) error {
 	var o []otlptracehttp.Option
 	if address := s.address("/v1/traces"); address != "" {
@@ -103,7 +103,7 @@ func (t *Telemetry) openTraces(ctx context.Context, s Settings, of *resource.Res
 	return nil
 }
 
-// openMetrics makes what sends measurements, and the figures with them.
+// openMetrics creates the exporter of measurements, which also sends the metrics of figures.
 func (t *Telemetry) openMetrics(ctx context.Context, s Settings, of *resource.Resource,
 	figures prometheus.Gatherer) (metric.MeterProvider, error) {
 	var o []otlpmetrichttp.Option
@@ -124,7 +124,7 @@ func (t *Telemetry) openMetrics(ctx context.Context, s Settings, of *resource.Re
 	return p, nil
 }
 
-// Close sends what is waiting and ends. ctx bounds how long that may take.
+// Close sends the data that are waiting and stops. ctx limits the time for that.
 func (t *Telemetry) Close(ctx context.Context) error {
 	var errs []error
 	for _, end := range t.end {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// maxLocate limits how often Blame checks a value, and maxLocateBytes how much JSON all these checks read:
-// for a large value the search would take too long.
+// maxLocate is the maximum number of checks that Locate makes, and maxLocateBytes the maximum number of
+// bytes of JSON that all these checks read. Without limits, the search in a large value would take too long.
 const (
 	maxLocate      = 1000
 	maxLocateBytes = 64 << 20
 )
 
 // Locate finds the part of a value that a check refuses: the smallest part without which the check would
-// pass. It returns the place of that part and its path in the value, such as a.b[2]. If no single part causes
-// the error it returns the place of the value itself and an empty path. It calls check once for each part
-// that it tries, within the limits; if these are reached it returns a larger part.
+// pass. It returns the position of that part in the file and its path in the value, such as a.b[2]. If no
+// single part causes the error, it returns the position of the value itself and an empty path. It calls
+// check once for each part that it tries. If it reaches the limits, it returns a larger part.
 func (v *Value) Locate(check func(*Value) error) (place Place, path string) {
 	left := min(maxLocate, maxLocateBytes/(1+len(v.AppendJSON(nil))))
 	return v.locate(check, &left)
@@ -57,7 +57,7 @@ func (v *Value) locate(check func(*Value) error, left *int) (place Place, path s
 	return v.Place, ""
 }
 
-// below returns a path as it is written after the path of its parent.
+// below returns a path in the form that it has after the path of its parent.
 func below(path string) string {
 	if path == "" || strings.HasPrefix(path, "[") {
 		return path

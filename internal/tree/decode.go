@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Decoder is a type with its own decoding.
+// A Decoder is a type that decodes itself from a Value.
 type Decoder interface {
 	DecodeTree(v *Value) error
 }
@@ -16,7 +16,8 @@ type Decoder interface {
 // struct by the json tags of its fields, including those of embedded structs. An unknown member is an error,
 // and so is a missing member whose field has the tag required:"true". A field of type *Value receives the
 // value itself; a field with the tag tree:"self" receives the value of the whole struct. null leaves a field
-// unchanged. A Decoder decodes itself. Decode returns the first error in the order of the file.
+// unchanged. A Decoder decodes itself. If there are several errors, Decode returns the first in the order of
+// the file.
 func (v *Value) Decode(into any) error {
 	return v.decode(reflect.ValueOf(into).Elem())
 }
@@ -88,14 +89,15 @@ func (v *Value) decodeList(to reflect.Value) error {
 	return nil
 }
 
-// member is a field of a struct that can be decoded into.
+// member is a field of a struct into which a member of an object can be decoded.
 type member struct {
 	name     string
 	required bool
 	value    reflect.Value
 }
 
-// membersOf returns the fields of a struct by their members' names; self is the field for the whole value.
+// membersOf returns the fields of a struct with the names of their members. self is the field that receives
+// the whole value.
 func membersOf(s reflect.Value, self *Value) (list []member) {
 	t := s.Type()
 	for i := range t.NumField() {
@@ -139,8 +141,8 @@ func (v *Value) decodeStruct(to reflect.Value) error {
 	return nil
 }
 
-// unknown returns the error for an unknown member. It names the known member with the most similar name, or
-// all known members if they are few.
+// unknown returns the error for a member that is not known. It contains the known name that is most similar,
+// or all known names if there are few.
 func (m *Member) unknown(known []member) error {
 	nearest, distance := "", len(m.Name)/2+1
 	var names []string

@@ -6,11 +6,11 @@
 //
 //	tree.go    Value, Place and Error
 //	json.go    JSON, and single lines of files with one value a line
-//	yaml.go    YAML, as far as it can be said in JSON
+//	yaml.go    YAML, as far as JSON can represent it
 //	decode.go  from values to Go's structs
-//	names.go   members of an object that is being read
-//	blame.go   which part of a value a check refuses
+//	names.go   the names of an object that is being read
+//	blame.go   finding the part of a value that a check refuses
 //
-// All errors are *Error. A value that was read from JSON gives back its own text as JSON: nothing of a
-// document is lost on the way. In YAML a date is a string; anchors, aliases and merge keys are resolved.
+// All errors are *Error. AppendJSON writes a value that was read from JSON with the text that was read, so
+// that documents are not changed. In YAML a date is a string; anchors, aliases and merge keys are resolved.
 package tree

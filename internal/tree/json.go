@@ -36,28 +36,29 @@ func newJSONReader(file string, data []byte, first int) *jsonReader {
 	return r
 }
 
-// ParseJSON parses a JSON file. file is its name in errors.
+// ParseJSON parses a JSON file. file is the name of the file in errors.
 func ParseJSON(file string, data []byte) (*Value, error) {
 	return newJSONReader(file, data, 1).whole()
 }
 
-// ParseLine parses one line of a file with one JSON value per line. Line numbers begin with 1.
+// ParseLine parses one line of a file that has one JSON value per line. number is the number of the line,
+// from 1.
 func ParseLine(file string, number int, line []byte) (*Value, error) {
 	return newJSONReader(file, line, number).whole()
 }
 
-// CheckJSON returns nil if data is one JSON value. Otherwise it returns an *Error with the place of the first
-// syntax error. file is the name in the error.
+// CheckJSON returns nil if data is one JSON value. Otherwise it returns an *Error with the position of the
+// first syntax error. file is the name of the file in the error.
 func CheckJSON(file string, data []byte) error {
 	return newJSONReader(file, data, 1).check()
 }
 
-// CheckLine is CheckJSON for one line; line numbers begin with 1.
+// CheckLine is like CheckJSON, for one line. number is the number of the line, from 1.
 func CheckLine(file string, number int, line []byte) error {
 	return newJSONReader(file, line, number).check()
 }
 
-// whole reads the only value of a text.
+// whole reads a text that consists of one value.
 func (r *jsonReader) whole() (*Value, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (r *jsonReader) whole() (*Value, error) {
 	return r.value(0)
 }
 
-// check checks that the text is exactly one value. It does not advance the decoder.
+// check fails unless the text consists of exactly one value. It does not advance the decoder.
 func (r *jsonReader) check() error {
 	var whole json.RawMessage
 	err := json.Unmarshal(r.data, &whole)
@@ -86,7 +87,7 @@ func (r *jsonReader) check() error {
 	return r.place(at).Fail("this is not JSON: %s", err)
 }
 
-// place returns the place of an offset.
+// place returns the position in the file of an offset in the text.
 func (r *jsonReader) place(at int) Place {
 	line := max(0, sort.SearchInts(r.lines, at+1)-1)
 	return Place{r.file, r.first + line, 1 + at - r.lines[line]}

@@ -1,13 +1,14 @@
 package tree
 
-// names adds members to an object that is being read. Few members are searched one by one; for many it
-// maintains a table, so that reading a large object does not take quadratic time.
+// names adds members to an object that is being read. It finds repeated names: while there are few members,
+// by comparing with each; for more members, with a table, so that reading a large object does not take
+// quadratic time.
 type names struct {
 	of    *Value
-	table map[string]bool // of all; nil while there are few
+	table map[string]bool // set of all names; nil while there are few
 }
 
-// fewNames is up to how many members are searched one by one.
+// fewNames is the maximum number of members that are compared one by one.
 const fewNames = 16
 
 func newNames(of *Value) *names { return &names{of: of} }
@@ -32,7 +33,7 @@ func (n *names) append(m Member) {
 	}
 }
 
-// add appends a member, whose name must be new.
+// add appends a member. It fails if the object already has a member with this name.
 func (n *names) add(name string, place Place, value *Value) error {
 	if n.has(name) {
 		return place.Fail("'%s' is there a second time", name)

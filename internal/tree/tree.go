@@ -12,11 +12,11 @@ import (
 // Place is a position in a file.
 type Place struct {
 	File   string
-	Line   int // from 1; 0: the file as a whole
-	Column int // from 1, in bytes; 0: the line as a whole
+	Line   int // from 1; 0: the position is the file as a whole
+	Column int // from 1, in bytes; 0: the position is the line as a whole
 }
 
-// String returns the place in the format of compilers, which editors and terminals recognize.
+// String returns the position in the format that compilers use and that editors and terminals recognize.
 func (p Place) String() string {
 	switch {
 	case p.Line == 0:
@@ -27,12 +27,12 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Fail returns an error at the place.
+// Fail returns an error at the position.
 func (p Place) Fail(format string, args ...any) error {
 	return &Error{Place: p, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Wrap adds the place to an error. path names the part with the error, and may be empty.
+// Wrap adds the position to an error. path names the part of the value that has the error, and may be empty.
 func (p Place) Wrap(path string, err error) error {
 	if err == nil {
 		return nil
@@ -44,11 +44,11 @@ func (p Place) Wrap(path string, err error) error {
 	return &Error{Place: p, Reason: reason, Err: err}
 }
 
-// Error is an error in a file, with its place.
+// Error is an error in a file, with its position.
 type Error struct {
 	Place
 	Reason string
-	Err    error // what lies below; nil for none
+	Err    error // the underlying error; nil: none
 }
 
 func (e *Error) Error() string { return e.Place.String() + ": " + e.Reason }
@@ -77,12 +77,12 @@ func (k Kind) String() string {
 // Value is a value of a file. It must not be modified.
 type Value struct {
 	Kind    Kind
-	Text    string // of a string; of a number and a bool its JSON
+	Text    string // the text of a string; for a number or a bool its JSON text
 	List    []*Value
 	Members []Member
 	Place   Place
 
-	raw []byte // the JSON that it was read from; nil: it was none
+	raw []byte // the JSON text from which it was read; nil: it was not read from JSON
 }
 
 // Member is a member of an object.

@@ -20,11 +20,11 @@ const (
 // yamlReader converts YAML nodes to values.
 type yamlReader struct {
 	file string
-	open map[*yaml.Node]bool // whose value is being read: an alias to one of them would have no end
+	open map[*yaml.Node]bool // nodes whose values are being read: an alias to one of them would never end
 	left int                 // values
 
-	aliases                int // in which the value lies that is being read
-	aliasNodes, aliasBytes int // left for what aliases stand for
+	aliases                int // number of aliases around the value that is being read
+	aliasNodes, aliasBytes int // number and size of values that aliases may still stand for
 }
 
 // ParseYAML parses a YAML file and returns a value for each document that is not empty.
@@ -88,7 +88,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (*Value, error) {
 	return v, v.scalar(n)
 }
 
-// takes reports whether the limits allow one more value or name.
+// takes reports whether the limits allow one more value or name with this text.
 func (r *yamlReader) takes(text string) bool {
 	if r.aliases > 0 {
 		r.aliasNodes--
@@ -144,7 +144,7 @@ func (r *yamlReader) object(v *Value, n *yaml.Node, depth int) error {
 	return nil
 }
 
-// merge adds the members of from that the object does not have.
+// merge adds those members of from whose names the object does not have yet.
 func (n *names) merge(from *Value) error {
 	if from.Kind == Array {
 		for _, e := range from.List {

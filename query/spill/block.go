@@ -20,7 +20,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// run is the position of a run in its file.
+// run is the position of a run, from byte from to byte to of its file.
 type run struct{ from, to int64 }
 
 // runWriter appends runs to a file.
@@ -131,5 +131,5 @@ func (r *runReader) block(spend func(int) bool) error {
 	return nil
 }
 
-// held returns the memory of the reader in bytes.
+// held returns the number of bytes of memory that the reader uses.
 func (r *runReader) held() int { return cap(r.stored) + cap(r.raw) }

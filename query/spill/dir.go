@@ -20,7 +20,7 @@ var ErrStopped = errors.New("spill: stopped")
 // Error reports a temporary file that could not be created, written or read.
 type Error struct {
 	Op  string // "create", "write", "read"
-	Err error  // ErrQuota, ErrCorrupt or an error of the system
+	Err error  // ErrQuota, ErrCorrupt, or an error of the operating system
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("temporary file: %s: %v", e.Op, e.Err) }
@@ -28,7 +28,8 @@ func (e *Error) Error() string { return fmt.Sprintf("temporary file: %s: %v", e.
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// pattern is the name pattern of temporary files, for as long as they have names.
+// pattern is the pattern for the names of temporary files. Where the system allows it, a file is removed
+// right after it was opened, so that it has no name while it is used.
 const pattern = "spill-*.tmp"
 
 // Dir is a folder of temporary files. It is safe for concurrent use.
@@ -41,7 +42,7 @@ type Dir struct {
 
 // Open creates a folder, if it does not exist, and removes the files that an earlier process has left in it.
 // Two processes must not use the same folder at the same time. most is the limit in bytes of all its files
-// together. The error is that of the system.
+// together. It returns the error of the operating system.
 func Open(path string, most int64) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ type file struct {
 	dir  *Dir
 	f    *os.File
 	size int64
-	name string // set if an open file cannot be removed
+	name string // set if the system cannot remove an open file
 }
 
 func (d *Dir) create() (*file, error) {

@@ -13,7 +13,7 @@ type Iterator struct {
 	open   heap.Of[*runReader] // the reader with the first record on top
 	order  map[*runReader]int
 	begun  bool
-	repeat bool // the next Next stays at the current record
+	repeat bool // the next call of Next stays at the current record
 	err    error
 }
 

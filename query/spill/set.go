@@ -11,13 +11,13 @@ import (
 // Sum is a hash of 128 bits with evenly distributed values.
 type Sum [16]byte
 
-// A tier is a file of sorted sums, in pages of perPage sums and a checksum.
+// A tier is a file of sorted sums. It consists of pages; each page has perPage sums and a checksum.
 const (
 	perPage  = 255
 	pageSize = perPage*16 + 4
 	maxTiers = 8
-	// The filter of a tier has bitsPerSum bits for each sum, of which it sets probes bits. It lets about one
-	// of a hundred absent sums pass.
+	// The filter of a tier is a Bloom filter: it has bitsPerSum bits for each sum, and each sum sets probes
+	// of them. About one in a hundred sums that are not in the tier passes the filter.
 	bitsPerSum = 10
 	probes     = 7
 )
@@ -197,8 +197,8 @@ func readPage(t *tier, i int, page []byte) ([]byte, error) {
 	return page[:16*min(perPage, t.n-i*perPage)], nil
 }
 
-// in looks for a sum in a tier. Sums are evenly distributed, so the first bytes of a sum give its approximate
-// position.
+// in reports whether a tier contains a sum. Sums are evenly distributed, so the first bytes of a sum give
+// its approximate position in the file.
 func (s *Set) in(t *tier, sum Sum) (bool, error) {
 	pages := (t.n + perPage - 1) / perPage
 	lo, hi := 0, pages

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// fanIn is how many runs are merged at a time.
+// fanIn is the maximum number of runs that are merged at a time.
 const fanIn = 16
 
 // recordSize is the approximate memory of a record in bytes, without its key and its payload.
@@ -40,7 +40,7 @@ func (s *Sorter) Held() int { return cap(s.bytes) + recordSize*cap(s.records) }
 // Add adds a record, and copies its key and payload.
 func (s *Sorter) Add(key, payload []byte) error {
 	n := len(key) + len(payload)
-	// half the budget, since slices grow by doubling
+	// only half the budget is used, since slices grow by doubling
 	if len(s.records) > 0 && len(s.bytes)+recordSize*len(s.records)+n > s.budget/2 {
 		if err := s.Flush(); err != nil {
 			return err
@@ -88,8 +88,8 @@ func (s *Sorter) order() error {
 	return nil
 }
 
-// Run writes a run of records that fn adds in the order of their keys. They sort behind equal records written
-// before, and before those that are still in memory.
+// Run writes a run of records that fn adds in the order of their keys. Among records with equal keys, they
+// come after those that were written before and before those that are still in memory.
 func (s *Sorter) Run(fn func(add func(key, payload []byte) error) error) (err error) {
 	if s.f == nil {
 		if s.f, err = s.dir.create(); err != nil {

@@ -79,7 +79,7 @@ type OrderBy struct {
 	Span
 	Items []*SortItem
 	Rank  *Call // ORDER BY RANK f(...)
-	// Directed reports whether ASC or DESC follows Rank; it has no meaning there.
+	// Directed reports whether the text has ASC or DESC after Rank, where neither has a meaning.
 	Directed bool
 }
 
@@ -88,7 +88,7 @@ type SortItem struct {
 	Span
 	X    Expr
 	Desc bool
-	Asc  bool // ASC was written; it matters only behind _VectorScore
+	Asc  bool // ASC was written; this matters only after _VectorScore
 }
 
 // Expr is a scalar expression. Its types are the ones below and no others. A parsed expression has at most
@@ -98,14 +98,14 @@ type Expr interface {
 	expr()
 }
 
-// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps its written
-// digits, so that integers beyond 2^53 stay exact, except that hexadecimal numbers become decimal. A parsed
-// number has no sign. A Literal made by a program may have a negative number, an array or an object.
+// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps its digits as
+// written, so that integers beyond 2^53 stay exact; a hexadecimal number becomes decimal. A parsed number
+// has no sign. A Literal that was not parsed may have a negative number, an array or an object.
 type Literal struct {
 	Span
 	Value jsondoc.Value
-	// Name is the name of the parameter that the literal replaces, with its @; the literal is printed as that
-	// parameter. Parse leaves it empty.
+	// Name is the name of the parameter that the literal stands for, with its @. The literal is printed as
+	// that parameter. Parse leaves Name empty.
 	Name string
 }
 
@@ -134,7 +134,8 @@ type Index struct {
 	X, I Expr
 }
 
-// Unary is an operator with one operand. NOT binds as tightly as the others: NOT c.x = 1 is (NOT c.x) = 1.
+// Unary is an operator with one operand. NOT has the same precedence as the other unary operators: NOT c.x =
+// 1 is (NOT c.x) = 1.
 type Unary struct {
 	Span
 	Op UnaryOp
@@ -149,8 +150,8 @@ type Binary struct {
 }
 
 // Logical is a chain of two or more operands joined by AND or OR. (a OR b) OR c is the same chain as a OR b
-// OR c, while a OR (b OR c) is a chain of two operands, of which the second is a chain. In a tree made by a
-// program the first operand may be such a chain, too; it prints the same.
+// OR c, but a OR (b OR c) is a chain of two operands, the second of which is a chain. In a tree that was not
+// parsed, the first operand may be such a chain as well; it is printed in the same way.
 type Logical struct {
 	Span
 	Op    LogicalOp
@@ -192,7 +193,7 @@ type Like struct {
 	Escape     *Literal // a string, not checked to be one character; nil if there is none
 }
 
-// Call is a call of a built-in function or of a UDF. It is not checked here whether the function exists.
+// Call is a call of a built-in function or of a UDF. The parser does not check whether the function exists.
 type Call struct {
 	Span
 	Name     string // as written; case-insensitive for built-in functions, not for UDFs
@@ -208,7 +209,7 @@ type ArrayLit struct {
 }
 
 // ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty if
-// the tree was not parsed.
+// the node was not parsed.
 type ObjectLit struct {
 	Span
 	Keys     []string
@@ -224,7 +225,7 @@ type Subquery struct {
 }
 
 // Placeholder is {name}, a gap in a rewritten query that the client replaces by text before it sends the
-// query. If OrderByFilter is not replaced, it means true.
+// query. If the placeholder OrderByFilter is not replaced, it stands for true.
 type Placeholder struct {
 	Span
 	Name string // without the braces

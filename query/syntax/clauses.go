@@ -54,8 +54,8 @@ func (p *parser) selectClause() *Select {
 	return s
 }
 
-// selectItem parses an expression with or without an alias. AS may be left out before a name but not before a
-// string: otherwise a LIKE with a forgotten ESCAPE would be an item with an alias.
+// selectItem parses an expression with or without an alias. AS may be omitted before a name but not before a
+// string, since a LIKE with a forgotten ESCAPE would then be an item with an alias.
 func (p *parser) selectItem() *SelectItem {
 	start := p.tok.Start
 	item := &SelectItem{X: p.expr(lowest)}
@@ -163,7 +163,7 @@ func (p *parser) orderBy() *OrderBy {
 		p.next()
 		call, ok := p.primary().(*Call)
 		if !ok {
-			p.unexpected() // a token in place of the parenthesis
+			p.unexpected() // there is a token where the parenthesis should be
 		}
 		o.Rank = call
 		o.Directed = p.accept("ASC") || p.accept("DESC")
@@ -177,8 +177,8 @@ func (p *parser) orderBy() *OrderBy {
 	return o
 }
 
-// atRank reports whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but if it
-// has another meaning no function call can follow it.
+// atRank reports whether the current token is the RANK of ORDER BY RANK f(...). RANK is not a reserved word,
+// but where it is a name, no function call can follow it.
 func (p *parser) atRank() bool {
 	if p.tok.kind != word || !strings.EqualFold(p.tok.text, "RANK") {
 		return false

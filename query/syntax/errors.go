@@ -4,9 +4,9 @@ import "fmt"
 
 // The codes of an Error in Cosmos DB.
 const (
-	CodeSyntax    = "SC1001" // an unexpected token, or no token at all
+	CodeSyntax    = "SC1001" // an unexpected token, or the end of the text where a token is needed
 	CodeEndOfFile = "SC1002" // the text ends too early
-	CodeToken     = "SC1010" // characters that begin no token
+	CodeToken     = "SC1010" // characters with which no token begins
 	CodeNumber    = "SC1011" // an invalid number, or one that is too large
 	CodeString    = "SC1012" // a string that is not closed or has a bad escape
 )
@@ -15,10 +15,11 @@ const (
 // and the message.
 type Error struct {
 	Code string // one of the codes above
-	// position of the offending token, in characters from 0, End exclusive; equal if the text ends too early
+	// position of the unexpected token, in characters from 0, End exclusive; both are equal if the text ends
+	// too early
 	Start, End int
 	Line, Col  int    // of Start, from 1; Col is in characters
-	Token      string // the offending token as written, empty if the text ends too early
+	Token      string // the unexpected token as written; empty if the text ends too early
 	Message    string // in the words of Cosmos DB
 }
 

@@ -2,21 +2,21 @@ package syntax
 
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
-// The precedence levels of binary operators, the loosest first. Unary operators bind tighter than all of
-// them, and .name and [i] tighter still.
+// The precedence levels of binary operators, the lowest first. Unary operators have a higher precedence than
+// all of them, and .name and [i] the highest.
 //
 // Cosmos DB has an order of its own. Comparisons and shifts share one level, and so do additions and bitwise
-// operators, each evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE and BETWEEN
-// accept comparisons as operands but are not comparisons: no = may follow x IN (1, 2). BETWEEN binds as
-// loosely as OR and cannot be combined with OR or AND without parentheses: both x BETWEEN 1 AND 2 AND y and y
-// OR x BETWEEN 1 AND 2 are refused. In ParseLenient BETWEEN binds as tightly as IN, and the first AND belongs
-// to it.
+// operators, each evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE and
+// BETWEEN accept comparisons as operands but are not comparisons: no = may follow x IN (1, 2). BETWEEN has
+// the precedence of OR and cannot be combined with OR or AND without parentheses: both x BETWEEN 1 AND 2 AND
+// y and y OR x BETWEEN 1 AND 2 are refused. In ParseLenient BETWEEN has the precedence of IN, and the first
+// AND after it belongs to it.
 const (
 	condLevel       = 1 + iota // ? :     right to left
 	coalesceLevel              // ??      right to left
 	orLevel                    // OR
 	andLevel                   // AND
-	predicateLevel             // [NOT] IN, LIKE    no chains
+	predicateLevel             // [NOT] IN, LIKE    cannot be chained
 	comparisonLevel            // = != <> < <= > >= << >> >>>
 	concatLevel                // ||
 	additiveLevel              // + - & | ^
@@ -25,8 +25,8 @@ const (
 	lowest = condLevel
 )
 
-// infix maps the binary operators to their levels and, from comparisonLevel on, their BinaryOp. A NOT in
-// their place belongs to the IN, LIKE or BETWEEN behind it.
+// infix maps the binary operators to their levels and, from comparisonLevel on, to their BinaryOp. A NOT in
+// place of a binary operator belongs to the IN, LIKE or BETWEEN after it.
 var infix = map[string]struct {
 	level int
 	op    BinaryOp
@@ -47,15 +47,16 @@ var infix = map[string]struct {
 // prefix holds the unary operators.
 var prefix = map[string]UnaryOp{"NOT": Not, "-": Neg, "+": Plus, "~": BitNot}
 
-// expr parses an expression of operators that bind at least as tightly as level.
+// expr parses an expression. It reads only operators of the given level or of a higher precedence.
 func (p *parser) expr(level int) Expr {
 	if !p.enter() {
 		return nil
 	}
 	start := p.tok.Start
 	x := p.unary()
-	// The expression parsed so far can be the left operand of an operator of the same level, if that level is
-	// evaluated from left to right, or of a looser one, but never of a tighter one.
+	// The expression parsed so far can be the left operand of an operator with a lower precedence, or with
+	// the same precedence if that level is evaluated from left to right. It cannot be the left operand of an
+	// operator with a higher precedence.
 	for tightest := productLevel; ; {
 		op := infix[p.tok.sym]
 		between := !p.lenient && op.level == predicateLevel && p.atBetween()
@@ -116,8 +117,8 @@ func (p *parser) cond(x Expr, start int) Expr {
 	return &Cond{p.since(start), x, a, b}
 }
 
-// logical parses the rest of x AND y AND z, or the same with OR, in a loop, since programs write chains of
-// any length. If x is such a chain in parentheses, it is extended.
+// logical parses the rest of x AND y AND z, or the same with OR, in a loop, since programs generate chains
+// of any length. If x is already such a chain, in parentheses, the operands are appended to it.
 func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
 	chain, ok := x.(*Logical)
 	if !ok || chain.Op != op {
@@ -130,7 +131,7 @@ func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
 	return chain
 }
 
-// atBetween reports whether the token is a BETWEEN or the NOT before it.
+// atBetween reports whether the current token is BETWEEN, or the NOT before it.
 func (p *parser) atBetween() bool {
 	return p.is("BETWEEN") || p.is("NOT") && p.ahead().sym == "BETWEEN"
 }

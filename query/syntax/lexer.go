@@ -61,7 +61,8 @@ func (l *lexer) next() token {
 		}
 		return l.take(bad, 1)
 	}
-	if l.lenient && strings.HasPrefix(rest, "/*") { // unclosed: skip has passed closed comments
+	// not closed, since skip has passed all comments that are closed
+	if l.lenient && strings.HasPrefix(rest, "/*") {
 		return l.take(symbol, len(rest))
 	}
 	if n := placeholderLen(rest); n > 0 {
@@ -90,8 +91,8 @@ func (l *lexer) advance(n int) {
 	l.at += n
 }
 
-// skip passes blanks and comments, up to a comment that is not closed. It returns false at the end of the
-// text.
+// skip passes white space and comments. It stops at a comment that is not closed, and returns false at the
+// end of the text.
 func (l *lexer) skip() bool {
 	for {
 		n := len(l.text) - l.at - len(strings.TrimLeftFunc(l.text[l.at:], isBlank))
@@ -229,8 +230,8 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// wordEnd returns the length of the characters at the front of s that could continue a name. A number
-// directly followed by such characters is invalid.
+// wordEnd returns the number of bytes at the front of s that could continue a name. A number directly
+// followed by such characters is invalid.
 func wordEnd(s string) int {
 	for n, r := range s {
 		if !isLetter(r) && !isNameDigit(r) {

@@ -10,9 +10,9 @@ const (
 	MaxText = 512 << 10
 	// MaxDepth is the maximum number of levels of the tree of a query; each node is a level.
 	MaxDepth = 1000
-	// maxNesting bounds the recursion of the parser. Clients write long chains as ((a OR b) OR c) OR d, which
-	// is deeply nested in parentheses but not a deep tree, so the bound is higher than MaxDepth. The text
-	// that Print writes of a tree within MaxDepth stays below it: see nestLimit.
+	// maxNesting bounds the recursion of the parser. Clients write long chains as ((a OR b) OR c) OR d,
+	// which is deeply nested in parentheses but not a deep tree, so the bound is higher than MaxDepth. The
+	// text that Print writes for a tree within MaxDepth does not exceed maxNesting: see nestLimit.
 	maxNesting = 4 * MaxDepth
 )
 
@@ -55,8 +55,8 @@ func ParseCondition(text string) (*Query, error) {
 	return p.finish(q)
 }
 
-// parser builds nodes from tokens. After the first error every token is the end of the text, so that all
-// loops and recursions end; their results are dropped.
+// parser builds nodes from tokens. After the first error it takes every token for the end of the text, so
+// that all loops and recursions end. The nodes built then are dropped.
 type parser struct {
 	lex    lexer
 	tok    token // current token
@@ -87,7 +87,7 @@ func (p *parser) finish(q *Query) (*Query, error) {
 	if p.err == nil && p.tok.kind != end {
 		p.unexpected()
 	}
-	// There are always fewer than two levels per token, so most texts need not be measured.
+	// A tree always has fewer than two levels per token, so the height of most trees need not be measured.
 	if p.err == nil && p.tokens > MaxDepth/2 && tooHigh(q) {
 		p.fail(&LimitError{DepthLimit, MaxDepth})
 	}

@@ -6,14 +6,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// nestLimit is how many parentheses Print opens for chains in the form of Cosmos DB. Beyond it Print leaves
-// them out, so that its output stays within the parser's bound on recursion.
+// nestLimit is the maximum number of parentheses that Print opens for chains, in the form of Cosmos DB.
+// Within more it prints chains without them, so that its output stays within the parser's limit of
+// recursion.
 const nestLimit = 500
 
 // Print prints a query in the canonical form, which is that of Cosmos DB's query plans: each clause and each
 // JOIN on a line of its own, AS before every alias, strings in double quotes, every binary operation in
-// parentheses, subqueries indented. Parse parses it to the same query, which prints the same text. Spans and
-// the spelling of numbers and strings are not kept.
+// parentheses, subqueries indented. Parse returns the same query for this text, and Print the same text for
+// that query. Spans and the spelling of numbers and strings are not preserved.
 func Print(q *Query) string {
 	p := printer{}
 	p.query(q)
@@ -39,8 +40,8 @@ func (p *printer) print(text ...string) {
 	}
 }
 
-// line begins a line. The indentation is limited, since it would otherwise be most of the output of a deeply
-// nested query.
+// line begins a new line. Its indentation is limited, since it would otherwise be most of the output for a
+// deeply nested query.
 func (p *printer) line() {
 	p.print("\n", strings.Repeat("    ", min(p.indent, 16)))
 }
@@ -162,7 +163,7 @@ func (p *printer) orderBy(o *OrderBy) {
 		switch {
 		case item.Desc:
 			p.print(" DESC")
-		case item.Asc && call: // ASC is the default elsewhere
+		case item.Asc && call: // elsewhere ASC is the default
 			p.print(" ASC")
 		}
 	})
@@ -259,7 +260,7 @@ func (p *printer) unary(u *Unary) {
 		p.print(" ")
 	}
 	p.expr(u.X)
-	if u.Op == Neg && p.buf[at] == '-' { // two minus signs would begin a comment
+	if u.Op == Neg && p.buf[at] == '-' { // two minus signs would be the beginning of a comment
 		p.buf = append(p.buf[:at], append([]byte(" "), p.buf[at:]...)...)
 	}
 }

@@ -62,8 +62,8 @@ func appendNumber(dst []byte, v jsondoc.Value) []byte {
 	}
 	from := len(dst)
 	dst = jsondoc.NumberValue(f).AppendJSON(dst)
-	// The shortest form of a large number may end in zeros that are not exact digits. It must not look like
-	// an exact integer.
+	// The shortest form of a large number may end in zeros in place of the exact digits. It must not look
+	// like an exact integer.
 	if math.Abs(f) >= 1<<53 && isDigits(dst[from:]) {
 		dst = strconv.AppendFloat(dst[:from], f, 'e', -1, 64)
 	}

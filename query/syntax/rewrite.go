@@ -3,9 +3,9 @@ package syntax
 import "slices"
 
 // RewriteQuery returns a copy of a query in which each expression is replaced by the result of fn. fn is
-// called for the operands of an expression before the expression itself, and also inside subqueries. The call
-// of ORDER BY RANK and the escape character of LIKE are not replaced. The query itself does not change; the
-// copy shares with it the expressions in which nothing was replaced.
+// called for the operands of an expression before the expression itself, and also inside subqueries. The
+// call of ORDER BY RANK and the escape character of LIKE are not replaced. The query itself is not changed.
+// The copy shares with it the expressions in which nothing was replaced.
 func RewriteQuery(q *Query, fn func(Expr) Expr) *Query {
 	c := *q
 	if q.Select != nil {

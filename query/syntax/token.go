@@ -9,9 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// number reads a number without a sign. A decimal number may lack the digits on one side of its point and may
-// begin with zeros. A hexadecimal number has up to 64 bits, which are a signed integer. Letters and digits
-// directly behind the number belong to the token and make it invalid, so that 1a is not parsed as 1 AS a.
+// number reads a number without a sign. A decimal number may have digits on only one side of its decimal
+// point, and may begin with zeros. A hexadecimal number has up to 64 bits, which are a signed integer.
+// Letters and digits directly after the number belong to the token and make it invalid, so that 1a is not
+// parsed as 1 AS a.
 func (l *lexer) number() token {
 	rest := l.text[l.at:]
 	hex := len(rest) > 1 && rest[0] == '0' && rest[1]|0x20 == 'x'
@@ -114,7 +115,7 @@ func badEscapeLen(s string) int {
 // unescaped resolves the escapes of s, which escapeLen has accepted. A lone surrogate becomes U+FFFD.
 func unescaped(s string) string {
 	var b strings.Builder
-	var units []uint16 // of adjacent escapes: two of them may be one character
+	var units []uint16 // units of adjacent escapes, since two of them may be one character
 	for s != "" {
 		if s[0] == '\\' && s[1] == 'u' {
 			unit, _ := strconv.ParseUint(s[2:6], 16, 16)

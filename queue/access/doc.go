@@ -13,9 +13,10 @@
 //
 // # Modes
 //
-// Strict verifies tokens completely. Emulator is for the public key of the emulators, which protects
-// nothing. It accepts every token whose key name is known, so that tests run in spite of a wrong clock, a
-// proxy that rewrites addresses, or a key from a copied connection string. Off accepts all requests.
+// Strict verifies tokens completely. Emulator is for the key of Microsoft's emulators, which is public and
+// protects nothing. This mode accepts every token whose key name is known, so that tests run even with a
+// wrong clock, with a proxy that rewrites addresses, or with a key from a copied connection string. Off
+// accepts all requests.
 //
 // Tokens expire in real time, because the clients that create them do not know the virtual clock.
 package access

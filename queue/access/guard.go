@@ -52,7 +52,7 @@ func New(o Options) *Guard {
 	return g
 }
 
-// Grant is the rights that a token grants. The zero Grant grants nothing.
+// Grant is the set of rights that a token grants. The zero Grant grants nothing.
 type Grant struct {
 	Key     string   // the name of the signing key; "" for none
 	Rights  Rights   // on Path and all paths below it
@@ -60,7 +60,7 @@ type Grant struct {
 	Expires int64    // seconds since 1970; 0: never
 }
 
-// Reason is the reason of a refusal.
+// Reason is why an operation was refused.
 type Reason uint8
 
 // The reasons.
@@ -70,14 +70,14 @@ const (
 	Unknown                     // there is no such key, or no way to verify this kind of token
 	Forged                      // the signature is wrong
 	Expired                     // the token has expired
-	Elsewhere                   // the token is for another entity
+	Elsewhere                   // the token was issued for another entity
 	Lacking                     // the key lacks the required right
 )
 
 // Error is a refusal.
 type Error struct {
 	Reason Reason
-	Detail string // for the client; contains no secret
+	Detail string // text for the client; contains no secret
 }
 
 func (e *Error) Error() string { return e.Detail }
@@ -107,8 +107,9 @@ func (g *Guard) Anonymous() Grant {
 	return Grant{}
 }
 
-// Allow checks that a grant includes a right on an entity. path is "orders" or
-// "news/subscriptions/all/$deadletterqueue", in any case; "" is the namespace. It fails with an *Error.
+// Allow checks that a grant includes a right on an entity. path is a path such as "orders" or
+// "news/subscriptions/all/$deadletterqueue", of which case is ignored; "" is the namespace. It fails with an
+// *Error.
 func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	switch {
 	case grant.Rights == 0:
@@ -130,7 +131,7 @@ func expired(at int64) *Error {
 		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
 }
 
-// covers reports whether the grant's path is the path or a parent of it.
+// covers reports whether the grant is for the path or for one of its parents.
 func (grant Grant) covers(path string) bool {
 	have := segments(path)
 	if len(grant.Path) > len(have) {
@@ -153,8 +154,8 @@ func segments(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// Renews returns when a connection must check a grant again: at its expiry in Strict mode. The zero time
-// means never.
+// Renews returns the time at which a connection must check a grant again. In Strict mode this is when the
+// grant expires. The zero time means never.
 func (g *Guard) Renews(grant Grant) time.Time {
 	if g.mode != Strict || grant.Expires == 0 {
 		return time.Time{}

@@ -42,7 +42,8 @@ func (r Rights) String() string {
 	return strings.Join(names, "+")
 }
 
-// ParseRights parses "Listen+Send", in any case and order. A comma is a separator, too.
+// ParseRights parses names of rights such as "Listen+Send", ignoring case and order. Names may also be
+// separated by commas.
 func ParseRights(text string) (r Rights, err error) {
 	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return c == '+' || c == ',' }) {
 		known := false
@@ -70,16 +71,16 @@ type Key struct {
 	Text   string
 }
 
-// The key of the emulators. It is public and protects nothing.
+// The shared access key of Microsoft's emulators. It is public and protects nothing.
 const (
 	EmulatorName = "RootManageSharedAccessKey"
 	EmulatorText = "SAS_KEY_VALUE"
 )
 
-// EmulatorKey returns the key of the emulators.
+// EmulatorKey returns the shared access key of Microsoft's emulators.
 func EmulatorKey() Key { return Key{EmulatorName, All, EmulatorText} }
 
-// KeyError is the error for an invalid description of a key.
+// KeyError reports a description of a key that cannot be parsed.
 type KeyError struct{ Reason string }
 
 func (e *KeyError) Error() string { return e.Reason }

@@ -54,9 +54,9 @@ func ParseRules(elements []byte) (keys []Key, err error) {
 
 // Entities is the source of shared access rules. It must be safe for concurrent use.
 type Entities interface {
-	// AccessRules returns the path and the rules of the queue or topic that path names or belongs to: for
-	// "news/subscriptions/all" those of "news". Case is ignored. It returns no rules if there is no such
-	// entity.
+	// AccessRules returns the path and the rules of the queue or topic that path names or belongs to. For
+	// "news/subscriptions/all" it returns those of "news". Case is ignored. It returns no rules if there is
+	// no such entity.
 	AccessRules(path string) (entity string, rules []byte)
 }
 
@@ -66,7 +66,7 @@ type signer struct {
 	path []string
 }
 
-// signers returns the keys of a name that are valid for a path.
+// signers returns the keys with this name that are valid for a path.
 func (g *Guard) signers(name string, path []string) (list []signer) {
 	if k, known := g.keys[name]; known {
 		list = append(list, signer{Key: k})

@@ -106,9 +106,9 @@ func unescape(s string) string {
 	return s
 }
 
-// scope returns the path of a token's resource. Clients send a complete URI with port and query, or omit
-// the scheme; then a first segment that looks like a host is removed. The host is not compared, because one
-// machine has many names.
+// scope returns the path of a token's resource. Clients send a complete URI with port and query, or a URI
+// without the scheme, of which a first segment that looks like a host is removed. The host is not compared,
+// because one machine has many names.
 func scope(resource string) []string {
 	_, rest, absolute := strings.Cut(resource, "://")
 	if !absolute {
@@ -119,7 +119,7 @@ func scope(resource string) []string {
 	if !absolute && !strings.ContainsAny(first, ":.") && first != "localhost" {
 		return segments(rest)
 	}
-	// A token for a management node is valid for its entity.
+	// The management node of an entity is not part of the path: its token is valid for the entity.
 	list := segments(path)
 	if n := len(list); n > 0 && list[n-1] == "$management" {
 		list = list[:n-1]
@@ -127,9 +127,10 @@ func scope(resource string) []string {
 	return list
 }
 
-// webToken verifies a JSON Web Token. There is no directory to verify its signature. Emulator mode accepts
-// any token that can be parsed, as the emulators do. In Strict mode the third part must be the text of a
-// key with Manage, in base64, because otherwise anybody could write a valid token.
+// webToken verifies a JSON Web Token. Mayfly has no identity provider that could verify the signature.
+// Emulator mode accepts any token that can be parsed, as Microsoft's emulators do. In Strict mode the
+// signature, the third part, must be the text of a key with Manage, in base64, since otherwise anybody could
+// write a valid token.
 func (g *Guard) webToken(token string) (Grant, error) {
 	head, rest, _ := strings.Cut(token, ".")
 	payload, proof, _ := strings.Cut(rest, ".")

@@ -11,9 +11,9 @@ const (
 	defaultMaxSize = 1 << 20
 )
 
-// attach begins a link. The answer is sent later, because the handler may wait. The caller holds the lock.
+// attach starts a link. The response is sent later, because the handler may wait. The caller holds the lock.
 func (s *session) attach(a *frame.Attach) error {
-	// The handle is in use until the detach of the link that had it has been answered.
+	// The handle is in use until the server has responded to the detach of the link that had it before.
 	s.c.await(s.c.life, func() bool { return !s.leaving[a.Handle] })
 	if a.Handle >= handleMax || s.links[a.Handle] != nil {
 		s.fail(&frame.Error{Condition: frame.CondHandleInUse,
@@ -57,11 +57,11 @@ func (c *conn) links() (n int) {
 	return n
 }
 
-// begin answers an attach. The caller holds the lock.
+// begin responds to an attach. The caller holds the lock.
 func (l *Link) begin(answer Answer, err error) {
 	l.sink, l.source = answer.Sink, answer.Source
 	switch {
-	case l.closing: // the client has detached the link meanwhile
+	case l.closing: // the client has detached the link since then
 		return
 	case err != nil:
 		l.fail(l.asError(err))
@@ -109,9 +109,9 @@ func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.At
 	return a
 }
 
-// detach answers the client's detach, or processes the client's answer to the server's detach. It answers
-// after the node has been notified, because the client may then request what the link held, such as a
-// session lock.
+// detach responds to the client's detach, or processes the client's response to the server's detach. It
+// responds after the node has been notified, because the client may then request what the link held, such as
+// a session lock.
 func (s *session) detach(d *frame.Detach) error {
 	l := s.links[d.Handle]
 	if l == nil {
@@ -129,7 +129,7 @@ func (s *session) detach(d *frame.Detach) error {
 		l.leave()
 		s.c.mu.Lock()
 		defer s.c.mu.Unlock()
-		if answer && (!s.ended || s.leaves) { // the client reads until it gets the end
+		if answer && (!s.ended || s.leaves) { // the client reads until it receives the end
 			if !l.answered {
 				s.c.write(s.channel, l.reply(Answer{}, nil, nil))
 			}

@@ -23,9 +23,9 @@ const (
 	channelMax       = 4999
 	handleMax        = 1 << 16
 	maxLinks         = 5000 // per connection, in all sessions together
-	// MaxPending is how many bytes of messages of one connection may wait for their sinks.
+	// MaxPending is the maximal size in bytes of the messages of one connection that wait for their sinks.
 	MaxPending = 16 << 20
-	// openTime is the time limit from connecting to the client's open.
+	// openTime is the time limit from the connection to the client's open.
 	openTime = 30 * time.Second
 	// closeTime is the time limit for the client to answer a close and to read the remaining output.
 	closeTime = 2 * time.Second
@@ -39,7 +39,7 @@ type conn struct {
 	since   time.Time       // when the connection began
 	life    context.Context // ends with the connection
 	end     context.CancelFunc
-	reading context.Context // ends when no more frames are read
+	reading context.Context // ends when no more frames are to be read
 	stop    context.CancelFunc
 	nodes   Handler        // nil until the connection is open
 	work    sync.WaitGroup // all goroutines of links and sessions
@@ -52,21 +52,21 @@ type conn struct {
 	ordering
 	pending  int   // bytes of messages waiting for sinks
 	held     int64 // bytes that links and messages have taken from Options.Memory
-	partials int64 // the part of held for unfinished messages
+	partials int64 // the part of held that is for unfinished messages
 	swept    time.Time
-	patient  time.Time // when the deadline of reads was set; zero: there is none
-	size     int       // bytes of the frame being handled
+	patient  time.Time // when the deadline for reading was set; zero: there is none
+	size     int       // size in bytes of the frame that is being handled
 	idle     bool      // the last value passed to Options.Idle
 	peerMax  uint32    // the client's maximal frame size
 	closing  bool      // close is sent
-	left     bool      // the client has sent close and waits for the answer
+	left     bool      // the client has sent close and waits for the response
 	changed  chan struct{}
 	waiting  int // the number of goroutines waiting for changed
 }
 
-// Serve serves a connection until it ends. If ctx ends, Serve closes the connection by the AMQP protocol.
-// It returns after all goroutines of the connection have ended. Errors that the client or the network
-// causes are not returned.
+// Serve serves a connection until it ends. If ctx ends, Serve sends an AMQP close to the client. It returns
+// after all goroutines of the connection have ended. It does not return errors that the client or the
+// network has caused.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.MaxFrameSize == 0 {
 		o.MaxFrameSize = defaultFrameSize
@@ -91,7 +91,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	c.reading, c.stop = context.WithCancel(c.life)
 	defer c.raw.Close()
 	_ = raw.SetDeadline(o.Wall.Now().Add(openTime))
-	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // before open, AMQP has no close
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // before open, no AMQP close can be sent
 	opened, err := c.open()
 	if !stop() || err != nil || opened == nil {
 		c.end()
@@ -112,7 +112,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// opening is what a client has sent up to its open.
+// opening is what a client has sent up to and including its open.
 type opening struct {
 	peer    Peer
 	request *frame.Open
@@ -147,7 +147,7 @@ func (c *conn) open() (*opening, error) {
 			return nil, err
 		}
 	} else if h != frame.HeaderAMQP() {
-		want := frame.HeaderSASL() // an unsupported header is answered by a supported one
+		want := frame.HeaderSASL() // the response to an unsupported header is a supported one
 		_, err := c.raw.Write(want[:])
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (c *conn) answer() *frame.Open {
 		IdleTimeout: uint32(min(c.o.IdleTimeout.Milliseconds(), math.MaxUint32))}
 }
 
-// begin answers the open and starts to write.
+// begin responds to the open and starts the writer.
 func (c *conn) begin(request *frame.Open) {
 	_ = c.raw.SetDeadline(time.Time{})
 	c.mu.Lock()
@@ -231,9 +231,9 @@ func (c *conn) read() (err error) {
 	}
 }
 
-// setPatience sets the deadline for the next frame, unless that would move it only a little. It needs the
-// lock, as fail does, so that it cannot overwrite the shorter deadline of a closing connection. The caller
-// holds the lock.
+// setPatience sets the deadline for the next frame. It does nothing if the deadline would change only a
+// little. The caller holds the lock, as for fail, so that setPatience cannot overwrite the shorter deadline
+// of a closing connection.
 func (c *conn) setPatience(now time.Time) {
 	if c.closing {
 		_ = c.raw.SetReadDeadline(now.Add(closeTime))
@@ -245,8 +245,8 @@ func (c *conn) setPatience(now time.Time) {
 	}
 }
 
-// broken closes the connection with an error if the client has violated the protocol or was silent for too
-// long.
+// broken closes the connection with an error, because the client has violated the protocol or was silent for
+// too long.
 func (c *conn) broken(err error) {
 	var format *frame.FormatError
 	var network net.Error
@@ -281,7 +281,7 @@ func (c *conn) failLocked(e *frame.Error) {
 	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(closeTime))
 }
 
-// handle processes a frame. done reports that the connection is over.
+// handle processes a frame. done reports that the connection has ended.
 func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	if f.Type != frame.TypeAMQP {
 		return false, &frame.FormatError{Condition: frame.CondFraming, Reason: "a frame of another type"}
@@ -292,7 +292,7 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	}
 	t, isTransfer := body.(*frame.Transfer)
 	if !isTransfer || t.State != nil {
-		// The parts that are kept must not lie in the reader's buffer.
+		// The parts that are kept must not be in the reader's buffer.
 		if body, payload, err = frame.Parse(bytes.Clone(f.Body)); err != nil {
 			return false, err
 		}
@@ -338,9 +338,9 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	return false, s.handle(body, payload)
 }
 
-// leave ends all sessions, waits for their goroutines, and then until the remaining output is written. It
-// answers a close of the client last, because the client may then request on another connection what this
-// one held.
+// leave ends all sessions, waits for their goroutines to end, and then for the remaining output to be
+// written. If the client has sent a close, leave responds to it last, because the client may then request on
+// another connection what this one held, such as a session lock.
 func (c *conn) leave() {
 	c.mu.Lock()
 	var links []*Link

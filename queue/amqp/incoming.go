@@ -7,7 +7,7 @@ import (
 // partial is a message whose last frame has not arrived yet.
 type partial struct {
 	arrival
-	refusal *frame.Error // nil: none; else further frames are discarded
+	refusal *frame.Error // why the message is refused; further frames are discarded; nil: not refused
 }
 
 // arrival is a complete message that waits for its sink.
@@ -118,7 +118,7 @@ func (l *Link) beginMessage(t *frame.Transfer) *partial {
 }
 
 // grow makes room in the payload for n more bytes. A large message gets its full capacity at once, because
-// repeated reallocation would need a multiple of its size.
+// growing it repeatedly would need a multiple of its size.
 func (p *partial) grow(n int, room memoryHold) {
 	if room.large && cap(p.Payload) < int(room.n) && len(p.Payload)+n > cap(p.Payload) {
 		p.Payload = append(make([]byte, 0, room.n), p.Payload...)
@@ -130,7 +130,8 @@ func plainNoRoom() *frame.Error {
 		Description: "The messages of other clients take all the memory that there is for them."}
 }
 
-// ends decodes the discharge in a message to a coordinator, or returns nil if the message is none.
+// ends returns the discharge that a message to a coordinator contains. It returns nil if the message is not
+// a discharge.
 func (l *Link) ends(payload []byte) *discharge {
 	if l.discharges == nil {
 		return nil
@@ -147,7 +148,7 @@ func plainTooLarge() *frame.Error {
 		Description: "The message is larger than the link allows."}
 }
 
-// sinkAll passes queued arrivals to the sink, as many as are ready at a time, until the queue is empty.
+// sinkAll passes queued messages to the sink, each time as many as are ready, until the queue is empty.
 func (l *Link) sinkAll() {
 	c := l.s.c
 	c.mu.Lock()
@@ -176,8 +177,8 @@ func (l *Link) sinkAll() {
 	l.sinking = false
 }
 
-// nextArrivals removes the ready arrivals from the front of the queue. It waits until there is one, or
-// until the queue is empty because the server has detached the link.
+// nextArrivals removes the messages that are ready from the front of the queue. It waits until there is one.
+// It returns none if the queue is empty, because the server has detached the link.
 func (l *Link) nextArrivals() (list []arrival) {
 	l.s.c.await(l.whole, func() bool {
 		return len(l.arrived) == 0 ||
@@ -196,7 +197,7 @@ func (l *Link) nextArrivals() (list []arrival) {
 	return list
 }
 
-// finishArrival ends the turn of an arrival after the sink has returned its state.
+// finishArrival ends the processing of an arrival after the sink has returned its state.
 func (l *Link) finishArrival(a *arrival, state frame.State) {
 	if d, ok := state.(*frame.Declared); ok && l.discharges != nil {
 		l.declared(d.TxnID)
@@ -208,7 +209,7 @@ func (l *Link) finishArrival(a *arrival, state frame.State) {
 	l.s.c.finish(&a.turn, joined)
 }
 
-// outcomes sends the states of messages to the client. Consecutive accepted messages share a frame.
+// outcomes sends the states of messages to the client. Consecutive accepted messages are sent in one frame.
 func (l *Link) outcomes(list []arrival, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1
@@ -229,7 +230,7 @@ func isAccepted(s frame.State) bool { _, ok := s.(*frame.Accepted); return ok }
 
 func (l *Link) outcome(a arrival, s frame.State) { l.outcomes([]arrival{a}, []frame.State{s}) }
 
-// refill grants new credit when half of it is used.
+// refill grants new credit when half of the credit is used.
 func (l *Link) refill() {
 	if l.credit <= l.batch/2 {
 		l.credit = l.batch

@@ -15,23 +15,23 @@ type Link struct {
 	s             *session
 	name          string
 	handle        uint32 // both sides use the same number
-	receiver      bool   // the client is the receiver
+	receiver      bool   // the client is the receiver of the link
 	request       *frame.Attach
-	requestMemory memoryHold      // the memory taken for the request
+	requestMemory memoryHold      // the memory that was taken for the attach request
 	life          context.Context // ends when the link is stopped
 	whole         context.Context // life without its end
 	end           context.CancelFunc
 	workers       sync.WaitGroup
 
 	answered bool         // attach is sent
-	closing  bool         // detach is sent, or the link is stopped
+	closing  bool         // detach has been sent, or the link has been stopped
 	refusal  *frame.Error // the error of the server's detach; nil: none was sent
 	sink     Sink
 	source   Source
 	maxSize  uint64
 	tooLarge func() *frame.Error
 	noRoom   func() *frame.Error
-	// discharges is as in Answer.
+	// see Answer.Discharges
 	discharges func(payload []byte) (txn []byte, fail, ok bool)
 	batch      uint32 // the credit that a sink grants
 	credit     uint32 // the sender's remaining credit
@@ -39,9 +39,9 @@ type Link struct {
 
 	// Fields of a sink.
 	partial  *partial
-	room     memoryHold   // taken for the current message
+	room     memoryHold   // memory taken for the current message
 	since    time.Time    // when the current message began; zero: there is none
-	noMemory *frame.Error // why the current transfer gets no memory; nil: it has it
+	noMemory *frame.Error // why no memory is available for the current transfer; nil: there is memory
 	arrived  []arrival
 	sinking  bool
 	settling bool
@@ -73,17 +73,18 @@ func (l *Link) Detach(e *frame.Error) {
 	l.fail(e)
 }
 
-// Break closes the link's network connection without notifying the client. It is safe for concurrent use.
+// Break closes the network connection of the link without any notification of the client. It is safe for
+// concurrent use.
 func (l *Link) Break() { _ = l.s.c.raw.Close() }
 
-// fail is Detach for a caller that holds the lock. The link is removed when the client answers.
+// fail is Detach for a caller that holds the lock. The link is removed when the client responds.
 func (l *Link) fail(e *frame.Error) {
 	if l.closing || l.s.ended {
 		return
 	}
 	if l.answered {
 		l.debug("a link is detached by the server", e)
-	} else { // a refused attach is answered without termini
+	} else { // the response to a refused attach has no termini
 		l.debug("a link is refused", e)
 		l.answered = true
 		l.s.c.write(l.s.channel, l.reply(Answer{}, nil, nil))
@@ -102,8 +103,9 @@ func (l *Link) fail(e *frame.Error) {
 	l.stop()
 }
 
-// stop ends everything that waits for the link. Messages and settlements that the client sent before are
-// still processed: it may have detached without waiting for the results. The caller holds the lock.
+// stop ends everything that waits for the link. Messages and settlements that have arrived are still
+// processed, because the client may have detached without waiting for the results. The caller holds the
+// lock.
 func (l *Link) stop() {
 	l.closing = true
 	l.end()
@@ -127,8 +129,8 @@ func (l *Link) forgetDeliveries() {
 	}
 }
 
-// acceptsFrames reports whether the client still accepts frames about the link's deliveries. It does until it
-// has detached the link or has answered the server's detach.
+// acceptsFrames reports whether the client still accepts frames about the link's deliveries. It does until
+// it has detached the link or has responded to the server's detach.
 func (l *Link) acceptsFrames() bool {
 	return !l.s.ended && (!l.closing || l.refusal != nil && l.s.links[l.handle] == l)
 }
@@ -147,8 +149,8 @@ func (l *Link) leave() {
 	l.abandonTransactions()
 }
 
-// run runs fn in another goroutine. If fn panics, the link is detached and other links go on. The caller
-// holds the lock.
+// run runs fn in another goroutine. If fn panics, the link is detached; other links are not affected. The
+// caller holds the lock.
 func (l *Link) run(fn func()) {
 	l.workers.Add(1)
 	l.s.c.goWork(func() {
@@ -163,7 +165,7 @@ func (l *Link) run(fn func()) {
 	}, l.workers.Done)
 }
 
-// asError converts an error of a node to the error that the client gets.
+// asError converts an error of a node to the error that is sent to the client.
 func (l *Link) asError(err error) *frame.Error {
 	var e *frame.Error
 	if errors.As(err, &e) {
@@ -184,7 +186,7 @@ func (l *Link) flow(f *frame.Flow) {
 		l.drain = f.Drain
 		l.behind = l.s.barriers()
 		if l.cancel != nil {
-			l.cancel() // it waits, or asks for a number of messages that may be wrong now
+			l.cancel() // it is waiting, or was asked for a number of messages that is no longer right
 		}
 		l.pump()
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// debug logs an event of a link, for users who search for the reason of a client's problem. e is the
-// reason, or nil.
+// debug logs an event of a link, which helps to find the cause of a client's problem. e is the error of the
+// event, or nil.
 func (l *Link) debug(what string, e *frame.Error) {
 	log := l.s.c.o.Logger
 	if !log.Enabled(l.s.c.life, slog.LevelDebug) {

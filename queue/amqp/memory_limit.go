@@ -10,26 +10,26 @@ import (
 
 // MemoryLimit is a memory limit in bytes, shared by all clients of a server. It is safe for concurrent use.
 type MemoryLimit interface {
-	// Take waits for n bytes until ctx ends, and then returns the error of ctx.
+	// Take takes n bytes. It waits until they are available. If ctx ends first, it returns the error of ctx.
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
 	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge is Take for a large message. It waits behind other large messages, so that small ones need
-	// not wait behind it.
+	// TakeLarge is Take for a large message. It waits until the large messages before it have their memory,
+	// so that small messages need not wait for large ones.
 	TakeLarge(ctx context.Context, n int64) error
-	// GiveLarge returns n bytes that TakeLarge took.
+	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)
 }
 
-// The memory for a message of several frames grows in steps: a message that waits for the next step holds
-// only the previous one. After the last step it waits for nothing.
+// The memory for a message of several frames grows in steps. A message that waits for the memory of the next
+// step holds only that of the previous one. After the last step it never waits for memory again.
 const (
 	firstStep  = 256 << 10
 	secondStep = 1 << 20
-	// maxPartials is how many bytes the unfinished messages of a connection may have. Messages beyond the
-	// second step are not counted: TakeLarge limits them for the whole server.
+	// maxPartials is the maximal size in bytes of the unfinished messages of a connection. Messages beyond
+	// the second step do not count, since TakeLarge limits them for the whole server.
 	maxPartials = 32 << 20
 	// roomTime is the time limit of a wait for memory.
 	roomTime = 30 * time.Second
@@ -41,10 +41,11 @@ const (
 
 // Limits of a connection until its client is authorized.
 const (
-	earlyBytes    = 32 << 10 // of a frame; of all links and unfinished messages; of output
+	// limit in bytes for a frame, for all links and unfinished messages together, and for the output
+	earlyBytes    = 32 << 10
 	earlyLinks    = 16
 	earlySessions = 16
-	// defaultTokenTime is the time limit for the authorization.
+	// defaultTokenTime is the default of Options.TokenTime.
 	defaultTokenTime = time.Minute
 )
 
@@ -69,9 +70,9 @@ func (c *conn) give(h memoryHold) {
 	}
 }
 
-// take takes memory and waits until it is available. It returns false if the client has waited for
-// roomTime, or the connection ends. It also closes the connection and returns false if the client is not
-// authorized and exceeds earlyBytes. The lock is held, except while it waits.
+// take takes memory and waits until it is available. It returns false after it has waited for roomTime, or
+// if the connection ends. If the client is not authorized and would exceed earlyBytes, it closes the
+// connection and returns false. The caller holds the lock; take releases it while it waits.
 func (c *conn) take(h memoryHold) bool {
 	if c.isUnauthorized() && c.held+h.n > earlyBytes {
 		c.failLocked(earlyLimitError())
@@ -103,8 +104,8 @@ func earlyLimitError() *frame.Error {
 		Description: "A client that has shown no token has a few links and 32 KB."}
 }
 
-// admit takes the memory for a transfer. If there is none, the link refuses the message. The lock is held,
-// except while it waits.
+// admit takes the memory for a transfer. If there is none, the link refuses the message. The caller holds
+// the lock; admit releases it while it waits.
 func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 	l := s.links[t.Handle]
 	if l == nil || l.closing || l.receiver || !l.answered || t.Aborted {
@@ -172,8 +173,8 @@ func (l *Link) memoryFor(n int64, more bool) memoryHold {
 	return memoryHold{n: min(firstStep, most)}
 }
 
-// passMemory transfers the memory of the current message to the complete message, and returns what exceeds
-// its size.
+// passMemory passes the memory of the current message on to the complete message, and gives back what the
+// complete message does not need.
 func (l *Link) passMemory(size int) memoryHold {
 	c, h := l.s.c, l.room
 	l.room, l.since = memoryHold{}, time.Time{}
@@ -187,7 +188,7 @@ func (l *Link) passMemory(size int) memoryHold {
 	return h
 }
 
-// freeMemory returns the memory of the current message.
+// freeMemory gives back the memory of the current message.
 func (l *Link) freeMemory() {
 	if !l.room.large {
 		l.s.c.partials -= l.room.n
@@ -212,8 +213,8 @@ func (c *conn) dropSlow(now time.Time) {
 	}
 }
 
-// awaitRoom stops the reader while too much input or output waits. Only complete messages count, so none of
-// them waits for the reader. Then it prepares the next read.
+// awaitRoom blocks the reader while too much input or output is waiting. Only complete messages count as
+// waiting input, since they need nothing from the reader. Then it prepares the next read.
 func (c *conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +242,7 @@ func (c *conn) limitFrames() {
 	c.r.SetMax(most)
 }
 
-// outputFits reports whether the output has less than most bytes. It takes memory for the bytes above
+// outputFits reports whether less than most bytes of output are waiting. It takes memory for the bytes above
 // freeOutput, and returns false if there is none. The caller holds the lock.
 func (c *conn) outputFits(most int) bool {
 	n := len(c.out.buf)
@@ -288,7 +289,7 @@ func (c *conn) admitFrame(b frame.Body) bool {
 	return !over
 }
 
-// watchToken closes the connection if the client is not authorized in time. stop ends the watch.
+// watchToken closes the connection if the client is not authorized within the time limit. stop cancels that.
 func (c *conn) watchToken() (stop func()) {
 	return ttl.AfterFunc(c.o.Wall, c.o.TokenTime-c.o.Wall.Now().Sub(c.since), func() {
 		c.mu.Lock()

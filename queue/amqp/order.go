@@ -8,27 +8,27 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// The order of work around transactions. Links work in parallel, with one exception. A discharge is
-// processed after all work of its transaction that arrived before it. Work that arrives after the discharge
-// on the same session waits until it is done. If a coordinator is the only link of its session, its
-// discharges order the whole connection, because such clients use one session per link.
+// This file keeps the order of work around transactions. Links are served in parallel, with one exception. A
+// discharge is processed after all work of its transaction that arrived before it. Work that arrives on the
+// same session after the discharge waits until the discharge is done. If a coordinator is the only link of
+// its session, its discharges order the whole connection, because such clients use one session per link.
 //
 // Work waits only for work that has arrived before it, and links process what has arrived even after their
-// client has left. Therefore waits form no cycle, and each of them ends. The connection's lock guards all
-// of this state.
+// client has disconnected. Therefore there is no cycle of waits, and each wait ends. The connection's lock
+// guards all of this state.
 
-// ordering is a connection's state of transactions.
+// ordering holds the transactions of a connection and the order of work around them.
 type ordering struct {
 	transactions map[string]*transaction // by id
-	last         *discharge              // the last discharge that orders the whole connection
+	last         *discharge              // the last discharge that is a barrier for the whole connection
 }
 
 // transaction is an undischarged transaction that a coordinator of the connection has declared.
 type transaction struct {
 	by          *Link
-	pending     int // its transfers and settlements that have arrived and are not done
+	pending     int // transfers and settlements that have arrived and are not done
 	incomplete  bool
-	provisional map[*outDelivery]struct{} // deliveries that it will settle
+	provisional map[*outDelivery]struct{} // deliveries that the transaction will settle
 	ending      *discharge                // its discharge; nil: none has arrived
 }
 
@@ -40,15 +40,15 @@ type discharge struct {
 	done bool
 }
 
-// turn determines when an arrival or a settlement may be processed, and what its completion affects.
+// turn says when an arrival or a settlement may be processed, and which transaction depends on it.
 type turn struct {
 	behind []*discharge
-	of     *transaction // the transaction that counts it as pending; nil: none
-	ends   *discharge   // the discharge that it is; nil: it is none
+	of     *transaction // the transaction in whose pending it is counted; nil: none
+	ends   *discharge   // set if the arrival is a discharge
 }
 
-// enqueue records work that has arrived on the session. state is the state in its frame; ends is set for a
-// discharge.
+// enqueue records work that has arrived on the session and returns its turn. state is the state in its
+// frame. ends is set if the work is a discharge.
 func (s *session) enqueue(state frame.State, ends *discharge) turn {
 	c := s.c
 	w := turn{behind: s.barriers(), ends: ends}
@@ -74,7 +74,8 @@ func (s *session) enqueue(state frame.State, ends *discharge) turn {
 	return w
 }
 
-// barriers returns the pending discharges that work which arrives on the session now must wait for.
+// barriers returns the discharges that are not done and that work arriving on the session now has to wait
+// for.
 func (s *session) barriers() (list []*discharge) {
 	for _, d := range []*discharge{s.last, s.c.last} {
 		if d != nil && !d.done {
@@ -84,7 +85,7 @@ func (s *session) barriers() (list []*discharge) {
 	return list
 }
 
-// order makes a discharge a barrier for its session or for the connection.
+// order makes a discharge a barrier for its session or for the whole connection.
 func (s *session) order(d *discharge) {
 	if len(s.links) > 1 {
 		s.last = d
@@ -98,7 +99,7 @@ func (w *turn) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
 
-// passed reports whether all of the discharges are done.
+// passed reports whether all discharges in the list are done.
 func passed(list []*discharge) bool {
 	for _, d := range list {
 		if !d.done {
@@ -108,8 +109,8 @@ func passed(list []*discharge) bool {
 	return true
 }
 
-// finish ends work. done reports whether the work has become part of its transaction; for a discharge,
-// whether the transaction is committed.
+// finish records that work is done. done reports whether the work has become part of its transaction or, for
+// a discharge, whether the transaction has been committed.
 func (c *conn) finish(w *turn, done bool) {
 	if w.of != nil {
 		w.of.pending--
@@ -125,7 +126,7 @@ func (c *conn) finish(w *turn, done bool) {
 	c.signal()
 }
 
-// failTransaction records that work of a transaction was lost: the transaction cannot be committed any more.
+// failTransaction records that work of a transaction was lost. The transaction can no longer be committed.
 func (c *conn) failTransaction(state frame.State) {
 	if part, ok := state.(*frame.Transactional); ok {
 		if t := c.transactions[string(part.TxnID)]; t != nil && t.ending == nil {
@@ -134,7 +135,7 @@ func (c *conn) failTransaction(state frame.State) {
 	}
 }
 
-// failFrame is failTransaction for a frame that is not processed.
+// failFrame calls failTransaction for a frame that is not processed.
 func (c *conn) failFrame(body frame.Body) {
 	switch b := body.(type) {
 	case *frame.Transfer:
@@ -144,7 +145,7 @@ func (c *conn) failFrame(body frame.Body) {
 	}
 }
 
-// declared records a transaction that the coordinator has declared.
+// declared records a transaction that a client has declared at the coordinator.
 func (l *Link) declared(id []byte) {
 	c := l.s.c
 	if c.transactions == nil {
@@ -164,8 +165,9 @@ func (l *Link) abandonTransactions() {
 	}
 }
 
-// settleProvisional ends the provisional state of a transaction's deliveries. A committed transaction
-// settles them. After a rollback the client can settle them again (OASIS AMQP 1.0 part 4, 4.4.2).
+// settleProvisional ends the provisional state of the deliveries of a transaction. If the transaction was
+// committed, they are settled. After a rollback the client can settle them again (OASIS AMQP 1.0 part 4,
+// 4.4.2).
 func (c *conn) settleProvisional(t *transaction, committed bool) {
 	list := slices.SortedFunc(maps.Keys(t.provisional), func(a, b *outDelivery) int {
 		return cmp.Compare(a.id,
@@ -184,7 +186,7 @@ func (c *conn) settleProvisional(t *transaction, committed bool) {
 	}
 }
 
-// setProvisional records the outcome that a delivery has if a transaction is committed.
+// setProvisional records the outcome that a delivery will have if its transaction is committed.
 func (d *outDelivery) setProvisional(state *frame.Transactional) {
 	if t := d.link.s.c.transactions[string(state.TxnID)]; t != nil {
 		d.transaction, d.outcome = t, state.Outcome

@@ -17,12 +17,12 @@ type outDelivery struct {
 	id   uint32
 	link *Link
 	tag  []byte
-	// busy counts the settlements that have arrived and are not answered. joins is the transaction of the
-	// last of them; nil: none.
+	// busy counts the settlements of the delivery that have arrived and have no response yet. joins is the
+	// transaction of the last of them; nil: none.
 	busy  int
 	joins *transaction
 
-	transaction *transaction // will settle it with outcome; nil: none
+	transaction *transaction // the transaction that will settle it with outcome; nil: none
 	outcome     frame.State
 }
 
@@ -44,9 +44,10 @@ func (l *Link) pump() {
 	})
 }
 
-// serve asks the source once and sends the messages. The lock is held, except while the source is asked.
+// serve requests messages from the source once and sends them. The caller holds the lock; serve releases it
+// while it waits for the source.
 func (l *Link) serve() {
-	if l.credit == 0 { // drain without credit: no message can be sent
+	if l.credit == 0 { // drain was requested without credit: no message can be sent
 		l.drained()
 		return
 	}
@@ -55,7 +56,7 @@ func (l *Link) serve() {
 	ask, wait := int(min(l.credit, maxAsked)), !l.drain
 	l.cancel = cancel
 	if l.drain {
-		l.cancel = nil // such a Receive does not wait
+		l.cancel = nil // this call of Receive does not wait
 	}
 	var list []Outgoing
 	var err error
@@ -78,7 +79,7 @@ func (l *Link) serve() {
 	}
 }
 
-// done calls Done of messages.
+// done calls Done of all messages.
 func done(list []Outgoing) {
 	for _, m := range list {
 		if m.Done != nil {
@@ -98,13 +99,13 @@ func (l *Link) drained() {
 	l.drain = false
 }
 
-// send sends a message in as many frames as needed, as the session's window and the output allow. It
-// returns false if the link or its credit has ended before the first frame. The lock is held, except while
-// it waits.
+// send sends a message in as many frames as needed, and waits for the session's window and for space in the
+// output. It returns false if the link has ended or has no more credit before the first frame. The caller
+// holds the lock; send releases it while it waits.
 func (l *Link) send(m Outgoing) bool {
 	s, c := l.s, l.s.c
 	room := func() bool { return c.out.dead || s.peerWindow > 0 && c.outputFits(lowPendingOutput) }
-	// The client may withdraw its credit during the wait.
+	// The client may withdraw its credit while send waits.
 	withdrawn := func() bool { return l.credit == 0 && !m.Final }
 	begin := func() bool { return withdrawn() || room() }
 	if !c.await(l.life, begin) || l.closing || c.out.dead || withdrawn() {
@@ -131,9 +132,9 @@ func (l *Link) send(m Outgoing) bool {
 			return true
 		}
 		if !c.await(l.life, room) || l.closing || c.out.dead {
-			return true // it is partly sent: the client settles it, or the link has ended
+			return true // a part has been sent: the client settles the message, or the link has ended
 		}
-		// Later frames repeat only the id, which old clients require.
+		// Frames after the first repeat only the id, which old clients require.
 		t.DeliveryTag, t.MessageFormat = nil, frame.Maybe{}
 	}
 }

@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	// freeOutput is how many bytes of output are not counted against Options.Memory.
+	// freeOutput is the number of bytes of waiting output that do not count against Options.Memory.
 	freeOutput = 64 << 10
-	// lowPendingOutput is how many bytes of output may wait while sources still add messages.
+	// lowPendingOutput is the number of waiting bytes of output from which on sources add no more messages.
 	lowPendingOutput = 256 << 10
-	// maxPendingOutput is how many bytes of output may wait while the client is still read.
+	// maxPendingOutput is the number of waiting bytes of output from which on nothing is read from the
+	// client.
 	maxPendingOutput = 4 << 20
-	// spareSize is the largest buffer that an idle connection keeps, in bytes.
+	// spareSize is the maximal size in bytes of the buffer that an idle connection keeps.
 	spareSize = 16 << 10
 )
 
-// output is the data waiting to be written. The connection's lock guards it, except the channel.
+// output is the data that waits to be written. The connection's lock guards it, except the channel.
 type output struct {
 	buf   []byte
 	held  int64 // bytes taken from Options.Memory
@@ -47,8 +48,8 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// writeOut writes the output until the connection ends. It writes a heartbeat if there was no output for
-// half of the client's idle timeout. 0: no timeout.
+// writeOut writes the output until the connection ends. peerIdle is the client's idle timeout; 0 means that
+// there is none. writeOut writes a heartbeat if there was no output for half of that time.
 func (c *conn) writeOut(peerIdle time.Duration) {
 	defer func() {
 		c.mu.Lock()
@@ -74,7 +75,8 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 			c.mu.Unlock()
 		}
 		stop()
-		runtime.Gosched() // goroutines that are ready to add output go first, so that one write takes it all
+		// let goroutines that are ready to add output run first, so that one write contains all of it
+		runtime.Gosched()
 		if last, err := c.flush(); err != nil || last {
 			return
 		}
@@ -138,7 +140,7 @@ func (c *conn) await(ctx context.Context, ready func() bool) bool {
 	return true
 }
 
-// unlocked runs fn without the lock, which is held before and after.
+// unlocked runs fn without the lock. The caller holds the lock before and after.
 func (c *conn) unlocked(fn func()) {
 	c.mu.Unlock()
 	defer c.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// The mechanisms, in the service's order. Some clients choose the first one that they support.
+// The SASL mechanisms, in the order of Service Bus. Some clients choose the first one that they support.
 const (
 	mechBus       wire.Symbol = "MSSBCBS" // the client sends its token later, over $cbs
 	mechPlain     wire.Symbol = "PLAIN"

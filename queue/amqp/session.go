@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// incomingWindow is how many transfers a client may send in advance in a session.
+// incomingWindow is the session's incoming window: the number of transfers that a client may send before the
+// next flow.
 const incomingWindow = 5000
 
 // session is one AMQP session. The connection's lock guards it.
@@ -16,7 +17,7 @@ type session struct {
 	c       *conn
 	channel uint16 // both sides use the same number
 	links   map[uint32]*Link
-	leaving map[uint32]bool // handles of links whose detach has not been answered yet
+	leaving map[uint32]bool // handles of links whose detach has not been responded to yet
 
 	nextIncoming uint32 // transfer id
 	window       uint32 // transfers that the client may still send
@@ -24,13 +25,13 @@ type session struct {
 	peerWindow   uint32 // transfers that the client still accepts
 
 	nextDelivery uint32
-	last         *discharge // the last discharge that orders the session; nil: none
+	last         *discharge // the last discharge that is a barrier for the session; nil: none
 	unsettled    map[uint32]*outDelivery
-	ended        bool // end is sent, or will be sent after the links have left
-	leaves       bool // the client has sent end and waits for the answer
+	ended        bool // end has been sent, or will be sent after the links have ended
+	leaves       bool // the client has sent end and waits for the response
 }
 
-// beginSession answers a begin.
+// beginSession responds to a begin.
 func (c *conn) beginSession(channel uint16, b *frame.Begin) error {
 	if c.closing {
 		return nil
@@ -75,7 +76,7 @@ func (s *session) handle(body frame.Body, payload []byte) error {
 		Reason: "a frame that does not belong to a session"}
 }
 
-// end answers the client's end after all links have left, as detach does.
+// end responds to the client's end after all links have ended; see also detach.
 func (s *session) end(*frame.End) error {
 	if s.leaves {
 		return nil // some clients send it twice
@@ -114,7 +115,7 @@ func (s *session) fail(condition *frame.Error) {
 	}
 }
 
-// drop stops all links and returns those whose leave must be called.
+// drop stops all links and returns those for which the caller must call leave.
 func (s *session) drop() (links []*Link) {
 	for _, l := range s.links {
 		l.stop()

@@ -7,18 +7,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// settle is a settlement that waits to be passed to its source.
+// settle is a client's settlement that waits to be passed to the source.
 type settle struct {
 	Settlement
 	turn
 	*outDelivery
-	settledByClient bool // the client has settled and expects no answer
+	settledByClient bool // the client has settled the delivery and expects no response
 }
 
 // disposition processes a client's disposition. The caller holds the lock.
 func (s *session) disposition(d *frame.Disposition) error {
 	if !d.Receiver {
-		return nil // about messages that the client has sent: it confirms the outcome
+		return nil // it confirms the outcome of messages that the client has sent
 	}
 	if _, progress := d.State.(*frame.Received); progress || d.State == nil && !d.Settled {
 		return nil
@@ -33,8 +33,8 @@ func (s *session) disposition(d *frame.Disposition) error {
 			}
 		}
 	} else {
-		// The range has more ids than there are deliveries. They are settled in the order of the ids, which
-		// are serial numbers and may wrap around.
+		// The range may contain more ids than there are deliveries. Deliveries are settled in the order of
+		// their ids, which are serial numbers and may wrap around.
 		var ids []uint32
 		for id := range s.unsettled {
 			if id-d.First <= last-d.First {
@@ -57,10 +57,10 @@ func (s *session) disposition(d *frame.Disposition) error {
 func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	out := s.unsettled[id]
 	if out == nil || !out.settleable() {
-		return false // settled before, or never sent
+		return false // it was settled before, or was never sent
 	}
 	l := out.link
-	if l.refusal != nil { // the client had not received the detach when it sent this
+	if l.refusal != nil { // the client sent this before it had received the detach
 		out.forget()
 		s.c.failTransaction(d.State)
 		if !d.Settled {
@@ -85,14 +85,14 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	return true
 }
 
-// settleable reports whether a settlement of the delivery is accepted: the first one, or one that arrives
-// after the discharge of the transaction that the first one is part of.
+// settleable reports whether a settlement of the delivery is accepted. The first settlement is. If that is
+// part of a transaction, another one is accepted after the discharge of the transaction has arrived.
 func (d *outDelivery) settleable() bool {
 	return d.busy == 0 || d.busy == 1 && d.joins != nil && d.joins.ending != nil
 }
 
-// settleAll passes queued settlements to the source, as many as are ready at a time, until the queue is
-// empty. Settlements that arrived before the link ended are processed, too.
+// settleAll passes queued settlements to the source, each time as many as are ready, until the queue is
+// empty. It also processes settlements that arrived before the link ended.
 func (l *Link) settleAll() {
 	c := l.s.c
 	c.mu.Lock()
@@ -126,7 +126,8 @@ func (l *Link) nextSettles() (list []settle) {
 	return list
 }
 
-// answers sends the results of settlements to the client. Consecutive accepted settlements share a frame.
+// answers sends the results of settlements to the client. Consecutive accepted settlements are sent in one
+// frame.
 func (l *Link) answers(list []settle, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1
@@ -154,8 +155,8 @@ func (l *Link) answers(list []settle, states []frame.State) {
 	}
 }
 
-// provisional tells the client that a transaction will settle the delivery, which stays unsettled until
-// then.
+// provisional notifies the client that a transaction will settle the delivery. The delivery stays unsettled
+// until then.
 func (l *Link) provisional(s *settle, state *frame.Transactional) {
 	s.busy--
 	if s.settledByClient || !l.acceptsFrames() {

@@ -3,14 +3,15 @@ package amqp
 // maxParked is the maximal number of goroutines of a connection that wait for work.
 const maxParked = 16
 
-// workers runs functions in goroutines. A goroutine that has finished its function waits for the next one,
-// since its stack has the size that such functions need. The connection's lock guards the fields.
+// workers runs functions in goroutines. A goroutine that has finished its function waits for another one,
+// since its stack has already grown to the size that such functions need. The connection's lock guards the
+// fields.
 type workers struct {
 	parked []chan func() // each with one slot
-	ended  bool          // no goroutine waits any more
+	ended  bool          // no goroutine may wait for work any more
 }
 
-// goWork runs fn in a goroutine of the connection. done is called after it, without the lock. The caller
+// goWork runs fn in a goroutine of the connection. After fn it calls done, without the lock. The caller
 // holds the lock.
 func (c *conn) goWork(fn, done func()) {
 	task := func() {
@@ -26,7 +27,7 @@ func (c *conn) goWork(fn, done func()) {
 	c.work.Go(func() { c.workOn(task) })
 }
 
-// workOn runs a function, and then those that goWork passes to it.
+// workOn runs a function, and then the functions that goWork passes to this goroutine.
 func (c *conn) workOn(task func()) {
 	next := make(chan func(), 1)
 	for ok := true; ok; task, ok = <-next {
@@ -37,7 +38,8 @@ func (c *conn) workOn(task func()) {
 	}
 }
 
-// park makes a goroutine wait for work; false: there are enough.
+// park waits until there is work for this goroutine, and returns false if enough goroutines are waiting
+// already.
 func (c *conn) park(next chan func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

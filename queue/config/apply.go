@@ -15,7 +15,7 @@ import (
 
 // Apply creates the entities, or updates existing ones. It first creates all entities and then sets their
 // forwarding targets, so that the file can have them in any order. If it fails, the changes made so far
-// remain, and another call continues.
+// remain, and another call makes the rest.
 func (c *Config) Apply(ctx context.Context, queues *queue.Queues) error {
 	for _, forwards := range []bool{false, true} {
 		for _, e := range c.entities {
@@ -27,7 +27,7 @@ func (c *Config) Apply(ctx context.Context, queues *queue.Queues) error {
 	return nil
 }
 
-// apply creates or updates an entity. forwards selects whether its forwarding targets are set.
+// apply creates or updates an entity. It sets the entity's forwarding targets only if forwards is set.
 func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEntity, forwards bool) error {
 	old, err := queues.Get(ctx, e.path)
 	absent := err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
@@ -63,8 +63,8 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEnt
 	return c.applyRules(ctx, queues, e)
 }
 
-// setProperties sets the properties given in the file, with or without forwarding targets. It returns the
-// position of the last one in the file.
+// setProperties sets the properties that the file gives: all of them, or with forwards unset all but the
+// forwarding targets. It returns the position in the file of the last one.
 func (e *declaredEntity) setProperties(p *entity.Properties, forwards bool) (last tree.Place) {
 	last = e.at
 	for _, s := range e.set {
@@ -134,8 +134,8 @@ func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *d
 	return list, nil
 }
 
-// same compares properties. Forwarding targets are equal if they name the same entity, with or without
-// scheme and host.
+// same reports whether properties are equal. Forwarding targets are equal if they name the same entity, with
+// or without scheme and host.
 func same(a, b entity.Properties) bool {
 	for _, p := range []*entity.Properties{&a, &b} {
 		for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
@@ -172,7 +172,7 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declar
 	}
 	for _, r := range there {
 		if len(wanted) == 0 || wanted[strings.ToLower(r.Name)] {
-			continue // without rules in the file the subscription keeps its rules
+			continue // if the file has no list of rules, the subscription keeps its rules
 		}
 		if err := queues.DeleteRule(ctx, e.path, r.Name); err != nil {
 			return withPosition(e.at, err)
@@ -181,7 +181,8 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declar
 	return nil
 }
 
-// sameRule compares rules. The order of parameters is ignored, because clients write them in any order.
+// sameRule reports whether rules are equal. The order of parameters is ignored, because clients send them in
+// any order.
 func sameRule(a, b entity.Rule) bool {
 	type parts struct {
 		kind                 rule.Kind

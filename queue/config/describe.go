@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// namesOf returns the names in the file of the properties that a kind of entity has.
+// namesOf returns the names of the properties of a kind of entity, as in the file.
 func namesOf(kind entity.Kind) []string {
 	names := []string{"AutoDeleteOnIdle", "DefaultMessageTimeToLive", "EnableBatchedOperations", "Status",
 		"UserMetadata"}
@@ -27,8 +27,8 @@ func namesOf(kind entity.Kind) []string {
 	return names
 }
 
-// Properties returns the properties of an entity in the form of the file: strings, numbers and booleans by
-// name. Empty strings and missing authorization rules are omitted.
+// Properties returns the properties of an entity as the file would have them: strings, numbers and booleans,
+// by name. Empty strings and missing authorization rules are omitted.
 func Properties(kind entity.Kind, p entity.Properties) map[string]any {
 	out := map[string]any{}
 	for _, name := range namesOf(kind) {

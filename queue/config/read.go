@@ -56,7 +56,7 @@ func Read(root *tree.Value) (*Config, error) {
 	c := &Config{}
 	err := c.members(root, map[string]func(*tree.Value) error{"UserConfig": func(v *tree.Value) error {
 		return c.members(v, map[string]func(*tree.Value) error{"Namespaces": c.namespaces,
-			"Logging": func(*tree.Value) error { return nil }}) // the emulator's log destination, ignored
+			"Logging": func(*tree.Value) error { return nil }}) // where the emulator writes its log; ignored
 	}})
 	return c, err
 }
@@ -122,7 +122,7 @@ func (c *Config) namespaces(v *tree.Value) error {
 func (c *Config) entity(v *tree.Value, kind entity.Kind, topic string) error {
 	e := &declaredEntity{kind: kind, at: v.Place}
 	c.entities = append(c.entities, e)
-	if v.Kind == tree.Object { // the name first: subscriptions and errors need it
+	if v.Kind == tree.Object { // the name is read first, since subscriptions and errors need it
 		for _, m := range v.Members {
 			if m.Name == "Name" {
 				if err := c.text(&e.path)(m.Value); err != nil {

@@ -39,8 +39,8 @@ const (
 
 // Address names a message store or a topic.
 type Address struct {
-	// Entity is the path "orders" or "news/Subscriptions/all", in the client's spelling except for the word
-	// "Subscriptions". It is compared without case.
+	// Entity is the path of the entity, such as "orders" or "news/Subscriptions/all". It is in the client's
+	// spelling except for the word "Subscriptions". Case is ignored in comparisons.
 	Entity string
 	Sub    Sub
 }
@@ -63,9 +63,9 @@ const (
 )
 
 // ParseAddress parses an address in any form that clients use: with or without a scheme and host, with a
-// leading slash, and with "Subscriptions" and the names of sub-queues in any case. management reports
-// whether it ended in "/$management". It fails with CodeArgument. It does not check whether the entity
-// exists.
+// leading slash, and with any case of "Subscriptions" and of the names of sub-queues. management reports
+// whether the address ended in "/$management". It fails with CodeArgument. It does not check whether the
+// entity exists.
 func ParseAddress(text string) (a Address, management bool, err error) {
 	path := text
 	if _, rest, found := strings.Cut(text, "://"); found {
@@ -94,9 +94,8 @@ func ParseAddress(text string) (a Address, management bool, err error) {
 	return a, management, nil
 }
 
-// ParseDestination parses the address of a queue or topic that messages are sent to. It fails as
-// ParseAddress does, and with CodeNotAllowed for a management node. It does not check whether the entity
-// exists.
+// ParseDestination parses the address of a queue or topic that messages are sent to. Its errors are those of
+// ParseAddress, and CodeNotAllowed for a management node. It does not check whether the entity exists.
 func ParseDestination(text string) (Address, error) {
 	a, management, err := ParseAddress(text)
 	if err == nil && management {
@@ -114,8 +113,8 @@ func cutSuffixFold(s, suffix string) (before string, found bool) {
 	return s[:at], true
 }
 
-// SplitSubscription splits the path of a subscription; ok is false for other paths. "Subscriptions" may be
-// in any case.
+// SplitSubscription splits the path of a subscription. ok is false if the path is not that of a
+// subscription. Case is ignored in "Subscriptions".
 func SplitSubscription(path string) (topic, name string, ok bool) {
 	last := strings.LastIndexByte(path, '/')
 	if last < 0 {
@@ -138,8 +137,8 @@ func (a Address) String() string {
 // Subscription splits the path of a subscription; ok is false for the path of a queue or topic.
 func (a Address) Subscription() (topic, name string, ok bool) { return SplitSubscription(a.Entity) }
 
-// TopLevel returns the path of the queue or topic that the address belongs to, in lower case. All
-// subscriptions of a topic, and all sub-queues of a queue, have the same one.
+// TopLevel returns the path of the queue or topic that the address belongs to, in lower case. It is the same
+// for all subscriptions of a topic and for all sub-queues of a queue.
 func (a Address) TopLevel() string {
 	if topic, _, ok := a.Subscription(); ok {
 		return strings.ToLower(topic)
@@ -155,18 +154,19 @@ type NameError struct{ Name string }
 
 func (e *NameError) Error() string { return "'" + e.Name + "'" + e.Reason() }
 
-// Reason returns the service's text for such a name, without the name itself.
+// Reason returns Service Bus's error text for such a name, without the name itself.
 func (e *NameError) Reason() string {
 	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only " +
 		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + HelpLink
 }
 
-// HelpLink is the end of the service's error texts for the management of entities.
+// HelpLink is the end of Service Bus's error texts about the management of entities.
 const HelpLink = "To know more visit https://aka.ms/sbResourceMgrExceptions."
 
-// CheckName validates the name of a new entity or rule: segments of letters, digits, '.', '-' and '_' in
-// any order, separated by slashes if slashes is set. The segments "." and ".." are refused because no URL
-// can contain them. "Subscriptions" is refused after another segment because it addresses a subscription.
+// CheckName checks the name of a new entity or rule. It consists of letters, digits, '.', '-' and '_' and,
+// if slashes is set, of several such segments separated by slashes. The segments "." and ".." are refused
+// because no URL can contain them. "Subscriptions" is refused after another segment because it addresses a
+// subscription.
 func CheckName(what, name string, slashes bool) error {
 	most := maxName
 	if slashes {

@@ -12,7 +12,7 @@ import (
 const foreverText = "P10675199DT2H48M5.4775807S"
 
 // ParseDuration parses an XML Schema duration: "PT1M", "P14D", "PT0.5S". A duration that exceeds
-// time.Duration, such as the service's maximal value, becomes Forever.
+// time.Duration, such as Service Bus's maximal value, becomes Forever.
 func ParseDuration(text string) (time.Duration, error) {
 	d, ok := ttl.ParseISODuration(strings.TrimSpace(text))
 	if !ok {
@@ -22,8 +22,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseAnyDuration parses an XML Schema duration, or any form that ttl.ParseDuration accepts. Only the
-// former can be Forever.
+// ParseAnyDuration parses an XML Schema duration, or any form that ttl.ParseDuration accepts. Only an XML
+// Schema duration can be Forever.
 func ParseAnyDuration(text string) (time.Duration, error) {
 	if d, err := ParseDuration(text); err == nil {
 		return d, nil
@@ -36,7 +36,7 @@ func ParseAnyDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration formats a duration for ParseDuration.
+// FormatDuration returns a duration as an XML Schema duration, which ParseDuration accepts.
 func FormatDuration(d time.Duration) string {
 	if d >= Forever {
 		return foreverText

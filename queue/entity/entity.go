@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// Forever is the duration without a limit, on the wire P10675199DT2H48M5.4775807S.
+// Forever is a duration without a limit. Its wire format is P10675199DT2H48M5.4775807S.
 const Forever time.Duration = math.MaxInt64
 
 // Status determines which operations an entity refuses.
@@ -45,24 +45,26 @@ func ParseStatus(text string) (Status, error) {
 		"' is none of Active, Disabled, SendDisabled and ReceiveDisabled."}
 }
 
-// Properties are the settable properties of an entity. Properties that a kind does not have are ignored. A
-// zero duration or size means the default.
+// Properties are the properties of an entity that can be set. Those that do not apply to a kind of entity
+// are ignored. A zero duration or size stands for the default.
 type Properties struct {
-	LockDuration                   time.Duration // 5 s to 5 min
-	MaxDeliveryCount               int32
-	DefaultTTL                     time.Duration // of messages: default and maximum; Forever: no limit
-	DeadLetterOnExpiration         bool
-	DeadLetterOnFilterErrors       bool          // subscriptions
-	AutoDeleteOnIdle               time.Duration // 5 min or more; Forever: never
-	RequiresDuplicateDetection     bool          // cannot be changed
-	DuplicateDetectionWindow       time.Duration // 20 s to 7 days
-	RequiresSession                bool          // cannot be changed
-	MaxSizeMB                      int32         // of all 16 partitions together if partitioned
-	MaxMessageKB                   int32
-	ForwardTo                      string // path or absolute address of a queue or topic
-	ForwardDeadLettersTo           string // as ForwardTo
-	EnableBatchedOperations        bool   // this one and those up to UserMetadata are stored without effect
-	EnablePartitioning             bool   // cannot be changed
+	LockDuration     time.Duration // 5 s to 5 min
+	MaxDeliveryCount int32
+	// default and maximum time to live of messages; Forever: no limit
+	DefaultTTL                 time.Duration
+	DeadLetterOnExpiration     bool
+	DeadLetterOnFilterErrors   bool          // subscriptions
+	AutoDeleteOnIdle           time.Duration // 5 min or more; Forever: never
+	RequiresDuplicateDetection bool          // cannot be changed
+	DuplicateDetectionWindow   time.Duration // 20 s to 7 days
+	RequiresSession            bool          // cannot be changed
+	MaxSizeMB                  int32         // if partitioned, of all 16 partitions together
+	MaxMessageKB               int32
+	ForwardTo                  string // path or absolute address of a queue or topic
+	ForwardDeadLettersTo       string // as ForwardTo
+	// this property and those after it up to UserMetadata are stored but have no effect
+	EnableBatchedOperations        bool
+	EnablePartitioning             bool // cannot be changed
 	EnableExpress                  bool
 	SupportOrdering                bool
 	AnonymousAccessible            bool
@@ -80,12 +82,13 @@ type Counts struct {
 
 // Entity describes an entity.
 type Entity struct {
-	Kind       Kind
-	Path       string // in the spelling of its creator; of a subscription "news/Subscriptions/all"
+	Kind Kind
+	// in the spelling of its creator; of a subscription for example "news/Subscriptions/all"
+	Path       string
 	Properties Properties
 	Created    time.Time
 	Updated    time.Time
-	Accessed   time.Time // last activity; zero for a queue or topic without any
+	Accessed   time.Time // time of the last activity; zero for a queue or topic that had none
 	Counts     Counts
 	Bytes      int64 // of all its messages
 

@@ -16,10 +16,10 @@ const (
 	CodeEntityExists               // a queue or topic with the name exists already
 	CodeEntityDisabled             // its status does not allow the operation
 	CodeUnauthorized               // the token lacks the required right
-	CodeMessageLockLost            // the lock has lapsed or never existed; the message is unchanged
+	CodeMessageLockLost            // the lock has lapsed or never existed; the message has not been changed
 	CodeSessionLockLost            // the session lock has lapsed or never existed
 	CodeSessionCannotBeLocked      // another receiver holds the lock
-	CodeMessageNotFound            // no message with the number is in the required state
+	CodeMessageNotFound            // no message with this sequence number is in the required state
 	CodeRuleNotFound               // the subscription has no rule with the name
 	CodeRuleExists                 // the subscription has a rule with the name already
 	CodeTimeout                    // nothing arrived within the caller's time limit
@@ -30,7 +30,7 @@ const (
 	CodeArgumentOutOfRange         // a number or duration is out of bounds
 	CodeNotAllowed                 // the entity does not support the operation
 	CodeNotImplemented             // the operation is not implemented
-	CodeCancelled                  // the caller's context ended, or the server is stopping
+	CodeCancelled                  // the caller's context has ended, or the server is stopping
 	CodeStorage                    // the engine failed: see Err and host.Classify
 )
 
@@ -49,7 +49,7 @@ func (c Code) String() string {
 // Error is the error type of queues.
 type Error struct {
 	Code    Code
-	Message string // for the client, without the tracking id
+	Message string // text for the client, without the tracking id
 	Entity  string // the entity concerned; "" for none
 	Err     error  // the cause; nil for none
 }

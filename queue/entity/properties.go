@@ -15,7 +15,7 @@ const (
 	minIdle                = 5 * time.Minute
 	minWindow, maxWindow   = 20 * time.Second, 7 * 24 * time.Hour
 	basicTTL               = 14 * 24 * time.Hour
-	minMessageKB           = 1024 // of the Premium tier; the Standard tier has the default alone
+	minMessageKB           = 1024 // minimum in the Premium tier; the Standard tier allows only the default
 	MaxMessageKB           = 102_400
 	partitions             = 16
 	maxPartitionMB         = 5120
@@ -55,7 +55,9 @@ func orDefault[T comparable](v *T, def T) {
 	}
 }
 
-// Complete fills in defaults, clears properties that the kind does not have, and validates the bounds.
+// Complete returns the properties with defaults filled in and with the properties cleared that do not apply
+// to the kind of entity. It fails if a property is out of bounds. basic selects the limits of the Basic
+// tier.
 func (p Properties) Complete(kind Kind, path string, basic bool) (Properties, error) {
 	def := Defaults(kind)
 	if basic {
@@ -82,10 +84,10 @@ func (p Properties) Complete(kind Kind, path string, basic bool) (Properties, er
 		p.DeadLetterOnFilterErrors = false
 	}
 	if p.ForwardTo != "" && kind == Subscription {
-		p.AutoDeleteOnIdle = Forever // as in the service; a queue keeps the value, without effect
+		p.AutoDeleteOnIdle = Forever // as in Service Bus; a queue keeps the value, but it has no effect
 	}
 	if p.EnablePartitioning && kind != Subscription && p.MaxSizeMB <= maxPartitionMB {
-		p.MaxSizeMB *= partitions // a larger value is already the total
+		p.MaxSizeMB *= partitions // a larger value already is the total of all partitions
 	}
 	return p, p.check(kind, path, basic)
 }

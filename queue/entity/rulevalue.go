@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// RuleValue converts an AMQP value to a value of rules. Numbers keep their type; unknown types are opaque.
+// RuleValue converts an AMQP value to a value in rules. Numbers keep their type. A value of an unknown type
+// becomes opaque: it can be copied but not compared.
 func RuleValue(v any) rule.Value {
 	value := PropertyValue(v, encodeAny(v))
 	switch v := v.(type) {
@@ -38,7 +39,7 @@ func RuleValue(v any) rule.Value {
 	return value
 }
 
-// sampleOf returns a number of the type of v, for encodeNumber; nil for an untyped value.
+// sampleOf returns a number of the same type as v, for encodeNumber. It returns nil if v has no type.
 func sampleOf(v rule.Value) any {
 	switch v.Type() {
 	case rule.Int8:
@@ -61,7 +62,7 @@ func sampleOf(v rule.Value) any {
 	return nil
 }
 
-// WireValue converts a value of a rule to AMQP. A number gets the type that its client gave it.
+// WireValue converts a value of a rule to AMQP. A number gets the type that the client gave it.
 func WireValue(v rule.Value) any {
 	x, _, err := wire.Value(EncodeValue(v, nil))
 	if err != nil {
@@ -131,8 +132,8 @@ func describedValue(d wire.Described, raw []byte) rule.Value {
 	return rule.Opaque(raw)
 }
 
-// EncodeValue encodes the result of a rule's expression. A number gets the type of the old value if it
-// fits. If there is no old value, it gets the type of the rule's parameter.
+// EncodeValue encodes the result of a rule's expression. A number gets the type of the old value if it fits
+// into that. If there is no old value, it gets the type of the rule's parameter.
 func EncodeValue(v rule.Value, old any) []byte {
 	if old == nil {
 		old = sampleOf(v)
@@ -172,7 +173,7 @@ func EncodeValue(v rule.Value, old any) []byte {
 	return wire.AppendNull(nil)
 }
 
-// encodeNumber encodes an integer with the type of the old value if it fits, else as a long.
+// encodeNumber encodes an integer with the type of the old value if it fits into that, and else as a long.
 func encodeNumber(n int64, old any) []byte {
 	var same any
 	var fits bool

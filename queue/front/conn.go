@@ -23,11 +23,11 @@ const (
 	// speakTime is the time limit for a client's first byte, for a TLS handshake, and for the header of a
 	// request.
 	speakTime = 30 * time.Second
-	// bodyTime is the time limit for reading an HTTP request. A handler that accepts larger bodies extends
-	// it.
+	// bodyTime is the time limit for reading the body of an HTTP request. A handler that accepts larger
+	// bodies extends it.
 	bodyTime = time.Minute
-	// answerTime is the time limit from a request to the end of its response, including the wait of a
-	// receiver.
+	// answerTime is the time limit from a request to the end of its response. It includes the time that a
+	// receiver waits for a message.
 	answerTime = 5 * time.Minute
 	// idleTime is how long an HTTP connection may be without a request.
 	idleTime = 2 * time.Minute
@@ -56,7 +56,7 @@ func (s *Server) serve(raw net.Conn, p *connPermit) {
 	}
 	_ = raw.SetDeadline(time.Time{})
 	if first == headerAMQP {
-		stop() // it ends by the AMQP protocol
+		stop() // the AMQP connection ends with a close of the protocol
 		if err := s.o.AMQP(s.life, c, p.setIdle); err != nil {
 			s.o.Logger.Error("a connection of AMQP failed", "error", err)
 		}
@@ -66,7 +66,7 @@ func (s *Server) serve(raw net.Conn, p *connPermit) {
 	s.handed.pass(c, p)
 }
 
-// closeWith closes a connection when the server ends. stop cancels that.
+// closeWith closes a connection when the server stops. The caller calls stop if the connection ends before.
 func (s *Server) closeWith(c net.Conn) (stop func()) {
 	ended := make(chan struct{})
 	var once sync.Once
@@ -80,7 +80,7 @@ func (s *Server) closeWith(c net.Conn) (stop func()) {
 	return func() { once.Do(func() { close(ended) }) }
 }
 
-// detectedConn is a connection of a known protocol.
+// detectedConn is a connection whose protocol has been detected.
 type detectedConn struct {
 	*peek.Conn
 	secure bool // within TLS
@@ -97,7 +97,8 @@ func newConnListener() *connListener {
 	return &connListener{conns: make(chan *listenerConn), done: make(chan struct{})}
 }
 
-// listenerConn is an HTTP connection that signals its end. Until then it occupies its place.
+// listenerConn is an HTTP connection that signals when it is closed. Until then it counts as open in
+// connLimit.
 type listenerConn struct {
 	*detectedConn
 	place  *connPermit
@@ -140,21 +141,22 @@ func (h *connListener) Close() error {
 // Addr implements net.Listener.
 func (h *connListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// isTransient reports whether an error of Accept is temporary: no descriptors are left, or a client has
-// gone.
+// isTransient reports whether an error of Accept is temporary: there are no free file descriptors, or the
+// client has disconnected.
 func isTransient(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
 		errors.Is(err, syscall.ECONNABORTED)
 }
 
-// connKey is the context key of a request's connection.
+// connKey is the key under which the context of a request holds the connection.
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// watchState is the http.Server's ConnState hook. It marks a connection without an active request as idle.
+// watchState is the ConnState hook of the http.Server. It marks a connection as idle while it has no active
+// request.
 func watchState(c net.Conn, state http.ConnState) {
 	if own, ok := c.(*listenerConn); ok && (state == http.StateActive || state == http.StateIdle) {
 		own.place.setIdle(state == http.StateIdle)

@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// connLimit limits the number of connections. If all places are taken, the connection that has been idle for
-// longest is closed for a new one. A connection is idle if its client has sent nothing yet, has no active
-// HTTP request, or is not authorized or has no link over AMQP. If none is idle, new connections wait.
+// connLimit limits the number of connections. If the limit is reached, the connection that has been idle for
+// longest is closed to make room for a new one. A connection is idle if its client has sent nothing yet; an
+// HTTP connection also if it has no active request; an AMQP connection also if its client is not authorized
+// or has no link. If none is idle, new connections wait.
 type connLimit struct {
 	most int // 0: no limit
 
 	mu     sync.Mutex
-	freed  *sync.Cond // signals a free place or an idle connection
+	freed  *sync.Cond // signals that a connection has ended or become idle
 	open   map[*connPermit]struct{}
 	turn   int64 // incremented for each connection that becomes idle
 	closed bool
@@ -24,17 +25,17 @@ func newConnLimit(most int) *connLimit {
 	return p
 }
 
-// connPermit is the place of one connection.
+// connPermit is the permit of one connection to be open.
 type connPermit struct {
 	all  *connLimit
 	conn net.Conn
 
-	idle  bool // guarded by the mutex of places
+	idle  bool // guarded by the mutex of the connLimit
 	since int64
 }
 
-// take waits for a place for a connection, and closes an idle connection if necessary. It returns nil if
-// the server ends first.
+// take returns a permit for a connection. If the limit is reached, it closes an idle connection, or waits.
+// It returns nil if the server ends first.
 func (p *connLimit) take(c net.Conn) *connPermit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,11 +65,11 @@ func (p *connLimit) dropIdle() bool {
 		return false
 	}
 	delete(p.open, oldest)
-	_ = oldest.conn.Close() // without a TLS close notification, which could block
+	_ = oldest.conn.Close() // without the close notification of TLS, which could block
 	return true
 }
 
-// makeRoom closes an idle connection after Accept has failed for lack of descriptors.
+// makeRoom closes an idle connection, after Accept has failed because there are no free file descriptors.
 func (p *connLimit) makeRoom() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +96,7 @@ func (o *connPermit) leave() {
 	o.all.freed.Signal()
 }
 
-// close stops giving places.
+// close makes take return nil from now on.
 func (p *connLimit) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

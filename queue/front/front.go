@@ -15,16 +15,17 @@ import (
 
 // Options configures a Server. AMQP and HTTP must be set.
 type Options struct {
-	// AMQP serves one connection until it or ctx ends. It calls idle when the connection becomes idle or
-	// busy: an idle one may be closed for another connection. A new connection is idle.
+	// AMQP serves one connection until the connection or ctx ends. It calls idle when the connection becomes
+	// idle or busy. An idle connection may be closed to make room for another one. A new connection is idle.
 	AMQP func(ctx context.Context, c net.Conn, idle func(bool)) error
 	HTTP http.Handler
-	// Admit decides whether a request is allowed, including WebSocket requests; nil: all of them. It
-	// protects against browsers, which send requests of any page from within the user's network.
+	// Admit reports whether a request is allowed; this includes WebSocket requests. If it is nil, all are
+	// allowed. It protects against web pages: a browser sends the requests of any page, from within the
+	// user's network.
 	Admit func(*http.Request) bool
 	TLS   *tls.Config // nil: TLS is not supported
-	// Most is the maximal number of connections; 0: no limit. If it is reached, the connection that has
-	// been idle for longest is closed for a new one. If none is idle, new ones wait.
+	// Most is the maximal number of connections; 0: no limit. If it is reached, the connection that has been
+	// idle for longest is closed to make room for a new one. If none is idle, new connections wait.
 	Most   int
 	Wall   ttl.Clock    // real time; nil: the system clock
 	Logger *slog.Logger // nil discards
@@ -43,7 +44,7 @@ type Server struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	closed    bool
-	over      bool // no more requests may begin
+	over      bool // no more requests are accepted
 }
 
 // New returns a Server.
@@ -97,7 +98,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 }
 
-// acceptPause is the pause after an Accept that has failed for lack of descriptors.
+// acceptPause is the pause after Accept has failed because there are no free file descriptors.
 const acceptPause = 50 * time.Millisecond
 
 // pause waits after a temporary error. It returns false for other errors.
@@ -119,12 +120,12 @@ func (s *Server) pause(err error) bool {
 // ErrStuck is returned by Shutdown if requests or operations do not end although they were aborted.
 var ErrStuck = errors.New("operations on messages that were aborted do not end")
 
-// breakOff is how long aborted requests and operations have to end.
+// breakOff is the time within which aborted requests and operations have to end.
 const breakOff = 2 * time.Second
 
-// Shutdown stops accepting, closes AMQP connections by their protocol, and waits for HTTP requests until
-// ctx ends. Then it aborts them and returns the error of ctx. After Shutdown returns, nothing is running and
-// the store may be closed, unless the error is ErrStuck.
+// Shutdown stops accepting connections, closes AMQP connections with a close of the protocol, and waits for
+// HTTP requests until ctx ends. Then it aborts these requests and returns the error of ctx. After Shutdown
+// returns, nothing is running and the store may be closed, unless the error is ErrStuck.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -149,8 +150,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ended waits for everything that is running, until ctx has ended and breakOff has passed. It returns false
-// if something does not end in time; the goroutine that waits then ends together with that.
+// ended waits until all requests and operations have ended. It gives up breakOff after the end of ctx, and
+// returns false. The goroutine that waits for them then ends when they do.
 func (s *Server) ended(ctx context.Context) bool {
 	idle := make(chan struct{})
 	go func() {

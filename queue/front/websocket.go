@@ -35,13 +35,13 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Accept has sent the error
 	}
-	// AMQP closes the connection by its protocol after s.life has ended, so the WebSocket must outlive
+	// AMQP sends its close after s.life has ended, so the WebSocket must remain open after the end of
 	// s.life.
 	always := context.WithoutCancel(s.life)
 	idle := func(bool) {}
 	if own, ok := r.Context().Value(connKey{}).(*listenerConn); ok {
 		idle = own.place.setIdle
-		idle(true) // until AMQP reports otherwise
+		idle(true) // idle until AMQP reports otherwise
 	}
 	if err := s.o.AMQP(s.life, websocket.NetConn(always, c, websocket.MessageBinary), idle); err != nil {
 		s.o.Logger.Error("a connection of AMQP failed", "error", err)

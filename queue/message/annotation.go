@@ -23,8 +23,8 @@ const (
 // annLockToken is the delivery annotation with the lock token.
 const annLockToken = "x-opt-lock-token"
 
-// isBrokers reports whether only the broker sets an annotation. Senders that forward a received message
-// send these annotations, too.
+// isBrokers reports whether an annotation can be set by the broker only. It is ignored if a sender sets it,
+// as senders do that forward a received message.
 func isBrokers(name string) bool {
 	switch name {
 	case annSequence, annEnqueuedSequence, annEnqueued, annLockedUntil, annState, annDeadLetterSource:
@@ -42,14 +42,14 @@ func (m *Message) PartitionKey() string {
 // SetPartitionKey sets the partition key; "" deletes it.
 func (m *Message) SetPartitionKey(key string) { m.setText(annPartitionKey, key) }
 
-// ViaPartitionKey returns the partition key for the entity by way of which the message is sent; "" for
-// none.
+// ViaPartitionKey returns the partition key for the entity through which the message is sent (via entity);
+// "" for none.
 func (m *Message) ViaPartitionKey() string {
 	text, _ := wire.Text(m.Annotation(annViaPartitionKey))
 	return text
 }
 
-// SetViaPartitionKey sets that partition key; "" deletes it.
+// SetViaPartitionKey sets the partition key for the via entity; "" deletes it.
 func (m *Message) SetViaPartitionKey(key string) { m.setText(annViaPartitionKey, key) }
 
 func (m *Message) setText(name, text string) {
@@ -69,7 +69,8 @@ func (m *Message) Scheduled() int64 {
 	return Absent
 }
 
-// SetScheduled sets that time; Absent deletes it.
+// SetScheduled sets the time before which the message cannot be received, in milliseconds since 1970; Absent
+// deletes it.
 func (m *Message) SetScheduled(ms int64) {
 	if ms == Absent {
 		m.SetAnnotation(annScheduled, nil)
@@ -78,8 +79,8 @@ func (m *Message) SetScheduled(ms int64) {
 	m.SetAnnotation(annScheduled, wire.AppendTimestamp(nil, ms))
 }
 
-// OwnTTL returns the sender's time to live in milliseconds, or Absent. It is the header's value. If that is
-// missing or the maximum, it is the difference between the expiry and creation times.
+// OwnTTL returns the sender's time to live in milliseconds, or Absent. It is the value in the header or, if
+// that is missing or the maximum, the difference between the expiry time and the creation time.
 func (m *Message) OwnTTL() int64 {
 	if m.Header.TTL != Absent && m.Header.TTL < maxHeaderTTL {
 		return m.Header.TTL
@@ -102,7 +103,8 @@ func (m *Message) OwnTTL() int64 {
 const maxHeaderTTL = 1<<32 - 1
 
 // SetOwnTTL sets the time to live in milliseconds; Absent for none. created is the creation time in
-// milliseconds since 1970. It is stored, with the expiry time, if the header cannot represent ttl.
+// milliseconds since 1970. If the header cannot represent ttl, the creation and expiry times are stored as
+// well.
 func (m *Message) SetOwnTTL(ttl, created int64) {
 	m.slots[Creation], m.slots[AbsoluteExpiry] = nil, nil
 	m.Header.TTL = ttl
@@ -113,7 +115,7 @@ func (m *Message) SetOwnTTL(ttl, created int64) {
 	}
 }
 
-// later adds two numbers of milliseconds, limited to LastMoment.
+// later returns the sum of two numbers of milliseconds, at most LastMoment.
 func later(at, by int64) int64 {
 	if by > LastMoment-at {
 		return LastMoment
@@ -125,8 +127,8 @@ func later(at, by int64) int64 {
 // read.
 const LastMoment = 253402300799999
 
-// annotation validates an annotation of a sender, and converts those of the service to the type that
-// receivers expect. keep is false for annotations of the broker.
+// annotation validates an annotation of a sender. It converts an annotation that Service Bus defines to the
+// type that receivers expect. keep is false for annotations that only the broker sets.
 func annotation(key, value []byte) (p Property, keep bool, err error) {
 	name, ok := wire.Text(key)
 	if !ok || isBrokers(name) || wire.IsNull(value) {
@@ -149,8 +151,8 @@ func annotation(key, value []byte) (p Property, keep bool, err error) {
 	return Property{name, value}, true, nil
 }
 
-// annotationText decodes a string, or a binary in UTF-8: a Python client forwards received strings as
-// binaries.
+// annotationText decodes a string, or a binary that contains UTF-8, since a Python client forwards received
+// strings as binaries.
 func annotationText(value []byte) (text string, ok bool) {
 	if text, ok = wire.Text(value); ok {
 		return text, true
@@ -159,8 +161,8 @@ func annotationText(value []byte) (text string, ok bool) {
 	return string(b), ok && utf8.Valid(b)
 }
 
-// deliveryAnnotation validates a delivery annotation of a sender. keep is false for the lock token of a
-// message that the sender has received and forwards.
+// deliveryAnnotation validates a delivery annotation of a sender. keep is false for a lock token, which a
+// sender sends if it forwards a received message.
 func deliveryAnnotation(key, value []byte) (p Property, keep bool, err error) {
 	name, ok := wire.Text(key)
 	return Property{name, value}, ok && name != annLockToken && !wire.IsNull(value), nil

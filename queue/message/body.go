@@ -7,8 +7,8 @@ func (m *Message) SetBody(data []byte) {
 	m.Body = wire.AppendBinary(wire.AppendDescriptor(make([]byte, 0, len(data)+16), sectionData), data)
 }
 
-// Data returns the body as bytes, for receivers without AMQP: the concatenated data sections, or a string
-// or binary value. ok is false for other values and for sequences.
+// Data returns the body as bytes, for receivers that do not use AMQP: the data sections, concatenated, or a
+// string or binary value. ok is false for other values and for sequences.
 func (m *Message) Data() (data []byte, ok bool) {
 	for left := m.Body; len(left) > 0; {
 		code, name, value, rest, err := wire.SplitDescribed(left)

@@ -12,22 +12,24 @@ const (
 	Scheduled
 )
 
-// Broker is the properties that the broker adds to a received message. Times are in milliseconds since
+// Broker holds the properties that the broker adds to a received message. Times are in milliseconds since
 // 1970.
 type Broker struct {
 	SequenceNumber         int64
-	EnqueuedSequenceNumber int64 // its first sequence number if it was forwarded; else 0
+	EnqueuedSequenceNumber int64 // sequence number in its first entity, if it was forwarded; else 0
 	EnqueuedTime           int64
 	LockedUntil            int64 // Absent without a lock; LastMoment for a message of a session
-	ExpiresAt              int64 // Absent if the message does not expire, or its expiry is not shown
-	TTL                    int64 // the effective time to live in milliseconds; Absent as ExpiresAt
-	State                  State
-	DeliveryCount          uint32 // of failed deliveries
-	DeadLetterSource       string // where it was dead-lettered, if it was forwarded from the dead letters
-	LockToken              *UUID  // nil without a lock
+	// Absent if the message does not expire, or if its expiry time is not to be shown
+	ExpiresAt int64
+	// effective time to live in milliseconds; Absent in the same cases as ExpiresAt
+	TTL              int64
+	State            State
+	DeliveryCount    uint32 // of failed deliveries
+	DeadLetterSource string // entity in whose dead-letter queue it was, if it was forwarded from there
+	LockToken        *UUID  // nil without a lock
 	// ShowZeroOrigin makes AppendWire write an EnqueuedSequenceNumber of 0; ShowActive makes it write the
-	// state Active. As in the service, a peek shows both, and a receiver gets the zero only from
-	// partitioned entities with sessions.
+	// state Active. As in Service Bus, a peek shows both, and a receiver gets the zero only from partitioned
+	// entities with sessions.
 	ShowZeroOrigin, ShowActive bool
 	// OmitBody omits the body.
 	OmitBody bool
@@ -47,7 +49,7 @@ func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
 }
 
 // appendDelivery writes the delivery annotations: the sender's, and the lock token. If there are none, a
-// receiver gets an empty map, as in the service, and a peek omits the section.
+// receiver gets an empty map, and a peek gets no such section, as in Service Bus.
 func (m *Message) appendDelivery(dst []byte, b *Broker) []byte {
 	count := 2 * len(m.Delivery)
 	if b.LockToken != nil {
@@ -139,7 +141,7 @@ func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
 }
 
 // appendProperties writes the properties section. If the broker sets an expiry time, it also sets the
-// creation time. Otherwise the sender's expiry time is omitted, because it is not in effect.
+// creation time. Otherwise it omits the sender's expiry time, because that has no effect.
 func (m *Message) appendProperties(dst []byte, b *Broker) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionProperties))
 	for s, raw := range m.slots {

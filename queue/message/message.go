@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// UUID is the type of lock tokens.
+// UUID is the type of a lock token.
 type UUID = wire.UUID
 
 // Message is a message as its sender wrote it. The zero Message is empty.
@@ -27,8 +27,8 @@ type Header struct {
 	FirstAcquirer bool
 	Priority      uint8 // default 4
 	TTL           int64 // the sender's value in milliseconds, or Absent
-	// Unset is the set of fields that the sender omitted. They have their defaults here and are sent as
-	// null, so that a forwarded message is unchanged.
+	// Unset is the set of fields that the sender omitted. In this struct they have their default values.
+	// They are sent to receivers as null, so that a forwarded message is unchanged.
 	Unset HeaderFields
 }
 
@@ -41,7 +41,7 @@ const (
 	FieldFirstAcquirer
 	FieldPriority
 
-	// anyField is all of them: the set for a message without a header.
+	// anyField is the set of all these fields, for a message without a header.
 	anyField = FieldDurable | FieldFirstAcquirer | FieldPriority
 )
 
@@ -88,7 +88,8 @@ func New(body []byte) *Message {
 	return m
 }
 
-// Clone returns a copy that can be changed independently. The copies share bytes.
+// Clone returns a copy that can be changed independently of the original. The two share the bytes of their
+// values.
 func (m *Message) Clone() *Message {
 	c := *m
 	c.Delivery = slices.Clone(m.Delivery)
@@ -108,8 +109,8 @@ func (m *Message) SetRaw(s Slot, value []byte) {
 	m.slots[s] = value
 }
 
-// Text returns a slot as text, or "" if it is empty. The text of an id that is no string is that of Key
-// without the first letter.
+// Text returns a slot as text, or "" if it is empty. If the slot is an id that is not a string, Text returns
+// the result of Key without its first letter.
 func (m *Message) Text(s Slot) string {
 	raw := m.slots[s]
 	if text, ok := wire.Text(raw); ok || raw == nil {
@@ -161,7 +162,8 @@ func (m *Message) Get(name string) []byte {
 	return nil
 }
 
-// GetFold is Get, ignoring case. A name with the same case has precedence.
+// GetFold is like Get, ignoring case. If several names differ only in case, the one in the given case has
+// precedence.
 func (m *Message) GetFold(name string) []byte {
 	if v := m.Get(name); v != nil {
 		return v
@@ -192,7 +194,7 @@ func (m *Message) Set(name string, value []byte) {
 	}
 }
 
-// SetFold is Set, ignoring case. An existing property keeps its spelling.
+// SetFold is like Set, ignoring case. An existing property keeps the spelling of its name.
 func (m *Message) SetFold(name string, value []byte) {
 	if i := foldIndex(m.Application, name); i >= 0 && find(m.Application, name) < 0 {
 		name = m.Application[i].Name

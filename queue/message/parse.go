@@ -30,7 +30,7 @@ var sectionNames = map[wire.Symbol]uint64{
 	"amqp:footer:map": sectionFooter,
 }
 
-// FormatError is the error for bytes that are no valid message.
+// FormatError reports bytes that are not a valid message.
 type FormatError struct {
 	Reason string
 	Err    error // of package wire; nil for none
@@ -52,7 +52,8 @@ func malformed(reason string) error { return &FormatError{Reason: reason} }
 // *FormatError.
 func Parse(b []byte) (*Message, error) {
 	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent, Unset: anyField}}
-	seen, body := uint16(0), uint64(0) // a bit per section; the type of the body's sections
+	// seen has a bit for each section; body is the type of the sections of the body
+	seen, body := uint16(0), uint64(0)
 	for len(b) > 0 {
 		code, name, value, rest, err := wire.SplitDescribed(b)
 		if err != nil {
@@ -85,8 +86,8 @@ func Parse(b []byte) (*Message, error) {
 
 func isBody(section uint64) bool { return section >= sectionData && section <= sectionValue }
 
-// section decodes a section; whole is its encoding with the descriptor. It also validates the parts that
-// are forwarded in their encoding: a receiver that cannot decode a message cannot settle it.
+// section decodes a section; whole is its encoding with the descriptor. It also validates the parts that are
+// sent on unchanged, since a receiver that cannot decode a message cannot settle it.
 func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	switch code {
 	case sectionHeader:
@@ -100,7 +101,7 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 		if h.Priority, set = f.OptionalUint8(); !set {
 			h.Priority, h.Unset = DefaultPriority, h.Unset|FieldPriority
 		}
-		// A Java client writes 0 for no time to live when it forwards a received message without one.
+		// If a Java client forwards a received message without a time to live, it writes 0.
 		if ttl, ok := f.OptionalUint32(); ok && ttl > 0 {
 			h.TTL = int64(ttl)
 		}
@@ -128,7 +129,8 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	return nil
 }
 
-// extend joins two slices. It does not copy if they are adjacent in memory, as the sections of a body are.
+// extend joins two slices. If they are adjacent in memory, as the sections of a body are, it does not copy
+// them.
 func extend(body, more []byte) []byte {
 	if body == nil {
 		return more
@@ -139,8 +141,8 @@ func extend(body, more []byte) []byte {
 	return append(body[:len(body):len(body)], more...)
 }
 
-// plain returns a section with its descriptor as a one-byte number, because some clients accept no other
-// form.
+// plain returns a section with its descriptor encoded as a number of one byte, because some clients do not
+// accept other forms.
 func plain(code uint64, value, whole []byte) []byte {
 	if len(whole) == len(value)+3 {
 		return whole
@@ -192,11 +194,11 @@ func footer(value, whole []byte) ([]byte, error) {
 	return o.CloseWith(list, count), nil
 }
 
-// manyProperties is the number of names from which on duplicates are found by a map.
+// manyProperties is the number of properties from which on a map is used to find duplicates.
 const manyProperties = 16
 
-// properties decodes a map with names as keys. The first of several entries with the same name is kept.
-// take decodes an entry and decides whether to keep it.
+// properties decodes a map with names as keys. If several entries have the same name, only the first is
+// kept. take decodes an entry and reports whether to keep it.
 func properties(raw []byte,
 	take func(key, value []byte) (Property, bool, error)) (list []Property, err error) {
 	var seen map[string]bool // used from manyProperties on
@@ -225,7 +227,7 @@ func properties(raw []byte,
 	return list, err
 }
 
-// names returns the set of names; it builds the set of list if seen is nil.
+// names returns the set of names that have been seen. If seen is nil, it makes the set from list.
 func names(seen map[string]bool, list []Property) map[string]bool {
 	if seen == nil {
 		seen = make(map[string]bool, 2*len(list))
@@ -286,7 +288,8 @@ func (s Slot) admits(raw []byte) bool {
 	return ok
 }
 
-// identity decodes an id that is no string: its kind and its text. kind is "" if the value is no id.
+// identity decodes an id that is not a string. It returns its kind and its text. kind is "" if the value is
+// not an id.
 func identity(raw []byte) (kind, text string) {
 	v, _, err := wire.Value(raw)
 	if err != nil {
@@ -307,7 +310,7 @@ func identity(raw []byte) (kind, text string) {
 const BatchFormat = 0x80013700
 
 // ParseBatch decodes the payload of a transfer with a batch: an envelope whose data sections are messages.
-// The other sections of the envelope are ignored: they repeat properties of the first message for routing.
+// The other sections of the envelope are ignored, since they only repeat properties of the first message.
 func ParseBatch(b []byte) ([]*Message, error) {
 	envelope, err := Parse(b)
 	if err != nil {

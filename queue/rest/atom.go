@@ -41,7 +41,8 @@ func (c *call) address(path string) string {
 	return text
 }
 
-// appendEntry appends an entry. inner is set for an entry of a feed, which declares the namespace itself.
+// appendEntry appends an entry. inner is set for an entry within a feed; the feed then declares the
+// namespace.
 func (c *call) appendEntry(b []byte, it item, inner bool) []byte {
 	b = append(b, "<entry"...)
 	if !inner {
@@ -65,7 +66,7 @@ func (c *call) appendLink(b []byte, rel, href string) []byte {
 	return append(appendText(b, href), `"/>`...)
 }
 
-// answerEntry answers with one entry.
+// answerEntry responds with one entry.
 func (c *call) answerEntry(status int, it item) error {
 	return c.answer(status, contentEntry, c.appendEntry(nil, it, false))
 }
@@ -90,8 +91,8 @@ func (c *call) page() (skip, top int, err error) {
 	return skip, min(top, maxPage), nil
 }
 
-// answerFeed writes a page of entries. If list has more than top entries, there is a next page, and the
-// feed gets a link to it.
+// answerFeed responds with a page of entries. If list has more than top entries, the feed contains a link to
+// the next page.
 func (c *call) answerFeed(title string, list []item, skip, top int) error {
 	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
 	b = append(appendText(b, title), "</title>"...)
@@ -113,11 +114,11 @@ func (c *call) answerFeed(title string, list []item, skip, top int) error {
 	return c.answer(http.StatusOK, contentFeed, append(b, "</feed>"...))
 }
 
-// answerNothing writes the response to a GET of a queue or topic that does not exist. As in the service, it
-// is a feed without entries, whose title clients recognize.
+// answerNothing responds to a GET of a queue or topic that does not exist. As in Service Bus, the response
+// is a feed without entries, which clients recognize by its title.
 func (c *call) answerNothing() error { return c.answerFeed("Publicly Listed Services", nil, 0, 0) }
 
-// namespaceInfo writes the description of the server as a namespace.
+// namespaceInfo responds with the description of the server as a Service Bus namespace.
 func (c *call) namespaceInfo() error {
 	if c.r.Method != http.MethodGet {
 		return c.notAllowed(http.MethodGet)

@@ -13,12 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// brokerProperties is the header with the service's own message properties, in the spelling of the
-// documentation.
+// brokerProperties is the header with the message properties that Service Bus defines, in the spelling of
+// its documentation.
 const brokerProperties = "BrokerProperties"
 
-// sentProperties is the properties that a sender can set. Other properties are ignored, because clients send
-// back what they have received.
+// sentProperties holds the properties that a sender can set. Other properties are ignored, because clients
+// send back properties that they have received.
 type sentProperties struct {
 	MessageId, CorrelationId, SessionId, ReplyToSessionId *string
 	Label, To, ReplyTo, PartitionKey, ViaPartitionKey     *string
@@ -114,7 +114,7 @@ func readDate(text string) (time.Time, error) {
 
 func date(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
 
-// receivedProperties is the properties of a received message, by name.
+// receivedProperties holds the properties of a received message, by name.
 type receivedProperties struct {
 	CorrelationId           string      `json:",omitempty"`
 	DeadLetterSource        string      `json:",omitempty"`
@@ -159,7 +159,7 @@ func brokerHeader(d *queue.Delivery, token string) string {
 		out.TimeToLive = json.Number(strconv.FormatFloat(float64(b.TTL)/1000, 'f', -1, 64))
 	}
 	text, err := jsondoc.Marshal(out)
-	if err != nil { // Marshal cannot fail for strings and numbers
+	if err != nil { // Marshal does not fail for strings and numbers
 		return ""
 	}
 	return plainJSON(string(text))

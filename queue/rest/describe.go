@@ -17,7 +17,7 @@ type field struct {
 	name string
 	// write returns the element's text; ok is false if the element is omitted.
 	write func(d *description) (text string, ok bool)
-	// read sets the property; nil for an element that clients cannot set.
+	// read sets the property from the text of the element; nil if clients cannot set it.
 	read func(p *entity.Properties, text string) error
 }
 
@@ -27,7 +27,7 @@ type description struct {
 	host string // of the client's URLs
 }
 
-// fieldError is the error for an element that cannot be parsed.
+// fieldError reports an element that cannot be parsed.
 type fieldError struct {
 	name string
 	err  error
@@ -47,7 +47,7 @@ func duration(name string, at func(*entity.Properties) *time.Duration) field {
 		func(d *description) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) (err error) {
 			if *at(p), err = entity.ParseDuration(text); err == nil && *at(p) <= 0 {
-				err = errNotPositive // zero would mean the default
+				err = errNotPositive // zero would stand for the default
 			}
 			return err
 		}}
@@ -79,8 +79,8 @@ func number(name string, at func(*entity.Properties) *int32) field {
 		}}
 }
 
-// target returns the field of a forwarding target. An absolute address is returned as the client sent it, a
-// path as sb://HOST/PATH, as the service does.
+// target returns the field of a forwarding target. As in Service Bus, an absolute address is returned as the
+// client sent it, and a path as sb://HOST/PATH.
 func target(name string, at func(*entity.Properties) *string) field {
 	return field{name,
 		func(d *description) (string, bool) {
@@ -126,7 +126,7 @@ func metadataField() field {
 		}}
 }
 
-// messageCount returns the number of all messages of an entity, including its sub-queues.
+// messageCount returns the number of all messages of an entity, including those in its sub-queues.
 func messageCount(d *description) string {
 	c := d.Counts
 	return strconv.FormatInt(c.Active+c.Scheduled+c.DeadLetter+c.TransferDeadLetter, 10)
@@ -134,7 +134,7 @@ func messageCount(d *description) string {
 
 func accessed(d *description) string {
 	if d.Accessed.IsZero() {
-		return "0001-01-01T00:00:00Z" // the service's value for a queue or topic that was never accessed
+		return "0001-01-01T00:00:00Z" // Service Bus's value for a queue or topic that was never accessed
 	}
 	return stamp(d.Accessed)
 }
@@ -145,7 +145,7 @@ const (
 	markRules  = "AuthorizationRules"
 )
 
-// largeMessages is an element that exists in the service since api-version largeMessagesVersion.
+// largeMessages is an element that Service Bus has since api-version largeMessagesVersion.
 const (
 	largeMessages        = "MaxMessageSizeInKilobytes"
 	largeMessagesVersion = "2021-05"
@@ -157,7 +157,7 @@ func (c *call) oldVersion() bool {
 	return v != "" && v < largeMessagesVersion
 }
 
-// fieldsOf returns the fields of a description in the service's order.
+// fieldsOf returns the fields of a description in the order of Service Bus.
 func fieldsOf(kind entity.Kind) []field {
 	created := fixed("CreatedAt", func(d *description) string { return stamp(d.Created) })
 	updated := fixed("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
@@ -260,7 +260,7 @@ func (c *call) itemOf(e entity.Entity) item {
 		}}
 }
 
-// appendCounts appends the counts. Clients find the prefix of the names in the only attribute.
+// appendCounts appends the counts. Clients find the prefix of the names by looking for the only attribute.
 func appendCounts(b []byte, n entity.Counts) []byte {
 	b = append(b, `<CountDetails xmlns:d2p1="`+nsCounts+`">`...)
 	for _, one := range []struct {
@@ -274,9 +274,9 @@ func appendCounts(b []byte, n entity.Counts) []byte {
 	return append(b, "</CountDetails>"...)
 }
 
-// readProperties sets the properties in p that a description contains. Read-only elements are ignored,
-// because clients send back what they have received. Properties without an element stay unchanged, except
-// texts: these become empty, because clients omit empty texts.
+// readProperties returns p with the properties that a description contains. Read-only elements are ignored,
+// because clients send back what they have received. A property without an element is not changed, unless it
+// is a text: it becomes empty, because clients omit empty texts.
 func (c *call) readProperties(kind entity.Kind, n *node, p entity.Properties) (entity.Properties, error) {
 	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
 	for _, f := range fieldsOf(kind) {

@@ -15,26 +15,26 @@
 //	                                          lists of them (list.go)
 //	GET    $namespaceinfo, health             the namespace, and the state of the server
 //
-// Paths are compared without case. A path that ends like an operation on messages is always one. Therefore
-// an entity named orders/messages cannot be addressed, although the name is valid.
+// Case is ignored in paths. A path that ends like an operation on messages always is such an operation.
+// Therefore an entity named orders/messages cannot be addressed, although the name is valid.
 //
 // # Entries
 //
 // An entry describes an entity by the elements of the service's schema, in their order (describe.go).
 // Clients depend on details of the XML: which elements exist, the prefixes of names, and the links of a
-// feed. Details without another explanation have this reason.
+// feed. Where no other reason is given for such a detail, this is the reason.
 //
 // # Rights
 //
 // Each request has a token in the Authorization header. Receiving and settling need the right Listen,
-// sending needs Send, and everything else needs Manage. Errors for tokens without Manage have the service's
-// texts and status lines (refuse.go).
+// sending needs Send, and everything else needs Manage. Errors for tokens without Manage have the texts and
+// status lines of Service Bus (refuse.go).
 //
 // # Log
 //
 // Each request logs a line at level debug: method, path, status, and the code and text of an error.
 //
-// # Faults on demand
+// # Faults
 //
-// Requests for messages can meet faults on demand (faults.go).
+// Fault rules (see package inject) can make requests for messages fail (faults.go).
 package rest

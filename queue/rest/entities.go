@@ -25,7 +25,7 @@ func (c *call) manage() error {
 	case n > 4 && c.segmentIs(-2, "Rules") && c.segmentIs(-4, "Subscriptions"):
 		return c.rule(c.pathWithoutLast(2), c.path[n-1])
 	case n > 3 && c.segmentIs(-1, "Rules") && c.segmentIs(-3, "Subscriptions"):
-		if c.r.Method == http.MethodPut { // a client that has the name only in the entry
+		if c.r.Method == http.MethodPut { // the client sends the name only in the entry
 			return c.rule(c.pathWithoutLast(1), "")
 		}
 		return c.listRules(c.pathWithoutLast(1))
@@ -156,8 +156,8 @@ func (c *call) update(path string) error {
 	return c.answerEntry(http.StatusOK, c.itemOf(e))
 }
 
-// allowTargets checks that the request may send to the forwarding targets: by its own token, or by an
-// additional token for that purpose.
+// allowTargets fails unless the request may send messages to the forwarding targets in p: by its own token,
+// or by the additional token that clients send for that purpose.
 func (c *call) allowTargets(p *entity.Properties) error {
 	for header, to := range map[string]string{
 		"ServiceBusSupplementaryAuthorization":    p.ForwardTo,

@@ -25,7 +25,8 @@ func (e *statusError) Error() string { return e.detail }
 
 func badRequest(detail string) error { return &statusError{http.StatusBadRequest, detail} }
 
-// runtimeError is an error of an operation on messages. It changes the status of a missing entity to 410.
+// runtimeError is an error of an operation on messages. If the entity does not exist, the status is 410
+// instead of 404.
 type runtimeError struct{ err error }
 
 func (e *runtimeError) Error() string { return e.err.Error() }
@@ -60,8 +61,8 @@ func statusOf(code entity.Code) int {
 	return http.StatusInternalServerError
 }
 
-// requestAddress returns the address of the request for error texts. It includes only api-version of the
-// query, since a query may contain tokens.
+// requestAddress returns the address of the request for error texts. Of the query it contains only
+// api-version, since the query may contain tokens.
 func (c *call) requestAddress() string {
 	text := c.r.Host + c.r.URL.EscapedPath()
 	if v := c.query.Get("api-version"); v != "" {
@@ -70,7 +71,7 @@ func (c *call) requestAddress() string {
 	return text
 }
 
-// fail writes an error response.
+// fail responds with an error.
 func (c *call) fail(err error) {
 	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
 	var own *entity.Error

@@ -12,15 +12,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Package inject implements faults on demand; this file applies them to requests for messages. HTTP has no
-// links, so a detach fault drops the connection.
+// Package inject implements fault rules; this file applies them to requests for messages. HTTP has no links,
+// so a fault that detaches a link drops the connection instead.
 
-// settleOperations maps the methods of a lock's URL to the operations of fault rules.
+// settleOperations maps the methods of requests to a lock's URL to the names of operations in fault rules.
 var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Complete,
 	http.MethodPut: inject.Abandon, http.MethodPost: inject.RenewLock}
 
-// withFaults runs a request for messages of an entity, with the fault that it meets before or after it.
-// lock is the lock token in the request, or "".
+// withFaults runs a request for messages of an entity, with the fault that applies before or after it. lock
+// is the lock token in the request, or "".
 func (c *call) withFaults(op inject.Operation, path, lock string, run func() error) error {
 	if op != 0 {
 		c.operation = op.String()
@@ -74,12 +74,12 @@ func applyFault(hit *inject.Hit, path string) error {
 			"' of /_mayfly/faults."}}
 }
 
-// loseLock makes a message available again and counts the delivery, as a lapsed lock does.
+// loseLock makes a message available again and counts a delivery, as when a lock lapses.
 func (c *call) loseLock(path, lock string) {
 	a, _, err := entity.ParseAddress(path)
 	token, malformed := uuid.Parse(lock)
 	if err == nil && malformed == nil {
-		// If Settle fails, the lock is lost already.
+		// If Settle fails, the lock has been lost already.
 		_ = c.o.Queues.Settle(c.r.Context(), a, message.UUID(token),
 			queue.Settlement{Outcome: queue.Abandon}, nil)
 	}

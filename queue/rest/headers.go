@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Application properties are sent as HTTP headers. The names of received headers are compared without case.
-// Sent headers have the names in the sender's spelling.
+// Application properties are sent as HTTP headers. For received headers case is ignored. The names of sent
+// headers are in the spelling of the message's sender.
 
-// ownHeaders returns the headers that are not application properties: those of HTTP, of proxies and of the
-// service, in lower case. A star at the end matches any suffix.
+// ownHeaders returns the headers that are not application properties, in lower case: those of HTTP, of
+// proxies and of Service Bus. A star at the end matches any suffix.
 func ownHeaders() []string {
 	return []string{"accept*", "authorization", "brokerproperties", "cache-control", "connection",
 		"content-*", "cookie",
@@ -33,7 +33,7 @@ func isOwnHeader(name string) bool {
 	})
 }
 
-// setHeaders sets an application property for each header that is not an own header.
+// setHeaders sets an application property for each header that is not listed in ownHeaders.
 func setHeaders(m *message.Message, h http.Header) error {
 	for name, values := range h {
 		if isOwnHeader(name) {
@@ -48,8 +48,8 @@ func setHeaders(m *message.Message, h http.Header) error {
 	return nil
 }
 
-// headerValue parses a header value by its form: a quoted date or string, true, false, or a number. Any
-// other value is a string.
+// headerValue parses a header value. Its form determines its type: a quoted date or string, true, false, or
+// a number. Any other value is a string.
 func headerValue(text string) ([]byte, error) {
 	if quoted, ok := unquote(text); ok {
 		if t, err := http.ParseTime(quoted); err == nil {
@@ -100,7 +100,7 @@ func writeProperties(h http.Header, m *message.Message) {
 	}
 }
 
-// headerText returns a value in its header form; ok is false if there is none.
+// headerText returns a value in the form that it has in a header. ok is false if there is no such form.
 func headerText(v any, raw []byte) (text string, ok bool) {
 	quote := func(s string) (string, bool) {
 		return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`, isHeaderText(s)
@@ -136,7 +136,7 @@ func headerText(v any, raw []byte) (text string, ok bool) {
 	return "", false
 }
 
-// isHeaderText reports whether a header value can contain a text.
+// isHeaderText reports whether a text can be the value of a header.
 func isHeaderText(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7F {

@@ -11,31 +11,31 @@ import (
 
 // MemoryLimit is a memory limit in bytes, shared by all clients of a server.
 type MemoryLimit interface {
-	// Take waits for n bytes until ctx ends, and then returns the error of ctx.
+	// Take takes n bytes. It waits until they are available. If ctx ends first, it returns the error of ctx.
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
 	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge is Take for a large message. It waits behind other large messages.
+	// TakeLarge is Take for a large message. It waits until the large messages before it have their memory.
 	TakeLarge(ctx context.Context, n int64) error
-	// GiveLarge returns n bytes that TakeLarge took.
+	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)
 }
 
 const (
-	// freeBody is the size up to which a body is not counted against Options.Memory.
+	// freeBody is the maximal size in bytes of a body that does not count against Options.Memory.
 	freeBody = 16 << 10
-	// largeBody is the size above which a body is taken by TakeLarge.
+	// largeBody is the size in bytes above which the memory for a body is taken with TakeLarge.
 	largeBody = 1 << 20
-	// roomTime is how long a request waits for memory.
+	// roomTime is the maximal time that a request waits for memory.
 	roomTime = 5 * time.Second
-	// piece is how many bytes of a body a client must send or read within pieceTime.
+	// piece is the number of bytes of a body that a client must send or read within pieceTime.
 	piece     = 256 << 10
 	pieceTime = 30 * time.Second
 )
 
-// hold takes n bytes of memory until give is called, or fails with CodeServerBusy.
+// hold takes n bytes of memory, which the caller gives back with give. It fails with CodeServerBusy.
 func (c *call) hold(n int64) (give func(), err error) {
 	room := c.o.Memory
 	if room == nil || n <= freeBody {
@@ -54,7 +54,7 @@ func (c *call) hold(n int64) (give func(), err error) {
 	return give, nil
 }
 
-// readBody reads a body of at most most bytes. Its memory is taken until give is called.
+// readBody reads a body of at most most bytes. The caller gives its memory back with give.
 func (c *call) readBody(most int64) (body []byte, give func(), err error) {
 	n := c.r.ContentLength
 	if n > most {
@@ -74,11 +74,11 @@ func (c *call) readBody(most int64) (body []byte, give func(), err error) {
 	return body, give, nil
 }
 
-// readPieces reads the body in pieces with a time limit each.
+// readPieces reads the body in pieces, each with a time limit.
 func (c *call) readPieces(most int64) ([]byte, error) {
 	r := http.MaxBytesReader(c.w, c.r.Body, most)
 	control := http.NewResponseController(c.w)
-	body := make([]byte, 0, max(c.r.ContentLength+1, 512)) // one more byte, to read the end
+	body := make([]byte, 0, max(c.r.ContentLength+1, 512)) // one more byte, to read the end of the body
 	for next := 0; ; {
 		if len(body) >= next {
 			_ = control.SetReadDeadline(c.o.Wall.Now().Add(pieceTime)) // an error is harmless
@@ -98,14 +98,14 @@ func (c *call) readPieces(most int64) ([]byte, error) {
 	}
 }
 
-// write writes a body in pieces with a time limit each.
+// write sends a body in pieces, each with a time limit.
 func (c *call) write(body []byte) {
 	control := http.NewResponseController(c.w)
 	for len(body) > 0 {
 		n := min(len(body), piece)
 		_ = control.SetWriteDeadline(c.o.Wall.Now().Add(pieceTime)) // an error is harmless
 		if _, err := c.w.Write(body[:n]); err != nil {
-			return // nobody can be notified if the client has gone
+			return // the client has disconnected, so nobody can be notified
 		}
 		body = body[n:]
 	}

@@ -77,7 +77,7 @@ func (c *call) receive(path string) error {
 	return c.deliver(a, &list[0], o.Mode)
 }
 
-// waitFor receives one message within a time. It receives none if the client has gone.
+// waitFor receives one message within a time. It returns none if the client has disconnected.
 func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery, error) {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
@@ -88,7 +88,7 @@ func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery,
 	return r.Receive(ctx, 1)
 }
 
-// deliver writes a message as the response.
+// deliver responds with a message.
 func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) error {
 	header := c.w.Header()
 	status, token := http.StatusOK, ""
@@ -101,7 +101,7 @@ func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) err
 	writeProperties(header, d.Message)
 	contentType := d.Message.Text(message.ContentType)
 	if contentType == "" {
-		header["Content-Type"] = nil // else net/http would guess it
+		header["Content-Type"] = nil // otherwise net/http would guess the type
 	}
 	data, ok := d.Message.Data()
 	if !ok {

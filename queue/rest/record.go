@@ -18,7 +18,7 @@ func (c *call) record() {
 		Operation: c.operation, FaultOperation: c.operation, Entity: c.subject(), Status: c.status,
 		Condition: c.code, In: max(c.r.ContentLength, int64(len(c.sent))), Out: int64(len(c.answered)),
 		Rule: c.faultRule, RequestHeader: c.r.Header, RequestBody: c.sent, ResponseBody: c.answered}
-	if c.operation != "" { // bodies of messages; management bodies contain keys
+	if c.operation != "" { // bodies of management requests contain keys, so only those of messages are logged
 		e.Kind = requests.Data
 	}
 	if c.status != 0 {

@@ -9,15 +9,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// Errors of requests that manage entities with a token that lacks the right. Clients compare these texts.
+// Errors of requests that manage entities with a token that lacks the right Manage. Clients compare these
+// texts.
 
-// reasonError is an error that the service reports in the reason phrase of the status line.
+// reasonError is an error that Service Bus reports in the reason phrase of the status line.
 type reasonError struct{ text string }
 
 func (e *reasonError) Error() string { return e.text }
 
-// refused converts the error of a valid token without the right Manage. A GET of a queue or topic that does
-// not exist succeeds with any valid token, as in the service.
+// refused converts the error for a valid token that lacks the right Manage. A GET of a queue or topic that
+// does not exist succeeds with any valid token, as in Service Bus.
 func (c *call) refused(err error) error {
 	var denied *access.Error
 	if !errors.As(err, &denied) || denied.Reason != access.Lacking {
@@ -40,7 +41,8 @@ func (c *call) refused(err error) error {
 	return &statusError{http.StatusUnauthorized, "Manage,EntityRead claims required for this operation."}
 }
 
-// partOperation returns the service's name of an operation on subscriptions or rules; "" for others.
+// partOperation returns Service Bus's name for an operation on subscriptions or rules, and "" for other
+// operations.
 func (c *call) partOperation() string {
 	n := len(c.path)
 	what := ""
@@ -67,8 +69,9 @@ func (c *call) partOperation() string {
 	return "Get" + what
 }
 
-// answerReason writes an error with a reason phrase. net/http has no way to set one, so answerReason hijacks
-// the connection and closes it. Over HTTP/2, which has no reason phrase, only the body has the text.
+// answerReason responds with an error that has a reason phrase. net/http cannot set one, so answerReason
+// hijacks the connection, writes the response and closes it. HTTP/2 has no reason phrase; the text is then
+// only in the body.
 func (c *call) answerReason(status int, reason string, body []byte) {
 	conn, buffer, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {
@@ -79,6 +82,6 @@ func (c *call) answerReason(status int, reason string, body []byte) {
 	c.status = status
 	_, _ = fmt.Fprintf(buffer, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: "+
 		"close\r\n\r\n%s",
-		status, reason, contentError, len(body), body) // nobody can be notified if the client has gone
+		status, reason, contentError, len(body), body) // the client may have disconnected
 	_ = buffer.Flush()
 }

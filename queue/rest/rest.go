@@ -23,7 +23,7 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 	// Memory is the memory limit that messages count against; nil: no limit.
 	Memory MemoryLimit
-	// Faults is the faults on demand; nil: none.
+	// Faults holds the fault rules; nil: none.
 	Faults *inject.Rules
 	// Requests is the log to which requests are added; nil: no log.
 	Requests *requests.Log
@@ -52,14 +52,14 @@ type call struct {
 	path  []string // segments, in the client's spelling
 	query url.Values
 
-	status int    // of the response, once it is sent
+	status int    // status of the response, once it has been sent
 	code   string // of an error, for the log
 	detail string // text of the error
 
 	began          time.Time // by the wall clock
 	sent, answered []byte    // bodies, for the log of requests
-	operation      string    // on messages: send, receive, complete and so on
-	faultRule      string    // the fault rule that was met
+	operation      string    // name of an operation on messages: send, receive, complete and so on
+	faultRule      string    // id of the fault rule that applied; "": none
 }
 
 // ServeHTTP implements http.Handler.
@@ -79,7 +79,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // maxLoggedText is the maximal size of a path or text in a log line, in bytes.
 const maxLoggedText = 512
 
-// log writes a debug line for the request. The query and the headers are left out: they may contain tokens.
+// log writes a debug line for the request. It omits the query and the headers, since they may contain
+// tokens.
 func (c *call) log() {
 	ctx := c.r.Context()
 	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
@@ -101,8 +102,8 @@ func truncated(text string) string {
 	return text
 }
 
-// segmentIs reports whether the segment i of the path is a word, ignoring case. A negative i counts from the
-// end.
+// segmentIs reports whether the i-th segment of the path is a word, ignoring case. A negative i counts from
+// the end.
 func (c *call) segmentIs(i int, word string) bool {
 	if i < 0 {
 		i += len(c.path)
@@ -118,7 +119,7 @@ func (c *call) serve() error {
 	switch {
 	case n == 1 && c.segmentIs(0, "health") && c.r.Method != http.MethodPut &&
 		c.r.Method != http.MethodDelete &&
-		!c.query.Has("api-version"): // otherwise it is an entity with that name
+		!c.query.Has("api-version"): // with api-version it is an entity with that name
 		return c.health()
 	case n == 0 && c.r.Method == http.MethodGet:
 		return c.answerNothing()
@@ -138,7 +139,7 @@ func (c *call) serve() error {
 	return c.manage()
 }
 
-// allow checks that the request's token has a right on an entity.
+// allow fails unless the request's token has a right on an entity.
 func (c *call) allow(path string, need access.Rights) error {
 	text := c.r.Header.Get("Authorization")
 	grant := c.o.Guard.Anonymous()

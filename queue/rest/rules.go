@@ -63,7 +63,7 @@ func readRule(n *node) (entity.Rule, error) {
 	return r, badRule(err)
 }
 
-// badRule converts the error of an invalid rule to a bad request.
+// badRule converts the error for an invalid rule to a response with status 400.
 func badRule(err error) error {
 	if rule.IsInvalid(err) {
 		return badRequest("SubCode=40000. " + err.Error())
@@ -115,7 +115,7 @@ func ruleItem(subscription string, r entity.Rule) item {
 		}}
 }
 
-// compatibility is the compatibility level that the service sends with each SQL expression.
+// compatibility is the compatibility level that Service Bus sends with each SQL expression.
 const compatibility = "<CompatibilityLevel>20</CompatibilityLevel>"
 
 func appendFilter(b []byte, f rule.Filter) []byte {
@@ -144,8 +144,8 @@ func appendFilter(b []byte, f rule.Filter) []byte {
 	return append(b, "</Filter>"...)
 }
 
-// appendAction appends an action. A rule without one gets an empty action, because clients expect an
-// element.
+// appendAction appends an action. For a rule without an action it appends an empty one, because clients
+// expect the element.
 func appendAction(b []byte, a rule.Action) []byte {
 	if a.IsZero() {
 		return append(b, `<Action i:type="EmptyRuleAction"/>`...)

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// readParameters parses names with values of XML Schema types.
+// readParameters parses a list of names and values. The values have types of XML Schema.
 func readParameters(n *node) (list []rule.Parameter, err error) {
 	if n == nil {
 		return nil, nil
@@ -58,7 +58,7 @@ func widthOf(t rule.Type) (bits int, signed bool) {
 	return bits, t <= rule.Int64
 }
 
-// readNumber parses a number of a type. A number beyond the range of a long becomes a Float.
+// readNumber parses a number of a type. A number that does not fit into a long becomes a Float.
 func readNumber(t rule.Type, text string) (rule.Value, error) {
 	bits, signed := widthOf(t)
 	if bits > 0 && signed {
@@ -110,7 +110,7 @@ func badValue(kind, text string, err error) error {
 	return badRequest("SubCode=40000. '" + text + "' is no value of the type " + kind + ".")
 }
 
-// parseMoment parses a time with a zone, or without one, which means UTC.
+// parseMoment parses a time. If it has no time zone, it is in UTC.
 func parseMoment(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -119,8 +119,8 @@ func parseMoment(text string) (time.Time, error) {
 	return t, err
 }
 
-// appendParameters appends names with values. A client removes five characters to get the type, so the
-// prefix must have four characters.
+// appendParameters appends names with values. The prefix of the types must have four characters, because a
+// client removes five characters to get the type.
 func appendParameters(b []byte, name string, list []rule.Parameter, sign string) []byte {
 	if len(list) == 0 {
 		return b
@@ -136,8 +136,8 @@ func appendParameters(b []byte, name string, list []rule.Parameter, sign string)
 	return append(append(append(b, '<', '/'), name...), '>')
 }
 
-// valueText returns the XML Schema type and the text of a value. It uses the client's type and text if
-// there are any.
+// valueText returns the XML Schema type and the text of a value: those that the client sent, if there are
+// any.
 func valueText(v rule.Value) (kind, text string) {
 	switch v.Kind {
 	case rule.Boolean:

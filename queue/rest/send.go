@@ -12,12 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// contentBatch is the content type of a batch of messages. With a parameter after it, the body is a single
-// message.
+// contentBatch is the content type of a batch of messages. If it is followed by a parameter, the body is a
+// single message.
 const contentBatch = "application/vnd.microsoft.servicebus.json"
 
-// envelope is the factor by which a batch may exceed the limit of its messages, because it contains JSON
-// around them and escapes them.
+// envelope is the factor by which the body of a batch may exceed the size limit of its messages, because
+// JSON surrounds and escapes them.
 const envelope = 2
 
 // send stores the message or the batch in the body.
@@ -178,7 +178,8 @@ func propertyOf(raw json.RawMessage) ([]byte, error) {
 	return nil, badRequest("")
 }
 
-// store returns the address of the message store named by a path, and checks the right on it.
+// store returns the address of the message store that a path names. It fails if the request does not have
+// the right need on it.
 func (c *call) store(path string, need access.Rights) (entity.Address, error) {
 	a, management, err := entity.ParseAddress(path)
 	if err == nil && management {

@@ -19,7 +19,8 @@ const (
 	nsSchema   = "http://www.w3.org/2001/XMLSchema"
 )
 
-// node is an element sent by a client. Prefixes are resolved to namespaces, because clients choose them.
+// node is an XML element that a client sent. Prefixes are resolved to namespaces, because clients choose
+// them freely.
 type node struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
@@ -27,8 +28,8 @@ type node struct {
 	Nodes   []node     `xml:",any"`
 }
 
-// child returns the first child with a name, or nil if there is none. Namespaces are ignored, because some
-// clients omit them.
+// child returns the first child with this name, or nil. Namespaces are ignored, because some clients omit
+// them.
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil
@@ -41,7 +42,7 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// text returns the trimmed text of a child, or "" if there is none.
+// text returns the text of the child with this name, without spaces at its ends, or "" if there is none.
 func (n *node) text(name string) string {
 	if c := n.child(name); c != nil {
 		return strings.TrimSpace(c.Text)
@@ -49,7 +50,7 @@ func (n *node) text(name string) string {
 	return ""
 }
 
-// written returns the text of a child with the spaces at its ends; "" if there is no such child.
+// written returns the text of the child with this name, with spaces at its ends, or "" if there is none.
 func (n *node) written(name string) string {
 	if c := n.child(name); c != nil {
 		return c.Text
@@ -80,7 +81,7 @@ func (n *node) isNil() bool {
 // maxEntry is the maximal size of an entry in bytes.
 const maxEntry = 1 << 20
 
-// content parses the entry in the request's body and returns its content element.
+// content parses the entry in the body of the request and returns its content element.
 func (c *call) content() (*node, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxEntry))
 	c.sent = body
@@ -98,7 +99,7 @@ func (c *call) content() (*node, error) {
 	return found, nil
 }
 
-// entry parses the entry in the request's body and returns the description element with a name.
+// entry parses the entry in the body of the request and returns the description element with this name.
 func (c *call) entry(name string) (*node, error) {
 	content, err := c.content()
 	if err != nil {
@@ -111,8 +112,8 @@ func (c *call) entry(name string) (*node, error) {
 	return found, nil
 }
 
-// appendText appends escaped text. It escapes by entity names, because some clients do not read the numeric
-// escapes that encoding/xml writes for quotes. It replaces characters that XML does not allow by U+FFFD.
+// appendText appends escaped text. It uses the names of entities, because some clients do not accept the
+// numeric escapes that encoding/xml writes for quotes. Characters that XML does not allow become U+FFFD.
 func appendText(b []byte, text string) []byte {
 	for _, r := range text {
 		switch {
@@ -125,7 +126,7 @@ func appendText(b []byte, text string) []byte {
 		case r == '"':
 			b = append(b, "&quot;"...)
 		case r == '\r':
-			b = append(b, "&#xD;"...) // an unescaped one is read as a line end
+			b = append(b, "&#xD;"...) // an unescaped one would be read as the end of a line
 		case r < ' ' && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF:
 			b = utf8.AppendRune(b, utf8.RuneError)
 		default:
@@ -142,8 +143,8 @@ func appendElement(b []byte, name, text string) []byte {
 	return append(append(append(b, '<', '/'), name...), '>')
 }
 
-// appendNodes appends a client's elements with names in the service's namespace. It keeps no attribute
-// except i:type.
+// appendNodes appends elements that a client sent, with their names in the namespace of Service Bus. It
+// keeps no attribute except i:type.
 func appendNodes(b []byte, list []node) []byte {
 	for i := range list {
 		n := &list[i]
@@ -160,5 +161,5 @@ func appendNodes(b []byte, list []node) []byte {
 	return b
 }
 
-// stamp formats a time for an entry.
+// stamp formats a time as it appears in entries.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000Z") }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Action changes the copies of messages that match a rule. The zero Action changes nothing.
+// Action changes the copies of messages that a rule matches. The zero Action changes nothing.
 type Action struct {
 	expression string
 	parameters []Parameter
 	statements []statement
 }
 
-// statement is a SET statement, or REMOVE if value is nil.
+// statement is a SET statement or, if value is nil, a REMOVE statement.
 type statement struct {
 	of    property
 	value node
@@ -85,7 +85,7 @@ func (a Action) Expression() string { return a.expression }
 // Parameters returns the parameters of the action.
 func (a Action) Parameters() []Parameter { return a.parameters }
 
-// Error is the failure of an action on a message. Exception is the service's name for it.
+// Error reports that an action failed on a message. Exception is Service Bus's name for the failure.
 type Error struct {
 	Exception string
 	Message   string
@@ -153,7 +153,7 @@ func (st statement) mismatch() error {
 		st.of.name + "'."}
 }
 
-// String returns a canonical text of the action, with all parentheses.
+// String returns a canonical text of the action, in which all operations are in parentheses.
 func (a Action) String() string {
 	var b strings.Builder
 	for i, st := range a.statements {

@@ -18,9 +18,9 @@
 //	            newid(), property(...)
 //	action      SET property = expression; REMOVE property; ...
 //
-// Logic has three values. A comparison is unknown if a property is missing or null, or if its operands have
-// different kinds. A filter that evaluates to unknown does not match. Names of properties are compared
-// without case, strings with case.
+// Logic has three values: true, false and unknown. A comparison is unknown if a property is missing or null,
+// or if its operands have different kinds. A filter that evaluates to unknown does not match. Case is
+// ignored in the names of properties, but not in strings.
 //
 //	lexer.go, parser.go   text -> tree, or a SyntaxError
 //	node.go               the tree, and its text

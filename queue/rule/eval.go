@@ -19,7 +19,7 @@ func truthIn(s *scope, n node) truth {
 	return unknown
 }
 
-// asValue converts a truth to a Value; unknown becomes Missing.
+// asValue returns a truth as a Boolean value, or Missing if it is unknown.
 func (t truth) asValue() Value {
 	switch t {
 	case yes:
@@ -219,7 +219,7 @@ func (n junction) eval(s *scope) Value {
 type piece struct {
 	r    rune
 	any  bool // any single character
-	many bool // any sequence of characters
+	many bool // matches any sequence of characters
 }
 
 // cut splits a pattern into pieces.
@@ -242,8 +242,8 @@ func cut(pattern string, escape rune) (list []piece) {
 	return list
 }
 
-// matches reports whether a text matches a pattern. Its time is at most the product of both lengths,
-// because it backtracks only to the last sequence wildcard.
+// matches reports whether a text matches a pattern. Its time is at most the product of both lengths, because
+// it goes back only to the last wildcard for a sequence.
 func matches(text string, pattern []piece) bool {
 	p, from, restart := 0, -1, 0
 	for at := 0; at < len(text); {

@@ -40,14 +40,14 @@ func SQL(expression string, parameters ...Parameter) (Filter, error) {
 		tree: tree}, nil
 }
 
-// Correlation is the values that properties must be equal to. "" means any value.
+// Correlation holds the values that properties must be equal to. "" stands for any value.
 type Correlation struct {
 	CorrelationID, MessageID, To, ReplyTo, Label, SessionID, ReplyToSessionID, ContentType string
 
-	Properties []Parameter // application properties; names are compared without case
+	Properties []Parameter // application properties; case is ignored in their names
 }
 
-// fields returns the system properties that must have a value.
+// fields returns the system properties for which c requires a value, with these values.
 func (c *Correlation) fields() []Parameter {
 	var list []Parameter
 	for _, f := range []struct {
@@ -126,7 +126,7 @@ func (c *Correlation) match(m Message) bool {
 	return true
 }
 
-// String returns a canonical text of the condition, with all parentheses.
+// String returns a canonical text of the condition, in which all operations are in parentheses.
 func (f Filter) String() string {
 	if f.tree != nil {
 		return textOf(f.tree)

@@ -25,7 +25,7 @@ type token struct {
 	at   int    // its offset in bytes
 }
 
-// SyntaxError is the error for an invalid expression.
+// SyntaxError reports an invalid expression.
 type SyntaxError struct {
 	Position int // in characters from the beginning
 	Reason   string
@@ -105,7 +105,7 @@ func (l *lexer) word() string {
 	return l.text[begin:l.at]
 }
 
-// quoted reads a quoted text. A doubled closing quote stands for one.
+// quoted reads a quoted text. In it, two closing quotes stand for one.
 func (l *lexer) quoted(end byte, kind tokenKind) (token, error) {
 	begin := l.at
 	var b strings.Builder

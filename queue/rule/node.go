@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// node is a node of an expression's tree. write writes parentheses so that the text parses to the same
-// tree.
+// node is a node of an expression's tree. write writes the node with enough parentheses that the text parses
+// to the same tree.
 type node interface {
 	eval(*scope) Value
 	write(*strings.Builder)
-	// logical reports whether the node is a predicate, whose value is a truth, and not an expression.
+	// logical reports whether the node is a predicate, whose value is a truth, rather than an expression.
 	logical() bool
 }
 

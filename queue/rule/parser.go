@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits. maxDepth is Mayfly's own; the others are the service's.
+// Limits of expressions. maxDepth is Mayfly's own limit; the others are those of Service Bus.
 const (
 	maxExpression = 1024 // characters
 	maxStatements = 32
@@ -80,7 +80,7 @@ func parsePredicate(text string, parameters []Parameter) (node, error) {
 	return n, err
 }
 
-// enter limits the nesting depth. The caller calls leave at the end.
+// enter increases the nesting depth, and fails if it is too deep. The caller calls leave at the end.
 func (p *parser) enter() error {
 	if p.depth++; p.depth > maxDepth {
 		return p.failHere("The expression is nested too deeply.")
@@ -178,7 +178,7 @@ func (p *parser) acceptNot(err error) (bool, error) {
 	return p.accept("NOT")
 }
 
-// requireValue fails if a node is a predicate instead of a value.
+// requireValue fails if one of the nodes is a predicate instead of a value.
 func (p *parser) requireValue(list ...node) error {
 	for _, n := range list {
 		if n.logical() {
@@ -282,7 +282,8 @@ func (p *parser) factor() (node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if negative && p.cur.kind == tokNumber { // so that the lowest integer can be parsed
+	// the sign belongs to the number, so that the lowest integer can be parsed
+	if negative && p.cur.kind == tokNumber {
 		return p.numeral("-")
 	}
 	n, err := p.factor()
@@ -328,7 +329,7 @@ func (p *parser) atom() (node, error) {
 	return n, p.expect(")")
 }
 
-// numeral parses a number: an integer if it has neither a fraction nor an exponent.
+// numeral parses a number. It is an integer if it has neither a fraction nor an exponent.
 func (p *parser) numeral(sign string) (node, error) {
 	text := sign + p.cur.text
 	var v Value

@@ -2,7 +2,7 @@ package rule
 
 import "strings"
 
-// reserved are the words that cannot be unquoted property names.
+// reserved lists the words that are property names only if they are quoted.
 const reserved = " AND OR NOT IS IN LIKE ESCAPE NULL EXISTS TRUE FALSE SET REMOVE "
 
 // word parses a literal, a function call or a property.
@@ -69,7 +69,7 @@ func (p *parser) function(name token) (node, error) {
 	return nil, p.fail(name.at, "There is no function '"+name.text+"'.")
 }
 
-// property parses a property name with an optional scope.
+// property parses a property name, which may be preceded by a scope.
 func (p *parser) property() (node, error) {
 	first := p.cur
 	if first.kind != tokName && first.kind != tokQuoted ||

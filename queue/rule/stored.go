@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// The stored form of filters and actions is their source text and parameters. Decoding parses them again.
+// The stored form of a filter or action is its source text and its parameters. Decoding parses the text
+// again.
 
 type storedFilter struct {
 	Kind        Kind               `json:"kind"`

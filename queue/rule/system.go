@@ -5,7 +5,7 @@ import "strings"
 // System is a system property.
 type System uint8
 
-// The system properties. Those up to To can be set by an action.
+// The system properties. An action can set those from the first up to To.
 const (
 	ContentType System = iota + 1
 	CorrelationID
@@ -23,7 +23,7 @@ const (
 	DeliveryCount
 )
 
-// systemNames returns the names, indexed by System.
+// systemNames returns the names of the system properties, indexed by System.
 func systemNames() []string {
 	return []string{"", "ContentType", "CorrelationId", "Label", "MessageId", "ReplyTo", "ReplyToSessionId",
 		"SessionId",
@@ -46,19 +46,20 @@ func systemNamed(name string) (System, bool) {
 	return 0, false
 }
 
-// Message is the message that a filter is evaluated on.
+// Message is a message on which a filter is evaluated.
 type Message interface {
 	// System returns a system property, or Null if the message does not have it.
 	System(System) Value
-	// User returns an application property, or Missing if there is none. Names are compared without case.
+	// User returns an application property, or Missing if there is none. Case is ignored in the name.
 	User(name string) Value
 }
 
-// Editable is the message that an action changes.
+// Editable is a message that an action changes.
 type Editable interface {
 	Message
-	// SetSystem sets a property to a Text; Null removes it.
+	// SetSystem sets a system property to a Text. Null removes the property.
 	SetSystem(System, Value)
-	// SetUser sets a property; Null removes it. An existing property keeps the spelling of its name.
+	// SetUser sets an application property. Null removes it. An existing property keeps the spelling of its
+	// name.
 	SetUser(name string, v Value)
 }

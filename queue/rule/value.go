@@ -28,7 +28,8 @@ const (
 	Other // an opaque type, such as a decimal
 )
 
-// Type is the type that a client gave a number. Rules return it to clients; comparisons ignore it.
+// Type is the number type that a client sent. It is returned to clients with the rule, and ignored in
+// comparisons.
 type Type uint8
 
 // The types. An Untyped number is a long or a double.
@@ -55,9 +56,8 @@ type Value struct {
 	text   string
 }
 
-// WithType returns the value with the type and the text that a client gave it; "" stands for no text. The
-// type is ignored for kinds other than Integer and Float, the text for kinds other than these, Moment and
-// Span.
+// WithType returns the value with the type and the text that a client sent; "" stands for no text. Only an
+// Integer and a Float have a type, and only these, a Moment and a Span have a text.
 func (v Value) WithType(t Type, written string) Value {
 	switch v.Kind {
 	case Integer, Float:
@@ -79,7 +79,7 @@ func (v Value) Written() string {
 	return ""
 }
 
-// Plain returns the value without type and text. Plain values can be compared by ==.
+// Plain returns the value without type and text. Plain values can be compared with ==.
 func (v Value) Plain() Value { return v.WithType(Untyped, "") }
 
 // Constructors of values.
@@ -110,7 +110,7 @@ func Time(ms int64) Value { return Value{Kind: Moment, number: ms * 10_000} }
 // Duration returns a Span of ticks of 100 nanoseconds.
 func Duration(ticks int64) Value { return Value{Kind: Span, number: ticks} }
 
-// UUID returns a GUID of its textual form: 8-4-4-4-12 digits.
+// UUID returns a GUID for its textual form, in which 8-4-4-4-12 hexadecimal digits are separated by hyphens.
 func UUID(text string) Value { return Value{Kind: GUID, text: strings.ToLower(text)} }
 
 // Bytes returns a Binary.
@@ -175,7 +175,7 @@ func (t truth) not() truth {
 	return unknown
 }
 
-// compare orders two values; ok is false if they are not ordered.
+// compare returns the order of two values: -1, 0 or 1. ok is false if they have no order.
 func compare(a, b Value) (order int, ok bool) {
 	switch {
 	case a.Kind == Integer && b.Kind == Integer:
@@ -214,7 +214,7 @@ func equal(a, b Value) truth {
 	return unknown
 }
 
-// convert converts a value to a kind; ok is false if that is impossible.
+// convert converts a value to a kind. ok is false if the value cannot be converted.
 func (v Value) convert(kind ValueKind) (Value, bool) {
 	if v.Kind == kind {
 		return v, true
@@ -251,7 +251,7 @@ func parseAs(kind ValueKind, text string) (Value, bool) {
 	return Value{}, false
 }
 
-// display returns a value as text.
+// display returns a value as text, for error messages.
 func (v Value) display() string {
 	switch v.Kind {
 	case Boolean:

@@ -101,7 +101,7 @@ func AppendDescriptor(dst []byte, descriptor uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeDescribed, codeUlong), descriptor)
 }
 
-// Open is a list or map being written: see OpenList.
+// Open is a list or map that is being written: see OpenList.
 type Open struct {
 	at    int
 	small byte
@@ -125,7 +125,7 @@ func (o Open) CloseWith(dst []byte, count int) []byte {
 		dst[o.at+1], dst[o.at+2] = byte(body+1), byte(count)
 		return dst
 	}
-	dst = append(dst, 0, 0, 0, 0, 0, 0) // room for the wider size and count
+	dst = append(dst, 0, 0, 0, 0, 0, 0) // space for a wider size and count
 	copy(dst[o.at+9:], dst[o.at+3:o.at+3+body])
 	dst[o.at] = o.large
 	binary.BigEndian.PutUint32(dst[o.at+1:], uint32(body+4))

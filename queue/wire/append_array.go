@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// appendArray writes an array. It always writes sizes of four bytes, because some clients read no others.
+// appendArray writes an array. It always uses sizes of four bytes, because some clients do not accept
+// others.
 func appendArray(dst []byte, a Array, depth int) (out []byte, err error) {
 	if depth > maxDepth {
 		return dst, tooDeep()
@@ -72,7 +73,7 @@ func sameDescriptor(a, b any) bool {
 	return false
 }
 
-// elementCode returns the constructor of an array element: the widest one of its type.
+// elementCode returns the constructor of an array element, which is the widest one of its type.
 func elementCode(v any) (byte, error) {
 	switch v.(type) {
 	case nil:

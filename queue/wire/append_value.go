@@ -50,7 +50,7 @@ func appendValue(dst []byte, v any, depth int) (out []byte, err error) {
 	return appendFixed(append(dst, code), v), nil
 }
 
-// fixedCode returns the constructor of a fixed-width value in its full width.
+// fixedCode returns the constructor with the full width for a value of a type with a fixed width.
 func fixedCode(v any) (code byte, ok bool) {
 	switch v.(type) {
 	case bool:
@@ -91,7 +91,7 @@ func fixedCode(v any) (code byte, ok bool) {
 	return 0, false
 }
 
-// appendFixed writes a fixed-width value without its constructor.
+// appendFixed writes a value of a type with a fixed width, without its constructor.
 func appendFixed(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case bool:

@@ -3,7 +3,7 @@ package wire
 import "unicode/utf8"
 
 // Check validates the first value completely, as Value does, without building a Go value. rest is the data
-// after it. Its time is proportional to the bytes read, regardless of the counts in them.
+// after it. Its time is proportional to the number of bytes read, whatever counts they contain.
 func Check(b []byte) (rest []byte, err error) {
 	it, rest, err := split(b, 0)
 	if err == nil {
@@ -74,7 +74,7 @@ func (it item) checkArray(depth int) error {
 			return err
 		}
 		if len(rest) == len(left) {
-			return nil // the elements have no bytes, so all are equal
+			return nil // each element has no bytes, so all are equal
 		}
 		left = rest
 	}

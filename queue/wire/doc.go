@@ -5,14 +5,14 @@
 //
 //   - Raw returns the encoding of the first value without decoding it. A broker forwards most of a message
 //     unchanged, so Raw is the most frequent operation.
-//   - Fields reads the list of a performative or a section, one field after the other, each as its expected
-//     type. Missing fields at the end are null. Additional fields are ignored.
+//   - Fields reads the list of a performative or a section, one field after the other, each as its
+//     expected type. Missing fields at the end are null. Additional fields are ignored.
 //   - Value decodes any value to a Go value, for maps with arbitrary keys.
 //   - Check validates a value as Value does, without building a Go value.
 //
-// All of them accept every width of an encoding, a symbol instead of a string, and a string instead of a
-// symbol. They allocate at most a small multiple of the input's size, and limit nesting to maxDepth. A
-// count or size that exceeds the data is an *Error. Returned slices alias the input.
+// All of them accept each width of an encoding, and a symbol in place of a string or the reverse. They
+// allocate at most a small multiple of the input's size, and limit nesting to maxDepth. A count or size that
+// exceeds the data is an *Error. Returned slices alias the input.
 //
 // # Writing
 //

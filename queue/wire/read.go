@@ -11,8 +11,9 @@ func Text(raw []byte) (text string, ok bool) {
 	return string(b), ok
 }
 
-// scalar returns the data of a value if it has one of some constructors, which are no compound types. Most
-// calls ask for fields that are absent, so it makes no errors for them.
+// scalar returns the data of a value that has one of the given constructors, none of which may be that of a
+// compound type. ok is false for other values: scalar returns no errors, since most calls ask for fields
+// that are absent.
 func scalar(raw []byte, codes ...byte) (data []byte, ok bool) {
 	if len(raw) == 0 || bytes.IndexByte(codes, raw[0]) < 0 {
 		return nil, false

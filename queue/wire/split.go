@@ -12,9 +12,10 @@ func tooDeep() error { return bad("a value", "one more level than %d", maxDepth)
 
 // item is one encoded value, split into its parts. Values inside of it are not decoded.
 type item struct {
-	code  byte
-	data  []byte // the bytes of a scalar; the elements of a list, map or array, an array's constructor first
-	count int    // of elements; for a map, of keys and values together
+	code byte
+	// bytes of a scalar; or the elements of a list, map or array, in an array preceded by their constructor
+	data  []byte
+	count int // number of elements; in a map, of keys and values together
 
 	descriptor, value []byte // of a described value, each encoded
 }
@@ -48,7 +49,7 @@ func raw(b []byte, depth int) (value, rest []byte, err error) {
 	return b[:n:n], rest, nil
 }
 
-// payload splits the data after a constructor without a descriptor.
+// payload splits the data that follows a constructor without a descriptor.
 func payload(code byte, b []byte) (it item, rest []byte, err error) {
 	if !known(code) {
 		return it, nil, bad("a constructor", "the byte %#02x", code)
@@ -133,7 +134,7 @@ func (it *item) elements() error {
 	it.data = it.data[width:]
 	limit := uint64(len(it.data))
 	if it.code == codeArray8 || it.code == codeArray32 {
-		limit = math.MaxInt32 // elements of some types have no bytes
+		limit = math.MaxInt32 // elements of some types have no bytes, so the data does not limit their number
 	}
 	if n > limit {
 		return bad("a count", "%d, which is beyond the end of the value,", n)

@@ -80,7 +80,7 @@ type Array struct {
 // Described is a value with a descriptor that defines its meaning: a uint64 or a Symbol.
 type Described struct{ Descriptor, Value any }
 
-// Error is the error for bytes that cannot be decoded, or a Go value without an encoding.
+// Error reports bytes that cannot be decoded, or a Go value that has no encoding.
 type Error struct {
 	Want string // what was expected
 	Got  string // what was found

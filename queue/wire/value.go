@@ -21,15 +21,16 @@ func Value(b []byte) (v any, rest []byte, err error) {
 
 // decoder decodes one Go value.
 type decoder struct {
-	empty int // how many more array elements without bytes are allowed
+	empty int // number of array elements without bytes that are still allowed
 }
 
 // maxEmpty is the maximal number of array elements without bytes in a value. The size of the input does not
 // limit their number.
 const maxEmpty = 1 << 12
 
-// firstRoom is the initial capacity for elements. It grows as elements are decoded: a list may claim as
-// many elements as it has bytes, and so may the lists nested in it.
+// firstRoom is the initial capacity of a list of elements. It grows as elements are decoded, and is not
+// taken from the encoded count: a list may claim as many elements as it has bytes, and so may each list in
+// it.
 const firstRoom = 64
 
 func (d *decoder) value(it item, depth int) (any, error) {

@@ -38,7 +38,7 @@ func appendValue(dst []byte, v jsondoc.Value) []byte {
 func appendContainer(dst []byte, v jsondoc.Value, empty byte) []byte {
 	const one, counted = 1, 5 // offsets of the markers
 	start, n := len(dst), 0
-	dst = append(dst, 0, 0, 0) // room for a marker, a length and a count of one byte
+	dst = append(dst, 0, 0, 0) // space for a marker, a length and a count of one byte each
 	body := len(dst)
 	v.Each(func(key string, elem jsondoc.Value) bool {
 		if empty == object0 {
@@ -92,7 +92,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// systemID returns the index of a string that has a marker of its own, or -1.
+// systemID returns the index of a string among those that have their own marker, or -1.
 func systemID(s string) int {
 	if len(s) < 2 || len(s) > len("GeometryCollection") {
 		return -1

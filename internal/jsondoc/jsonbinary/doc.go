@@ -15,11 +15,11 @@
 //
 // # Reading
 //
-// AppendText reads every form. It refuses two groups of markers, which have no meaning by themselves: user
-// strings (0x40 to 0x67), which are indexes of a dictionary that no client sends, and markers that the format
-// does not define. The input is not trusted: a length is checked before it is used, a reference must lead to
-// a string and not to another reference, and both the nesting and the length of the output are bounded, so
-// that a small body cannot expand without limit.
+// AppendText reads every form. It refuses two groups of markers: user strings (0x40 to 0x67), which are
+// indexes of a dictionary that no client sends, and markers that the format does not define. The input is
+// not trusted: a length is checked before it is used, a reference must refer to a string and not to another
+// reference, and both the nesting and the length of the output are limited, so that a small body cannot
+// expand without limit.
 //
 // # Writing
 //

@@ -12,11 +12,11 @@ const (
 
 	base64L1       = 0x71 // the bytes encoded by base64 text
 	base64L2       = 0x72
-	base64URLL1    = 0x73 // the same in the alphabet for URLs
+	base64URLL1    = 0x73 // the same in the base64 alphabet for URLs
 	base64URLL2    = 0x74
-	guidLower      = 0x75 // the digits of a GUID, two per byte, the first in the low half
+	guidLower      = 0x75 // the digits of a GUID, two per byte, the first one in the lower half
 	guidUpper      = 0x76
-	guidQuoted     = 0x77 // the same in quotes that belong to the text: an etag
+	guidQuoted     = 0x77 // the same, with quotes that are part of the text, as in an etag
 	hexLower       = 0x78 // two characters per byte, each an index into a table
 	hexUpper       = 0x79
 	dateTime       = 0x7A
@@ -85,7 +85,7 @@ var systemTexts = [...]string{
 	"Point", "Polygon", "properties", "type", "value", "Feature", "FeatureCollection", "_id",
 }
 
-// tables holds the characters that the halves of a byte stand for, by marker.
+// tables holds, by marker, the characters that the halves of a byte stand for.
 var tables = map[byte]string{
 	hexLower: "0123456789abcdef",
 	hexUpper: "0123456789ABCDEF",

@@ -10,7 +10,8 @@ func isString(marker byte) bool {
 	return marker >= systemStrings && marker < numberUint64 && (marker < userStringsEnd || marker >= base64L1)
 }
 
-// str reads the string whose marker is next. If follow is set, it may be a reference.
+// str reads the string whose marker is next. The string may be a reference to another one only if follow is
+// set.
 func (r *reader) str(follow bool) []byte {
 	at := r.pos
 	marker := byte(r.uint(1))
@@ -32,7 +33,7 @@ func (r *reader) str(follow bool) []byte {
 	return r.compressed(marker)
 }
 
-// reference reads the offset of a string and returns that string.
+// reference reads the offset of a string and returns the string at that offset.
 func (r *reader) reference(size, at int, follow bool) []byte {
 	target := r.length(size)
 	if r.err != nil {
@@ -79,7 +80,7 @@ func (r *reader) compressed(marker byte) []byte {
 	return s
 }
 
-// packed reads n characters of the given number of bits, the lowest bits first, each added to base.
+// packed reads n characters. Each has the given number of bits, the lowest bits first, and is added to base.
 func (r *reader) packed(n int, bits uint, base byte) []byte {
 	in := r.take((n*int(bits) + 7) / 8)
 	if r.err != nil {
@@ -97,9 +98,9 @@ func (r *reader) packed(n int, bits uint, base byte) []byte {
 	return out
 }
 
-// base64 reads the bytes encoded by a base64 text. They are preceded by the number of groups of four
-// characters, and by the number of '=' characters at the end. If the '=' are left out of the text, that
-// number has all its bits inverted.
+// base64 reads a base64 text, which is stored as the bytes that it encodes. The bytes are preceded by two
+// numbers: that of groups of four characters, and that of '=' characters at the end of the text. If the text
+// omits the '=', all bits of the second number are inverted.
 func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
 	at := r.pos
 	groups := r.length(size)
@@ -123,8 +124,8 @@ func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
 	return out
 }
 
-// guidText reads the 16 bytes of a GUID whose digits are in the order of its text: the low half of each byte
-// is its first digit, as in the other strings of digits.
+// guidText reads the 16 bytes of a GUID that is a text. The digits are in the order of the text; as in the
+// other strings of digits, the lower half of each byte is the first of its two digits.
 func (r *reader) guidText(marker byte) []byte {
 	digits := r.packed(32, 4, 0)
 	if r.err != nil {
@@ -150,7 +151,7 @@ func (r *reader) guidText(marker byte) []byte {
 	return text
 }
 
-// blob reads bytes, which are base64 in JSON text.
+// blob reads bytes, which become a base64 string in JSON text.
 func (r *reader) blob(size int) {
 	b := r.take(r.length(size))
 	if r.err == nil && r.room(base64.StdEncoding.EncodedLen(len(b))+2) {

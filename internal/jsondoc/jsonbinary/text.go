@@ -14,11 +14,12 @@ import (
 func Is(b []byte) bool { return len(b) > 0 && b[0] == Preamble }
 
 // AppendText appends the JSON text of src, which must be binary JSON including its preamble. The text is
-// compact; numbers are in their shortest spelling. A name that occurs twice in an object also occurs twice in
-// the text.
+// compact, with numbers in their shortest spelling. A name that occurs twice in an object also occurs twice
+// in the text.
 //
-// The error is an *Error if src is malformed, and a *jsondoc.DepthError or a *jsondoc.SizeError if it exceeds
-// lim. lim.MaxBytes counts the appended text. If there is an error the appended bytes are not meaningful.
+// The error is an *Error if src is malformed, and a *jsondoc.DepthError or a *jsondoc.SizeError if it
+// exceeds lim. lim.MaxBytes counts the appended text. If there is an error, the appended bytes must not be
+// used.
 func AppendText(dst, src []byte, lim jsondoc.Limits) ([]byte, error) {
 	r := reader{src: src, dst: dst, start: len(dst), lim: lim}
 	if r.lim.MaxBytes <= 0 {
@@ -38,8 +39,8 @@ func AppendText(dst, src []byte, lim jsondoc.Limits) ([]byte, error) {
 	return r.dst, r.err
 }
 
-// reader reads src once, from left to right, except for references. After the first error it reads zeros and
-// appends nothing more.
+// reader reads src once, from left to right; only references refer back. After the first error it reads
+// zeros and appends nothing more.
 type reader struct {
 	src   []byte
 	pos   int
@@ -124,7 +125,7 @@ func (r *reader) value() {
 	}
 }
 
-// plain reads a value whose marker does not belong to a range.
+// plain reads a value whose marker is not part of a range.
 func (r *reader) plain(marker byte, at int) {
 	switch marker {
 	case null:
@@ -148,8 +149,8 @@ func (r *reader) plain(marker byte, at int) {
 	}
 }
 
-// container reads an array or an object. form is the part that follows the marker: nothing; one element; a
-// length of 1, 2 or 4 bytes; or such a length and a count of the same size.
+// container reads an array or an object. form says what follows the marker: nothing, one element, a length
+// of 1, 2 or 4 bytes, or such a length and a count of the same size.
 func (r *reader) container(form byte, open, end byte, element func()) {
 	if r.depth++; r.depth > r.lim.MaxDepth {
 		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}
@@ -212,7 +213,7 @@ func (r *reader) quoted() {
 		r.fail(r.pos, "a string is not UTF-8")
 		return
 	}
-	if r.room(len(s) + 2) { // an escape adds at most five bytes per byte: the next call of room counts them
+	if r.room(len(s) + 2) { // an escape adds up to five bytes per byte; the next call of room counts these
 		r.dst = jsondoc.AppendString(r.dst, string(s))
 		r.room(0)
 	}
@@ -230,7 +231,7 @@ func isNumber(marker byte) bool {
 	return marker >= numberUint64 && marker <= typedFloat16 || marker >= typedUint8 && marker <= typedUint32
 }
 
-// number reads the number behind a marker, which is at offset at.
+// number reads the number after a marker. at is the offset of the marker.
 func (r *reader) number(marker byte, at int) {
 	switch marker {
 	case numberUint64:
@@ -264,7 +265,7 @@ func (r *reader) double(f float64, at int) {
 		return
 	}
 	if f == 0 && math.Signbit(f) {
-		r.put("-0.0") // computed zeros lose their sign, as in NumberValue
+		r.put("-0.0") // a computed zero would lose its sign, as in NumberValue
 	} else if r.room(0) {
 		r.dst = jsondoc.NumberValue(f).AppendJSON(r.dst)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// A Finder is a part of a request struct that reads itself from the request, for instance a container named
-// in the path. Its field must be exported, or embed an exported type.
+// A Finder is a part of a request struct that decodes itself from the request, for instance a container that
+// the path names. Its field must be exported, or embed an exported type.
 type Finder[L Server] interface {
 	Find(l L, ec echo.Context) error
 }
 
-// A Member is a field of a request struct that decodes its JSON value itself. name is the member's name, for
-// error messages.
+// A Member is a field of a request struct that decodes its own JSON value. name is the name of the member,
+// for error messages.
 type Member interface {
 	DecodeMember(name string, v jsondoc.Value) error
 }
@@ -31,13 +31,13 @@ type decoder[L Server] struct {
 	body  []field
 	query []field
 	// takes is the part of the error for an unknown member or parameter that lists the known ones; % stands
-	// for their names. If it is empty, they are not listed.
+	// for the names. If it is empty, the error does not list them.
 	takes    string
-	refusal  string // complete error for unknown members, used instead of takes
-	empty    string // error for a body without members; empty: it is allowed
+	refusal  string // complete error for unknown members, which replaces takes
+	empty    string // error for a body without members; empty: such a body is allowed
 	optional bool   // the body may be missing
-	kept     bool   // the body contains documents, decoded in their stored form
-	large    bool   // the limit of the body is LargeBody
+	kept     bool   // the body contains documents, which are decoded to the form in which they are stored
+	large    bool   // the maximum size of the body is LargeBody
 }
 
 // step reads one part of a request into the struct.
@@ -47,14 +47,14 @@ type step[L Server] func(l L, ec echo.Context, in reflect.Value) error
 type field struct {
 	name        string
 	index       []int
-	missing     string // error if a required member is missing
-	first       bool   // decoded before the others, even if absent (as undefined)
+	missing     string // error if the member is missing although it is required
+	first       bool   // decoded before the others, even if it is missing (as undefined)
 	always      bool   // clients must send it
 	least, most int64  // bounds of a whole number
 	otherwise   int64  // default of a whole number
 }
 
-// decoderOf builds the decoder of a request struct from its tags.
+// decoderOf returns the decoder of a request struct, made from its tags.
 func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	d := new(decoder[L])
 	if implementsFinder[L](t) {
@@ -67,9 +67,9 @@ func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	return d
 }
 
-// scan reads the tags of a part. This package defines these tags: takes, refusal, empty and body
-// ("optional", "documents" or "large") on blank fields; missing on a required member; first on a member that
-// is decoded before the others.
+// scan reads the tags of a part of a request struct. This package defines these tags: on blank fields takes,
+// refusal, empty and body ("optional", "documents" or "large"); on a required member missing; on a member
+// that is decoded before the others first.
 func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -113,7 +113,7 @@ func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	}
 }
 
-// implementsFinder reports whether a part implements Finder itself, and not through an embedded field.
+// implementsFinder reports whether a part implements Finder itself, rather than through an embedded field.
 func implementsFinder[L Server](t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[Finder[L]]()) {
 		return false
@@ -160,7 +160,7 @@ func (d *decoder[L]) decode(l L, ec echo.Context, in any) error {
 	return nil
 }
 
-// PathParam returns a parameter of the path, unescaped. It may contain slashes.
+// PathParam returns a parameter of the path without escapes. It may contain slashes.
 func PathParam(ec echo.Context, name string) (string, error) {
 	text, err := url.PathUnescape(ec.Param(name))
 	if err != nil {
@@ -215,7 +215,7 @@ func (d *decoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
 	return nil
 }
 
-// LargeBody is the maximum size, in bytes, of a body tagged large.
+// LargeBody is the maximum size in bytes of a body with the tag large.
 const LargeBody = 64 << 20
 
 // objectOf returns the body, which must be a JSON object.

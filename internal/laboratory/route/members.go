@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Named is a required string.
+// Named is a string that a request must contain.
 type Named string
 
 // DecodeMember implements Member.
@@ -81,7 +81,7 @@ func (Duration) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// OneOf returns the schema type of a value that has one of several types.
+// OneOf returns the schema type for a value that has one of several JSON types.
 func OneOf(types ...jsonschema.SimpleType) jsonschema.Type {
 	return jsonschema.Type{SliceOfSimpleTypeValues: types}
 }

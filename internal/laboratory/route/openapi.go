@@ -14,34 +14,34 @@ import (
 	"github.com/swaggest/openapi-go/openapi31"
 )
 
-// About is the content of a description that does not come from the routes.
+// About is the part of an OpenAPI document that does not come from the routes.
 type About struct {
 	Title, Text string
 	Types       []TypeMapping
-	// Closed reports whether structs of a package allow no additional members.
+	// Closed reports whether the structs of a package allow no additional members.
 	Closed func(pkgPath string) bool
 	// Prefixes are removed from the names of types.
 	Prefixes []string
 }
 
-// TypeMapping describes values of the type of Of like values of the type of As.
+// TypeMapping makes the document describe values of the type of Of like values of the type of As.
 type TypeMapping struct{ Of, As any }
 
-// Description is the OpenAPI document of a table of routes. It is generated from the request and answer
-// structs, so that it always agrees with the routes. It can be sent as an answer.
+// Description is the OpenAPI document of a table of routes. It is generated from the request and response
+// structs, so it always agrees with the routes. It can be sent as a response.
 type Description struct{ spec *openapi31.Spec }
 
 // MarshalJSON implements json.Marshaler.
 func (d *Description) MarshalJSON() ([]byte, error) { return json.Marshal(d.spec) }
 
-// ErrorBody is the body of a failure, in the form of Cosmos DB's errors.
+// ErrorBody is the body of an error response, in the form of Cosmos DB's errors.
 type ErrorBody struct {
 	Code    string `json:"code" example:"NotFound"`
 	Message string `json:"message" description:"For people; it holds a second JSON object."`
 	Info    string `json:"additionalErrorInfo,omitempty"`
 }
 
-// keyName is the name of the master key's security scheme in the document.
+// keyName is the name in the document of the security scheme for the master key.
 const keyName = "masterKey"
 
 // Describe generates the document of routes.
@@ -75,8 +75,8 @@ func (a *About) plainName(_ reflect.Type, name string) string {
 	return name
 }
 
-// presence marks a member as required, unless its tag has omitempty; an optional member is not null if
-// present. The tag "is" gives the type of a member that holds JSON text.
+// presence marks a member as required, unless its tag has omitempty; an optional member may be missing but
+// not null. The tag "is" gives the type of a member that contains JSON text.
 func presence(p jsonschema.InterceptPropParams) error {
 	name, options, _ := strings.Cut(p.Field.Tag.Get("json"), ",")
 	if !p.Processed || name != p.Name {
@@ -95,7 +95,7 @@ func presence(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// closed marks the schemas of structs for which About.Closed is true as closed.
+// closed marks the schemas of structs for which About.Closed returns true: they allow no additional members.
 func (a *About) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
 	if p.Processed && t.Kind() == reflect.Struct && a.Closed != nil && a.Closed(t.PkgPath()) {
@@ -136,7 +136,7 @@ func (r *Route[L]) describe(to *openapi31.Reflector) error {
 	return nil
 }
 
-// complete adds what does not follow from the structs.
+// complete adds to the operation what the structs do not say.
 func (r *Route[L]) complete(op *openapi31.Operation) {
 	slices.SortStableFunc(op.Parameters, func(a, b openapi31.ParameterOrReference) int {
 		return slices.Index(places, a.Parameter.In) - slices.Index(places, b.Parameter.In)
@@ -166,10 +166,10 @@ var (
 	// places are the locations of parameters, in the order of the document.
 	places = []openapi31.ParameterIn{openapi31.ParameterInPath, openapi31.ParameterInQuery,
 		openapi31.ParameterInHeader}
-	// successes are the descriptions of successful statuses.
+	// successes holds the descriptions of the successful statuses.
 	successes = map[string]string{"200": "It was done.", "201": "It was made.", "204": "It was done.",
 		"207": "It was done, but for those whose statusCode tells of a failure."}
-	// failureTexts are the descriptions of failure statuses; 0 stands for any other.
+	// failureTexts holds the descriptions of failure statuses; 0 stands for all others.
 	failureTexts = map[int]string{
 		0:   "It failed in another way.",
 		400: "The request is malformed, or asks for what cannot be.",
@@ -183,7 +183,7 @@ var (
 	}
 )
 
-// failureName returns a failure's name among the document's responses, such as NotFound.
+// failureName returns the name of a failure among the responses in the document, such as NotFound.
 func failureName(status int) string {
 	if status == 0 {
 		return "Failure"
@@ -230,7 +230,7 @@ func (r *Route[L]) failures() []int {
 	return slices.Compact(all)
 }
 
-// operationID returns an operation's unique id, such as put_mayfly_dbs_db_clock.
+// operationID returns the unique id of an operation, such as put_mayfly_dbs_db_clock.
 func operationID(method, path string) string {
 	plain := strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_")
 	return strings.ToLower(method) + "_" + plain.Replace(strings.TrimPrefix(path, "/_"))
@@ -242,7 +242,7 @@ func takes[L Server](d *Description, r *Route[L]) (list []string) {
 	item := d.spec.Paths.MapOfPathItemValues[r.Path]
 	op, err := item.Operation(strings.ToLower(r.Method))
 	if err != nil || op == nil {
-		return nil // cannot happen: the document has all routes
+		return nil // cannot happen, since the document contains all routes
 	}
 	for _, p := range op.Parameters {
 		if p.Parameter.In == openapi31.ParameterInQuery {
@@ -274,7 +274,8 @@ func (d *Description) resolve(schema map[string]any) map[string]any {
 	return schema
 }
 
-// kindOf returns the JSON type that a schema allows, "string or null" if there are several.
+// kindOf returns the JSON type that a schema allows. If there are several, it joins them, as in "string or
+// null".
 func (d *Description) kindOf(schema map[string]any) string {
 	switch kind := d.resolve(schema)["type"].(type) {
 	case string:

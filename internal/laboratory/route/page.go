@@ -22,7 +22,7 @@ need the master key.</p>
 {{end}}</table></body></html>
 `))
 
-// pageRow is a row of the page, for one route.
+// pageRow is a row of the HTML page, which describes one route.
 type pageRow struct {
 	Method, Path, Summary string
 	Key                   bool

@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Route is a row of a table of routes. On and Raw make a Route; its methods return modified copies.
+// Route is one route of a table: its method, path, types and handler. On and Raw make a Route; its methods
+// return modified copies.
 type Route[L Server] struct {
 	Method  string
 	Path    string       // "/_mayfly/dbs/{db}/clock"
@@ -23,26 +24,27 @@ type Route[L Server] struct {
 	public  bool  // needs no key
 	status  int   // status on success
 	other   []int // alternative statuses on success
-	fails   []int // failure statuses, besides those of all similar routes
+	fails   []int // failure statuses, in addition to those that all similar routes have
 	answers []Media
 	decoder *decoder[L]
 	serve   func(l L, r *Route[L], ec echo.Context) error
 }
 
-// Media is one format of an answer.
+// Media is one format of a response.
 type Media struct {
 	Kind        string // the content type
-	Answer      any    // a value of the answer's type; nil: text without a schema
+	Answer      any    // a value of the response's type; nil: text without a schema
 	Description string // of text without a schema
 }
 
 // JSONKind is the content type of JSON.
 const JSONKind = "application/json"
 
-// None is a request without input, or an answer without a body.
+// None is a request without input, or a response without a body.
 type None struct{}
 
-// On makes a route with a handler that is independent of HTTP: a request struct in, an answer struct out.
+// On returns a route with a handler that is independent of HTTP: a function from a request struct to a
+// response struct.
 func On[L Server, Request, Answer any](method, path, summary string,
 	run func(L, context.Context, *Request) (Answer, error),
 ) Route[L] {
@@ -71,8 +73,8 @@ func On[L Server, Request, Answer any](method, path, summary string,
 	return r
 }
 
-// Raw makes a route with a handler that writes its answer itself, for example as a stream. As declares the
-// formats of the answer.
+// Raw returns a route with a handler that sends its response itself, for example as a stream. Route.As
+// declares the formats of the response.
 func Raw[L Server, Request any](method, path, summary string,
 	run func(L, echo.Context, *Request) error,
 ) Route[L] {
@@ -110,40 +112,41 @@ func (r Route[L]) Failing(statuses ...int) Route[L] {
 	return r
 }
 
-// As declares the formats of the route's answer if it is not just JSON.
+// As declares the formats of the route's response, if they are not just JSON.
 func (r Route[L]) As(answers ...Media) Route[L] {
 	r.answers = answers
 	return r
 }
 
-// Charged is an answer with a receipt: what the request did and cost. It is also used after a failure.
+// Charged is implemented by a response with a receipt, which says what the request has done and what it
+// costs. The receipt is used after a failure as well.
 type Charged interface {
 	Receipt() store.Receipt
 }
 
-// WithStatus is an answer with its own status.
+// WithStatus is implemented by a response that sets its own HTTP status.
 type WithStatus interface {
 	StatusCode() int
 }
 
-// WithHeaders is an answer that sets headers.
+// WithHeaders is implemented by a response that sets headers.
 type WithHeaders interface {
 	SetHeaders(http.Header)
 }
 
-// Verbatim is an answer with content written by clients, which is passed on unchanged: characters reserved
-// in HTML are not escaped.
+// Verbatim is implemented by a response that contains text of clients, which is sent unchanged: characters
+// that HTML reserves are not escaped.
 type Verbatim interface {
 	Verbatim()
 }
 
-// Text is an answer that is not JSON.
+// Text is a response that is not JSON.
 type Text struct {
 	Kind string // the content type
 	Body []byte
 }
 
-// Send sends an answer. out is a pointer to it.
+// Send sends a response. out is a pointer to it.
 func Send(w Wire, ec echo.Context, status int, out any) error {
 	if g, ok := out.(WithStatus); ok {
 		status = g.StatusCode()
@@ -169,8 +172,8 @@ func Send(w Wire, ec echo.Context, status int, out any) error {
 	return w.Answer(ec, status, body)
 }
 
-// Register adds the route to a group. A public route gets the middleware open, any other keyed. A GET route
-// also answers HEAD.
+// Register adds the route to a group. A public route gets the middleware open, any other route keyed. A GET
+// route responds to HEAD as well.
 func (r Route[L]) Register(g *echo.Group, l L, open, keyed echo.MiddlewareFunc) {
 	around := keyed
 	if r.public {

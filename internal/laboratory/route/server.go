@@ -6,16 +6,17 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Server is the receiver of the handlers of routes.
+// Server is implemented by the type whose methods are the handlers of routes. Handlers receive it as their
+// first argument.
 type Server interface {
 	Wire() Wire
 }
 
-// Wire is the part of the server that routes use to read bodies and to send answers.
+// Wire is the part of the server that routes use to read bodies and to send responses.
 type Wire interface {
 	// Body returns the whole body of the request, or an empty slice if it has none.
 	Body(ec echo.Context) []byte
-	// Charge reports the request's receipt. It is called before the answer or the failure is sent.
+	// Charge sets the receipt of the request. It is called before the response or the failure is sent.
 	Charge(ec echo.Context, r store.Receipt)
 	// Answer sends a status, the headers set so far, and a body; nil means no body.
 	Answer(ec echo.Context, status int, body []byte) error

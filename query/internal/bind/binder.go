@@ -23,15 +23,15 @@ type Alias struct {
 	Name  string
 	Block *Block
 	Level int // index of the step of the block that binds it
-	Slot  int // index in the frame, unless Item is set
+	Slot  int // index of the value in the frame; unused if Item is set
 	Item  bool
-	// route is the path from the item to the value. It is valid if known is set: if the value is a part of
-	// the item and no step selects one element of an array. entered reports that the path enters all elements
-	// of an array.
+	// route is the path from the item to the value, and entered reports whether the path enters all elements
+	// of an array. Both are valid only if known is set: the value is then a part of the item, and no step of
+	// the path selects one element of an array.
 	known       bool
 	route       index.Path
 	entersArray bool
-	single      bool // an item has exactly one such value
+	single      bool // the item has exactly one value for this name
 }
 
 // Block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree are not
@@ -39,13 +39,13 @@ type Alias struct {
 type Block struct {
 	outer     *Block
 	Steps     []*Step       // FROM and JOIN; the item is the first one if the query reads the container
-	Container bool          // the first step is the item, or a subquery that reads the container
+	Container bool          // the first step is the item itself, or a subquery that reads the container
 	Where     []syntax.Expr // joined by AND
 	Filtered  bool          // there is a WHERE, even if it is always true
 	// the conditions that need no source; the rule push-filter moves them here
 	First    []syntax.Expr
 	GroupBy  []syntax.Expr
-	FirstKey int // number of its first GROUP BY key among those of the whole query
+	FirstKey int // number of the block's first GROUP BY key, counted over the whole query
 	Grouped  bool
 	Aggs     []AggCall
 	// a select list may contain the _rid of each group's first item: GROUP BY with ORDER BY
@@ -70,7 +70,7 @@ type OutItem struct {
 	X    syntax.Expr
 }
 
-// AggCall is an aggregate function of a block; id numbers those of the whole query.
+// AggCall is an aggregate function that a block calls. id is its number, counted over the whole query.
 type AggCall struct {
 	Id   int
 	Name string // as registered
@@ -89,12 +89,12 @@ type StepKind uint8
 const (
 	StepItem     StepKind = iota // one row: the item
 	StepBind                     // one row: the value of x; no row if it is undefined
-	StepElements                 // a row for each element of x
+	StepElements                 // one row for each element of the array x
 	stepRows                     // a row for each row of sub
-	StepFlatten                  // a row for each element of each row of sub
+	StepFlatten                  // one row for each element of each row of the subquery sub
 )
 
-// Step is one source of a FROM clause, and the conditions that can be decided once it is bound.
+// Step is one source of a FROM clause, with the conditions that can be tested once the source is bound.
 type Step struct {
 	Kind   StepKind
 	X      syntax.Expr
@@ -109,11 +109,11 @@ type OrderKey struct {
 	Desc     bool
 	Route    index.Path // if x is a property path of the item; else nil
 	Distance bool       // VectorDistance or a score: undefined comes last in both directions
-	// the error that refuses the query, but not its plan for a client that merges; nil: none
+	// the error that refuses the query, although a client that merges can still get a plan for it; nil: none
 	Refused *fault.Error
 }
 
-// scope holds the names that are visible at a place of the query.
+// scope holds the names that are visible at one point of the query.
 type scope struct {
 	outer   *scope
 	aliases []*Alias
@@ -131,8 +131,8 @@ func (s *scope) find(name string) *Alias {
 	return nil
 }
 
-// empty reports whether nothing has been bound yet, here or outside, so that a name in FROM must be the
-// container's.
+// empty reports whether neither this scope nor an outer one has bound a name yet. The name in FROM must then
+// be that of the container.
 func (s *scope) empty() bool {
 	for ; s != nil; s = s.outer {
 		if len(s.aliases) > 0 || s.inner {
@@ -148,13 +148,13 @@ type Binder struct {
 	Info   *Info
 	Params map[string]int // index of each parameter's value
 	Values []jsondoc.Value
-	Fixed  bool // the value of a parameter was used for a decision: see plan's shape
+	Fixed  bool // a decision depended on the value of a parameter, so the plan is valid for that value only
 	errs   []*fault.Error
 
 	Idents map[*syntax.Ident]*Alias
 	Subs   map[*syntax.Query]*Block
 	Aggs   map[*syntax.Call]aggRef
-	Keys   map[syntax.Expr]int // parts of a select list that are a GROUP BY key, with its number
+	Keys   map[syntax.Expr]int // parts of a select list that equal a GROUP BY key, with the number of the key
 	calls  []*syntax.Call      // calls of UDFs
 	Slots  int
 	Groups int // number of GROUP BY keys
@@ -181,8 +181,8 @@ func NewBinder(text string, params []Parameter, info *Info, fold Folder) (*Binde
 	return b, nil
 }
 
-// AsStored returns a value in the form in which a document would store it: with numbers in their shortest
-// spelling. It shares no memory with v.
+// AsStored returns a value as a document would store it, with numbers in their shortest spelling. The result
+// shares no memory with v.
 func AsStored(v jsondoc.Value) jsondoc.Value {
 	switch v.Kind() {
 	case jsondoc.Number, jsondoc.Array, jsondoc.Object:
@@ -207,8 +207,8 @@ func ValuesOf(params []Parameter) []jsondoc.Value {
 	return values
 }
 
-// PinnedValue returns the value of a parameter for a decision that is then valid for this value alone. It
-// returns undefined if there is no such parameter.
+// PinnedValue returns the value of a parameter and records that a decision depends on it (Fixed): the plan
+// is then valid for this value only. It returns undefined if there is no such parameter.
 func (b *Binder) PinnedValue(name string) jsondoc.Value {
 	i, ok := b.Params[name]
 	if !ok {
@@ -240,7 +240,7 @@ func (b *Binder) Constants(list []syntax.Expr) (values []jsondoc.Value, ok bool)
 	return values, true
 }
 
-// maxErrors is how many errors of a query are reported.
+// maxErrors is the maximum number of errors that are reported for a query.
 const maxErrors = 100
 
 // fail records an error at a node.
@@ -257,10 +257,11 @@ func (b *Binder) failCode(at syntax.Node, code, format string, args ...any) {
 	b.fail(at.Extent(), &fault.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// FailPlain records an error of the style without positions.
+// FailPlain records an error in the style that has no positions.
 func (b *Binder) FailPlain(at syntax.Node, message string) { b.fail(at.Extent(), fault.Plain(message)) }
 
-// Err returns the recorded errors. Errors of another style than the first one's are left out.
+// Err returns the recorded errors. If errors of different styles were recorded, it returns only those in the
+// style of the first.
 func (b *Binder) Err() error {
 	if len(b.errs) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// argumentChecks returns the check of a function's arguments as they are written, by the name of the
-// function. Their number has been checked before.
+// argumentChecks returns the check of the arguments of the function with this name, as they are written in
+// the query. The number of arguments has already been checked.
 func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
 	switch name {
 	case lang.VectorDistance:
@@ -29,8 +29,7 @@ func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
 	return nil
 }
 
-// literalOf returns the value of a constant as it is written, or of a parameter; undefined if the expression
-// is neither.
+// literalOf returns the value of a literal or of a parameter, and undefined for any other expression.
 func (b *Binder) literalOf(e syntax.Expr) jsondoc.Value {
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -67,8 +66,8 @@ func (b *Binder) hashArguments(c *syntax.Call) {
 	}
 }
 
-// timespan refuses a call with a single argument in place of a part and a count, if this argument is no time
-// span. It accepts calls with another number of arguments.
+// timespan refuses a call with one argument, if that argument is not a time span. It accepts all calls with
+// another number of arguments: they have a date part and a count instead.
 func (b *Binder) timespan(c *syntax.Call, n int) {
 	if len(c.Args) != n {
 		return

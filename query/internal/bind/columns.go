@@ -21,9 +21,9 @@ func Columns(q *syntax.Query) []string {
 	return names
 }
 
-// columnName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name
-// that it consists of, or else by a dollar sign and a counter. source reports whether a name is that of a
-// source of the query.
+// columnName names a column as Cosmos DB does: by its alias, else by the last property of its path, else by
+// its name if it is only a name, else by a dollar sign and a counter. source reports whether an identifier
+// names a source of the query.
 func columnName(item *syntax.SelectItem, source func(*syntax.Ident) bool, unnamed *int) string {
 	if item.HasAlias {
 		return item.Alias

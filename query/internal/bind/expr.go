@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// place is the position of an expression in the query.
+// place says in which part of the query an expression stands.
 type place struct {
 	block  *Block
 	scope  *scope
@@ -44,8 +44,8 @@ func (b *Binder) expr(e syntax.Expr, at *place) {
 // keyOfMany is the error message for a GROUP BY key that contains an aggregate or a subquery.
 const keyOfMany = "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause."
 
-// subquery binds a subquery used as an expression. If its value is that of its row, it must have at most one
-// row.
+// subquery binds a subquery used as an expression. If the subquery's value is the value of its row, it must
+// have at most one row.
 func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
 	var where syntax.Node = sub
 	if sub.Kind == syntax.Scalar {
@@ -61,8 +61,8 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
 	}
 }
 
-// scoreOutsideRank refuses a FullTextScore outside ORDER BY RANK. If the query has this clause, Cosmos DB
-// also accepts a FullTextScore in SELECT and WHERE.
+// scoreOutsideRank refuses a FullTextScore outside ORDER BY RANK. Like Cosmos DB, it accepts one in SELECT
+// and WHERE if the query has an ORDER BY RANK.
 func (b *Binder) scoreOutsideRank(c *syntax.Call, at *place) {
 	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
 		b.failCode(c, fault.CodeScoreOutsideRank,
@@ -74,8 +74,8 @@ func (b *Binder) scoreOutsideRank(c *syntax.Call, at *place) {
 			"has an ORDER BY RANK.")
 }
 
-// memberIndex refuses x[i] unless i is a number or string literal, or a parameter with such a value. The
-// parameter becomes a literal, so that x[i] is a path.
+// memberIndex refuses x[i] unless i is a number or string literal, or a parameter with such a value. It
+// replaces a parameter by a literal, so that x[i] is a path.
 func (b *Binder) memberIndex(x *syntax.Index) {
 	i := x.I
 	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {
@@ -131,7 +131,7 @@ func (b *Binder) nested(outer *syntax.Call) {
 		"Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
 }
 
-// call checks a call and reports whether its arguments have still to be bound.
+// call checks a call and reports whether the caller still has to bind its arguments.
 func (b *Binder) call(c *syntax.Call, at *place) bool {
 	if c.UDF {
 		if b.calls = append(b.calls, c); len(b.calls) == MaxUDFs+1 {
@@ -199,8 +199,8 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *place) {
 	}
 }
 
-// selection binds the SELECT clause. If the query has aggregates or GROUP BY, it checks that each row can be
-// made from a group.
+// selection binds the SELECT clause. If the query has aggregates or GROUP BY, it checks that each row
+// depends only on the group.
 func (b *Binder) selection(bl *Block, s *scope, q *syntax.Query) {
 	sel := q.Select
 	at := &place{block: bl, scope: s, clause: "SELECT"}
@@ -278,7 +278,8 @@ func namedByParameter(e syntax.Expr) bool {
 	return ok && l.Name != ""
 }
 
-// Parameter returns the index of the value of an expression that is a parameter with a value.
+// Parameter returns the index of a parameter's value. ok is false if the expression is not a parameter or
+// the parameter has no value.
 func (b *Binder) Parameter(e syntax.Expr) (i int, ok bool) {
 	if param, is := e.(*syntax.Parameter); is {
 		i, ok = b.Params[param.Name]

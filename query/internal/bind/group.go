@@ -41,8 +41,8 @@ func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
 	})
 }
 
-// sourceOfGroup checks the FROM of a subquery in the select list. Of the outer block's sources it may use
-// only a GROUP BY key, or a part of one, but not a key that is a name alone.
+// sourceOfGroup checks the FROM of a subquery in the select list. Of the outer block's sources, the FROM may
+// use only a GROUP BY key or a part of one. A key that is only a name is not allowed.
 func (b *Binder) sourceOfGroup(bl *Block, path syntax.Expr, keys groupKeys) {
 	root, steps, _ := syntax.PathOf(path)
 	if a := b.Idents[root]; a == nil || a.Block != bl || keys.find(root) < 0 {
@@ -97,7 +97,7 @@ func keysOf(bl *Block) groupKeys {
 	return keys
 }
 
-// find returns the number of the key that equals an expression, or -1.
+// find returns the number of the key that an expression equals, or -1 if there is none.
 func (k groupKeys) find(e syntax.Expr) int {
 	if k.types[reflect.TypeOf(e)] {
 		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {
@@ -137,7 +137,8 @@ func (b *Binder) orderOfGroups(bl *Block, e syntax.Expr) {
 	b.ofGroup(bl, e, keys)
 }
 
-// ListsAggregates reports whether a select list has aggregates over all rows rather than over groups.
+// ListsAggregates reports whether a select list has aggregates but the block has no GROUP BY, so that they
+// are over all rows.
 func ListsAggregates(t *Block) bool {
 	return len(t.Aggs) > 0 && len(t.GroupBy) == 0 && t.Value == nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// orderBy binds ORDER BY. It does not check whether an index has the order.
+// orderBy binds ORDER BY. It does not check whether an index provides the order.
 func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
 	switch {
 	case q.OrderBy == nil:
@@ -31,7 +31,7 @@ func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
 	}
 }
 
-// orderKey makes a key; single reports that it is the only one.
+// orderKey binds one ORDER BY key. single reports whether it is the only key.
 func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderKey {
 	key := &OrderKey{X: item.X, Desc: item.Desc}
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
@@ -64,7 +64,7 @@ func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderK
 		return nil
 	}
 	a := b.Idents[root]
-	if len(bl.GroupBy) > 0 { // the key is one of the groups' keys
+	if len(bl.GroupBy) > 0 { // each ORDER BY key must be a GROUP BY key
 		return key
 	}
 	if sub := a.Derived(); sub != nil {
@@ -89,10 +89,10 @@ func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderK
 	return nil
 }
 
-// isVectorScore reports whether a VectorDistance is written as _VectorScore.
+// isVectorScore reports whether a call of VectorDistance is written as _VectorScore.
 func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, lang.VectorScore) }
 
-// unsortable refuses an ORDER BY key, if the query has no other errors.
+// unsortable refuses an ORDER BY key, unless the query has other errors.
 func (b *Binder) unsortable(at syntax.Node) {
 	if len(b.errs) > 0 {
 		return
@@ -101,7 +101,8 @@ func (b *Binder) unsortable(at syntax.Node) {
 		Message: "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."})
 }
 
-// Derived returns the subquery in FROM whose rows a name stands for, or nil if it stands for anything else.
+// Derived returns the subquery in FROM whose rows a name is bound to, or nil if the name is bound to
+// anything else.
 func (a *Alias) Derived() *Block {
 	if a == nil || a.Block == nil || a.Level >= len(a.Block.Steps) {
 		return nil
@@ -112,8 +113,8 @@ func (a *Alias) Derived() *Block {
 	return nil
 }
 
-// correlated returns the error of an ORDER BY over a source of FROM that has several values for one item.
-// Cosmos DB's compiler makes a plan for such a query, but the query itself is refused.
+// correlated returns the error for an ORDER BY over a source of FROM that has several values for one item.
+// Cosmos DB makes a plan for such a query, but refuses to run it.
 func correlated() *fault.Error {
 	return fault.Plain("Order-by over correlated collections is not supported.")
 }
@@ -138,8 +139,8 @@ func (b *Binder) nearestTo(c *syntax.Call) bool {
 	return len(b.errs) > 0 || path(c.Args[0]) && constant(c.Args[1]) || constant(c.Args[0]) && path(c.Args[1])
 }
 
-// derivedKey makes an ORDER BY key from a path into the rows of a subquery in FROM: the corresponding path in
-// the item.
+// derivedKey makes an ORDER BY key from a path into the rows of a subquery in FROM. The key is the
+// corresponding path in the item.
 func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *Block, steps []syntax.Step) *OrderKey {
 	x := b.inItem(sub, steps)
 	switch {
@@ -161,7 +162,7 @@ func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *Block, steps []syntax.
 }
 
 // inItem translates a path into the rows of a block to a path from the item. It returns nil if the value is
-// not a part of the item, or one of several.
+// not a part of the item, or if the item can have several such values.
 func (b *Binder) inItem(bl *Block, steps []syntax.Step) syntax.Expr {
 	var x syntax.Expr
 	switch {
@@ -202,7 +203,7 @@ func (b *Binder) inItem(bl *Block, steps []syntax.Step) syntax.Expr {
 	return b.inItemFrom(b.Idents[root], append(before, steps...))
 }
 
-// inItemFrom is inItem for a path from a name.
+// inItemFrom is like inItem, for a path that begins with a name.
 func (b *Binder) inItemFrom(a *Alias, steps []syntax.Step) syntax.Expr {
 	if sub := a.Derived(); sub != nil {
 		return b.inItem(sub, steps)

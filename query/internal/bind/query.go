@@ -15,8 +15,9 @@ type Parameter struct {
 	Value jsondoc.Value
 }
 
-// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM
-// c. Queries use it like the properties of documents; it hides a property of the same name.
+// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression
+// FROM c. Queries use a computed property like a property of the document. It hides a document's property of
+// the same name.
 type Computed = index.Computed
 
 // Info describes the container for the planning of a query.
@@ -24,7 +25,8 @@ type Info struct {
 	Index          *index.Indexer // nil: nothing is indexed
 	PartitionPaths []jsondoc.Path // of the partition key, one for each level
 	Computed       []Computed
-	// an ORDER BY that no index serves sorts; if not set it is refused, as in Cosmos DB
+	// an ORDER BY that no index serves is answered by sorting; if not set, the query is refused, as in
+	// Cosmos DB
 	Lenient  bool
 	Superset bool // texts are parsed by syntax.ParseLenient
 	Geometry bool // geometries are in a plane, not on the globe
@@ -32,7 +34,7 @@ type Info struct {
 	Vectors map[string]string
 }
 
-// parse parses a text by the syntax of the container.
+// parse parses a text with the syntax that the container allows.
 func (i *Info) parse(text string) (*syntax.Query, error) {
 	if i.Superset {
 		return syntax.ParseLenient(text)
@@ -40,7 +42,7 @@ func (i *Info) parse(text string) (*syntax.Query, error) {
 	return syntax.Parse(text)
 }
 
-// Query is a query with resolved names, as it was written. Planning changes the blocks, but not the tree.
+// Query is a query as it was written, with resolved names. Planning changes the blocks, but not the tree.
 type Query struct {
 	*Binder
 	Q     *syntax.Query
@@ -48,8 +50,7 @@ type Query struct {
 	Asked []Parameter
 }
 
-// Written returns the query with a copy of its top block, which does not change when planning changes the
-// block.
+// Written returns the query with a copy of its top block, which planning does not change.
 func (q *Query) Written() *Query {
 	w, top := *q, *q.Top
 	top.Items, top.Aggs = slices.Clone(top.Items), slices.Clone(top.Aggs)
@@ -76,7 +77,7 @@ func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, err
 	return Tree(q, text, params, info, fold)
 }
 
-// Tree is Text for a parsed query.
+// Tree is like Text, for a parsed query.
 func Tree(q *syntax.Query, text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {
@@ -102,7 +103,8 @@ func (bl *Block) Derived() *Block {
 }
 
 // LeadingKeys returns n if the select list consists of the first n ORDER BY keys, in any order, and 0
-// otherwise. If it is not 0, equal rows are adjacent, and DISTINCT needs to keep only one row.
+// otherwise. If the result is not 0, equal rows are adjacent, so DISTINCT needs to remember only the
+// previous row.
 func (bl *Block) LeadingKeys() int {
 	if bl.Star {
 		return 0
@@ -128,8 +130,8 @@ func (bl *Block) LeadingKeys() int {
 	return len(shown)
 }
 
-// DocumentPath splits an expression that is a path of property names from an alias, c.a["b"], or the alias
-// itself.
+// DocumentPath splits a path of property names, such as c.a["b"] or c alone, into the alias that it begins
+// with and the names. It returns false if the expression is not such a path.
 func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok {
@@ -149,8 +151,9 @@ func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
 	return a, names, true
 }
 
-// ItemRoute returns the path from the item to the value of an expression, in the form of indexing policies.
-// ok is false if the value is not a part of the item, or if a step selects one element of an array.
+// ItemRoute returns the path from the item to the value of an expression, in the form that indexing policies
+// use. entered reports whether the path enters all elements of an array. ok is false if the value is not a
+// part of the item, or if a step selects one element of an array.
 func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
 	a, names, ok := b.DocumentPath(e)
 	if !ok || !a.known || a.Item && len(names) == 0 {

@@ -64,7 +64,8 @@ func (b *Binder) orderByRank(bl *Block, s *scope, q *syntax.Query) {
 	bl.Rank = []*RankPart{b.rankPart(call, fn)}
 }
 
-// rankedWithout refuses clauses that ORDER BY RANK excludes: groups, aggregates and DISTINCT.
+// rankedWithout refuses the clauses that cannot be combined with ORDER BY RANK: groups, aggregates and
+// DISTINCT.
 func (b *Binder) rankedWithout(bl *Block, q *syntax.Query) {
 	if len(q.GroupBy) > 0 {
 		clause := syntax.Span{Start: q.GroupBy[0].Extent().Start,
@@ -141,7 +142,7 @@ func (b *Binder) fusion(bl *Block, q *syntax.Query) {
 		if weights != nil {
 			part.Weight = weights[i]
 		}
-		if part.Weight < 0 { // Cosmos DB then ranks the worst first
+		if part.Weight < 0 { // Cosmos DB then ranks the lowest scores first
 			part.Weight, part.Rising = -part.Weight, !part.Rising
 		}
 		bl.Rank = append(bl.Rank, part)
@@ -200,8 +201,8 @@ func (b *Binder) rankPart(call *syntax.Call, fn string) *RankPart {
 	return &RankPart{Call: call, Text: call.Args[0], Terms: call.Args[1:], Weight: 1}
 }
 
-// Euclidean reports whether smaller values of a VectorDistance are nearer, according to its options or the
-// vector policy.
+// Euclidean reports whether a smaller result of a VectorDistance means a nearer vector, according to the
+// call's options or the vector policy.
 func (b *Binder) Euclidean(c *syntax.Call) bool {
 	name := ""
 	if len(c.Args) == 4 {
@@ -213,7 +214,7 @@ func (b *Binder) Euclidean(c *syntax.Call) bool {
 	return ok && !metric.Descending()
 }
 
-// DistanceOption returns the distance function that options name.
+// DistanceOption returns the distance function that is named in the options of a call.
 func (b *Binder) DistanceOption(options syntax.Expr) string {
 	switch e := options.(type) {
 	case *syntax.Parameter:
@@ -230,7 +231,7 @@ func (b *Binder) DistanceOption(options syntax.Expr) string {
 	return ""
 }
 
-// DistanceOf returns the distance function that the vector policy sets for one of the paths of a call.
+// DistanceOf returns the distance function that the vector policy sets for either of the paths in a call.
 func (b *Binder) DistanceOf(c *syntax.Call) string {
 	for _, arg := range c.Args[:min(2, len(c.Args))] {
 		if route, _, ok := b.ItemRoute(arg); ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// source binds one source of a FROM clause. If the first source is a name that is not in scope, it is the
-// container.
+// source binds one source of a FROM clause. If the first source is a name that is not in scope, the name
+// stands for the container.
 func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 	if src.Sub != nil {
 		outermost := s.empty()
@@ -43,7 +43,8 @@ func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 	b.Idents[root] = from
 	name, _ := sourceName(src)
 	if len(steps) == 0 && !src.In {
-		again := *from // FROM c, if c is the container or an outer alias: another name for it
+		// FROM c, where c is the container or an outer alias: the source is another name for it
+		again := *from
 		again.Name, again.Block = name, bl
 		if from.Block == bl && len(bl.Steps) > 0 {
 			again.Level = len(bl.Steps) - 1
@@ -89,7 +90,7 @@ func sourceName(src *syntax.Source) (name string, at syntax.Span) {
 	return name, at
 }
 
-// uniqueAlias refuses a source whose name is already bound, here or outside.
+// uniqueAlias refuses a source whose name is already bound in this scope or an outer one.
 func (b *Binder) uniqueAlias(s *scope, src *syntax.Source) {
 	name, at := sourceName(src)
 	if name != "" && s.find(name) != nil {

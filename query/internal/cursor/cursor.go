@@ -10,22 +10,23 @@ import (
 )
 
 // A cursor holds the position at which a page ended, so that the next page resumes there. It stays valid
-// after writes, in another process and after any time. It holds no data of the documents except, for ORDER
-// BY, the key of the last row:
+// after writes and in another process, and never expires. It holds no data of the documents except, for
+// ORDER BY, the key of the last row:
 //
 //	version · form · hash of query and scope (8) · progress · offset · limit + 1 ·
 //	key, cut at 256 bytes · hash of the whole key (8)
 //
-// Numbers without a size are varints. If the query reads one source after the other, the position is in the
-// progress (see Progress). With ORDER BY, equal rows come in the order of their rids, whichever source they
-// are in. The progress then has one mark, which holds the rid of the last row and applies to every part of a
-// source. In the blocking form the progress counts rows of the result, and holds a hash of the spans in place
-// of the rid. If a source has been divided, the rows may come in another order, so such a cursor is refused.
-// A cursor of groups holds the beginning of the last group's key, and the number of groups returned so far
+// Numbers without a size are varints. If the query reads one source after the other, the progress holds the
+// position (see Progress). With ORDER BY, equal rows come in the order of their rids, whichever source they
+// are in; the progress then has one mark, which holds the rid of the last row and applies to all sources. In
+// the blocking form the progress counts rows of the result, and holds a hash of the spans in place of the
+// rid. If a source is divided, the rows may come in another order, so such a cursor is then refused. A
+// cursor of groups holds the beginning of the last group's key, and the number of groups returned so far
 // whose keys have this beginning.
 //
-// If the key was cut, the whole key is read from the document. If the document is gone or has changed, the
-// page begins with the first row whose key has the same beginning: rows may repeat, but none is missed.
+// If the key was cut, the next page reads the whole key from the document. If the document no longer exists
+// or has changed, the page begins with the first row whose key has the same beginning: rows may be returned
+// twice, but none is missed.
 const (
 	cursorVersion = 3
 	maxRows       = 1<<32 - 1 // the largest OFFSET and LIMIT
@@ -37,7 +38,8 @@ type Bookmark struct {
 	At     Progress // the position, if sources are read one after the other
 	Source int      // of the last document; -1: unknown
 	Rid    uint64   // of the last document
-	Rows   int      // rows of the document returned so far, 0 for all; blocking: rows of the result
+	// rows of the document returned so far, 0 for all; blocking form: rows of the result returned so far
+	Rows   int
 	Offset int64
 	Limit  int64 // -1: none
 	Key    []byte
@@ -46,7 +48,7 @@ type Bookmark struct {
 	Begun  bool   // the query has begun
 }
 
-// progress returns the position of the query over sources that cover the spans.
+// progress returns the position of the bookmark, for sources that cover the spans.
 func (p Bookmark) progress(spans []Span) Progress {
 	one := Begin(spans)
 	switch {
@@ -85,15 +87,15 @@ func (p Bookmark) Encode(hash uint64, spans []Span) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// KeySum returns the hash of a whole key. A cursor holds it with the beginning of the key.
+// KeySum returns the hash of a whole key. A cursor holds this hash beside the beginning of the key.
 func KeySum(key []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(key) // a hash does not fail
 	return h.Sum64()
 }
 
-// Decode reads a cursor for sources that cover the spans. hash is that of the query and its scope; the cursor
-// of another query is refused.
+// Decode reads a cursor for sources that cover the spans. hash is that of the query and its scope. Decode
+// refuses the cursor of another query.
 func Decode(text string, hash uint64, f Form, spans []Span) (Bookmark, error) {
 	bad := func(reason string) (Bookmark, error) { return Bookmark{}, &fault.CursorError{Reason: reason} }
 	b, err := base64.RawURLEncoding.DecodeString(text)

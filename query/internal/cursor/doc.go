@@ -5,6 +5,6 @@
 // that the cursor of another query is refused. The position over several sources is a Progress: one mark for
 // each Span of keys, so that it stays valid when a source is divided.
 //
-// A cursor holds no data of the documents except the key of the last row. It is valid after writes, in
-// another process, and after any time. The package does not depend on plans and reads no source.
+// A cursor holds no data of the documents except the key of the last row. It stays valid after writes and in
+// another process, and never expires. The package does not depend on plans and reads no source.
 package cursor

@@ -11,7 +11,7 @@ import (
 // without gaps. An empty To is the end of that order.
 type Span struct{ From, To []byte }
 
-// holds reports whether o lies in s. An empty span lies in every span.
+// holds reports whether s contains o. Every span contains an empty span.
 func (s Span) holds(o Span) bool {
 	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
 		return true
@@ -19,7 +19,7 @@ func (s Span) holds(o Span) bool {
 	return bytes.Compare(s.From, o.From) <= 0 && endsBy(o.To, s.To)
 }
 
-// endsBy reports whether the end a is not behind the end b.
+// endsBy reports whether the end a is at or before the end b.
 func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
 
 // whole returns the span that the sources cover together.
@@ -42,20 +42,21 @@ func NumberedSpans(n int) []Span {
 
 // Progress is the position of a walk that reads one source after the other, each in the order of rids.
 //
-// Between two pages a source may be divided. Some of the documents behind the position are then in each part.
-// So the progress does not name sources but sections of the order in which the sources follow one another.
-// For each section it holds the last rid whose document has been returned. A part of a source lies in one
-// section, and its documents keep their rids, so the walk resumes in it behind the section's rid. For the
-// same reason the progress is valid for a walk over a part of what the first walk covered.
+// A source may be divided between two pages. Each of its parts then contains some of the documents that have
+// not been returned yet. So the progress does not name sources but sections of the order in which the
+// sources follow one another. For each section it holds the last rid whose document has been returned. A
+// part of a source lies in one section, and its documents keep their rids, so the walk resumes in that part
+// after the section's rid. For the same reason the progress is valid for a walk over a part of what the
+// first walk covered.
 //
 // In bytes: the two ends of the covered span, the number of sections, and for each section its end, rid and
 // rows. Ends are preceded by their length; lengths and numbers are varints; a rid has 8 bytes, big-endian.
 type Progress struct {
 	within Span
-	marks  []Mark // ascending; nothing behind the last one has been returned
+	marks  []Mark // in ascending order; nothing after the last one has been returned
 }
 
-// Mark is the position in the section that ends at to.
+// Mark is the position in one section of a Progress. The section ends at to.
 type Mark struct {
 	to   []byte
 	Rid  uint64 // last rid returned; 0: none; finished: the whole section
@@ -67,11 +68,11 @@ const finished = math.MaxUint64
 // Begin returns the progress of a walk that has not begun, over sources that cover the spans.
 func Begin(spans []Span) Progress { return Progress{within: whole(spans)} }
 
-// Covers reports whether the progress belongs to a walk over these spans, or over more than them.
+// Covers reports whether the walk that the progress belongs to covers at least these spans.
 func (p Progress) Covers(spans []Span) bool { return p.within.holds(whole(spans)) }
 
-// At returns the last rid of a span that was returned, 0 for none, and how many rows of that document were
-// returned, 0 for all. left is false if the span is finished.
+// At returns the last rid that was returned from a span, 0 for none, and how many rows of that document were
+// returned, 0 for all. left is false if the whole span has been returned.
 func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
 	for _, m := range p.marks {
 		if endsBy(s.To, m.to) {
@@ -81,8 +82,8 @@ func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
 	return 0, 0, true
 }
 
-// Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span. rows is
-// the number of the document's rows that have been returned; 0: all.
+// Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span. rows
+// is the number of rows of that document that have been returned; 0 means all.
 func (p Progress) Reach(spans []Span, i int, rid uint64, rows int) Progress {
 	next := Begin(spans)
 	if i > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// call compiles a call. It returns nil for functions that a Decider evaluates.
+// call compiles a call. It returns nil for functions that are compiled to a Decider instead.
 func (c *Compiler) call(e *syntax.Call) Valuer {
 	if e.UDF {
 		return c.udf(e)
@@ -45,7 +45,7 @@ func (c *Compiler) call(e *syntax.Call) Valuer {
 	return x
 }
 
-// isFullText reports whether a function's first argument is a text in a language.
+// isFullText reports whether the first argument of a function is a text that has a language.
 func isFullText(name string) bool {
 	switch name {
 	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT",
@@ -126,8 +126,8 @@ func (c *Compiler) values(list []syntax.Expr) []Valuer {
 	return values
 }
 
-// evaluate evaluates expressions until the run ends. It adds the size of the values to held; the caller
-// subtracts it when they are dropped.
+// evaluate evaluates expressions, and stops if the run ends. It adds the size of the values to held; the
+// caller subtracts that size when it no longer uses the values.
 func evaluate(f *Frame, list []Valuer, held *int) []jsondoc.Value {
 	values := make([]jsondoc.Value, len(list))
 	for i, x := range list {
@@ -182,7 +182,7 @@ func isTypeTest(name string) bool {
 	return ok
 }
 
-// TypeTests maps functions to the kinds for which they are true.
+// TypeTests returns the functions that test the type of a value, each with the kinds for which it is true.
 func TypeTests() map[string]KindSet {
 	return map[string]KindSet{
 		"IS_DEFINED": ^KindSet(0) &^ Kinds(jsondoc.Undefined), "IS_NULL": Kinds(jsondoc.Null), "IS_BOOL": Kinds(

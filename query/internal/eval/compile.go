@@ -10,15 +10,15 @@ import (
 )
 
 // Expressions are compiled to closures over a frame. There are three forms of closures, so that most filters
-// and projections build no values: a Valuer returns a value, a Decider one of the three truth values, and a
-// writer appends JSON text.
+// and projections build no values: a Valuer returns a value, a Decider returns a truth value (true, false or
+// undefined), and a writer appends JSON text.
 type (
 	Valuer  func(f *Frame) jsondoc.Value
 	Decider func(f *Frame) Truth
 	writer  func(f *Frame, dst []byte) (out []byte, defined bool)
 )
 
-// Truth is a boolean or undefined.
+// Truth is true, false or undefined.
 type Truth uint8
 
 const (
@@ -135,7 +135,8 @@ func literal(v jsondoc.Value) Valuer {
 	return func(*Frame) jsondoc.Value { return v }
 }
 
-// isKeyPath reports whether a path continues from a GROUP BY key: such a path is not read from an item.
+// isKeyPath reports whether a path begins with a GROUP BY key. Such a path is read from the key, not from
+// the item.
 func (c *Compiler) isKeyPath(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
@@ -156,7 +157,8 @@ func (c *Compiler) unary(e *syntax.Unary) Valuer {
 	x := c.Value(e.X)
 	switch e.Op {
 	case syntax.Neg:
-		if l, ok := e.X.(*syntax.Literal); ok { // by its spelling: -0.0 differs from 0, but -0 does not
+		// compared by the spelling: -0.0 differs from 0, but -0 does not
+		if l, ok := e.X.(*syntax.Literal); ok {
 			v := lang.OpNegate(l.Value)
 			return func(*Frame) jsondoc.Value { return v }
 		}
@@ -190,7 +192,8 @@ func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) Valuer {
 	}
 }
 
-// Operators returns the operators with two operands, except comparisons, which are Deciders.
+// Operators returns the functions of the operators with two operands. Comparisons are missing, since they
+// are compiled to Deciders.
 func Operators() map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value {
 	return map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value{
 		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero,
@@ -272,7 +275,7 @@ func stepsPath(steps []syntax.Step) jsondoc.Path {
 	return jsondoc.PathOf(names...)
 }
 
-// follow returns a function that walks from a value along constant steps.
+// follow returns a function that takes constant steps, starting at a value.
 func follow(steps []syntax.Step) func(jsondoc.Value) jsondoc.Value {
 	n := 0
 	for n < len(steps) && !steps[n].IsIndex {

@@ -45,7 +45,7 @@ func (c *Compiler) Decide(e syntax.Expr) Decider {
 	return func(f *Frame) Truth { return truthOfValue(x(f)) }
 }
 
-// logical compiles a chain of AND or OR, which ends at the first operand that decides.
+// logical compiles a chain of AND or OR. Evaluation stops at the first operand that decides the result.
 func (c *Compiler) logical(e *syntax.Logical) Decider {
 	terms := make([]Decider, len(e.Terms))
 	for i, term := range e.Terms {
@@ -112,7 +112,7 @@ func comparedWith(x Valuer, op syntax.BinaryOp, i int) Decider {
 	return func(f *Frame) Truth { return Ordered(x(f), f.Run.params[i], low, high) }
 }
 
-// compared evaluates the operands of a comparison. They are undefined if the run has ended.
+// compared evaluates the operands of a comparison. It returns undefined for both if the run has ended.
 func compared(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
 	if a, b = operands(f, x, y); !f.Run.Spend(min(lang.Work(a), lang.Work(b))) {
 		return lang.Undefined, lang.Undefined
@@ -128,7 +128,8 @@ func Same(a, b jsondoc.Value) Truth {
 	return truthOf(a.Kind() == b.Kind() && lang.Equal(a, b))
 }
 
-// orderBounds returns the bounds of the order of two values for which a comparison holds.
+// orderBounds returns the lowest and the highest order of two values (-1, 0 or 1) for which a comparison
+// holds.
 func orderBounds(op syntax.BinaryOp) (low, high int) {
 	switch op {
 	case syntax.Lt:
@@ -141,7 +142,7 @@ func orderBounds(op syntax.BinaryOp) (low, high int) {
 	return 0, 1
 }
 
-// Ordered compares two values. The truth is Yes if their order is between low and high.
+// Ordered compares two values. It returns Yes if their order is between low and high.
 func Ordered(a, b jsondoc.Value, low, high int) Truth {
 	if a.Kind() != b.Kind() {
 		return Unknown
@@ -171,8 +172,8 @@ func (c *Compiler) between(e *syntax.Between) Decider {
 	}
 }
 
-// ManyIn is the number of constants from which on IN looks a value up in a set instead of comparing it with
-// each.
+// ManyIn is the number of constants in a list from which on IN looks a value up in a set. With fewer
+// constants it compares the value with each.
 const ManyIn = 8
 
 func (c *Compiler) in(e *syntax.In) Decider {

@@ -11,11 +11,11 @@ type DistinctRows struct {
 	Run    *Run
 	Held   *int // in bytes
 	seen   lang.ValueSet
-	hashed *RowHashes // nil: the values themselves are stored
-	size   int        // the part of Held that this set uses
+	hashed *RowHashes // nil: the set stores the values themselves
+	size   int        // the bytes of Held that this set uses
 }
 
-// Add reports whether a value is new. It returns false if the run has ended.
+// Add adds a value and reports whether it is new. It returns false if the run has ended.
 func (d *DistinctRows) Add(v jsondoc.Value) bool {
 	if d.hashed != nil {
 		return d.addHash(v)

@@ -15,42 +15,46 @@ import (
 type Env struct {
 	// Now is the result of GetCurrentDateTime and related functions if Clock is nil.
 	Now time.Time
-	// Clock is read by these functions once for each document, so that they differ from row to row.
-	Clock  func() time.Time
-	Static time.Time      // result of their Static forms: the same on all pages; zero: Now
+	// Clock is called by these functions once for each document, so that the time can differ from row to
+	// row.
+	Clock func() time.Time
+	// result of the Static variants, such as GetCurrentDateTimeStatic: the same on all pages; zero: Now
+	Static time.Time
 	Random func() float64 // result of RAND, in [0, 1); nil: always 0
-	// UDF calls a user defined function of the container. Its error ends the query. If it is nil, there are
-	// no functions.
+	// UDF calls a user defined function of the container. An error of it ends the query. If UDF is nil, the
+	// container has no such functions.
 	UDF func(name string, args []jsondoc.Value) (jsondoc.Value, error)
-	// Elapsed returns how long the request has taken, by a monotonic clock. If it is nil, pages do not end by
-	// time, no times are measured, and only the context ends a run that takes too long.
+	// Elapsed returns how long the request has taken, measured by a monotonic clock. If it is nil, no times
+	// are measured, pages do not end early because of time, and only the context ends a run that takes too
+	// long.
 	Elapsed func() time.Duration
-	// Limit is the value of Elapsed after which the run fails with a *TimeError; 0: DefaultLimit. Like the
-	// context's end it is also checked inside rows and functions.
+	// Limit is the value of Elapsed at which the run fails with a *TimeError; 0: DefaultLimit. It is checked
+	// where the context is checked, also while a row is made and inside functions.
 	Limit time.Duration
-	// MaxHeld is how many bytes a run may keep for sorting, grouping and DISTINCT, beyond which it fails with
-	// a *MemoryError; 0: 64 MB.
+	// MaxHeld is the number of bytes that a run may keep in memory for sorting, grouping and DISTINCT. If it
+	// needs more, it fails with a *MemoryError. 0: 64 MB.
 	MaxHeld int
-	// Hold is called before a run keeps more than a little memory, with the number of bytes. If it returns
-	// false the run ends with a *BusyError. The memory belongs to the run until Run returns. If Hold is nil,
-	// only MaxHeld limits the memory.
+	// Hold is called with a number of bytes before a run keeps that much additional memory, unless it is
+	// little. If Hold returns false, the run ends with a *BusyError. The memory belongs to the run until Run
+	// returns. If Hold is nil, only MaxHeld limits the memory.
 	Hold func(n int) bool
 	// Temp stores data beyond MaxHeld in files; nil: the run fails with a *MemoryError.
 	Temp *spill.Dir
-	// Turn is called now and then: it may make the run wait for other runs. Its error ends the run. If it is
-	// nil, the run never waits.
+	// Turn is called at intervals. It may block to let other runs proceed. An error of it ends the run. If
+	// Turn is nil, the run never waits for others.
 	Turn func(context.Context) error
 }
 
-// NewEnv returns the environment of a run. clock also gives the moment at which the run begins; RAND is
-// random. elapsed becomes Env.Elapsed and may be nil. The caller sets all other members: the limits of time
-// and memory, the functions of the container, and how the run shares the machine.
+// NewEnv returns the environment of a run. The first call of clock gives the time at which the run begins.
+// RAND is random. elapsed becomes Env.Elapsed and may be nil. The caller sets all other members: the limits
+// of time and memory, the functions of the container, and how the run shares the machine with others.
 func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 	utc := func() time.Time { return clock().UTC() }
 	return Env{Now: utc(), Clock: utc, Random: rand.Float64, Elapsed: elapsed}
 }
 
-// Run is the state that one run of a query shares. The first error ends it, at the next check of its meter.
+// Run is the state that all frames of one run of a query share. After its first error, the run ends at the
+// next check of its meter.
 type Run struct {
 	lang.Call
 	Env    Env
@@ -60,7 +64,7 @@ type Run struct {
 
 // Layout holds the sizes of the frames and runs of a compiled query.
 type Layout struct {
-	Slots  int // values that aliases are bound to
+	Slots  int // number of values that aliases are bound to
 	Aggs   int
 	Keys   int             // number of GROUP BY keys
 	Params []jsondoc.Value // values of the parameters
@@ -90,12 +94,12 @@ func NewRun(ctx context.Context, l Layout, env Env) *Run {
 	}}
 }
 
-// row counts a row of a source, of which one document can have any number. It returns false if the run has
+// row counts one row of a source; a document can have any number of them. It returns false if the run has
 // ended.
 func (r *Run) row() bool { return r.Spend(lang.RowWork) }
 
 // Frame holds the values that compiled expressions read: the item, the values of aliases, and the results of
-// a group. Values are views on the item's text and valid as long as that is.
+// a group. Values share the memory of the item's text and are valid as long as the text is.
 type Frame struct {
 	Item     source.Document
 	Body     []byte
@@ -137,7 +141,7 @@ func (f *Frame) appendItem(dst []byte) []byte {
 
 // system returns a system property of the item.
 func (f *Frame) system(name string) jsondoc.Value {
-	if f.Item == nil { // a computed property on bare text
+	if f.Item == nil { // the computed property is evaluated on a text without a stored item
 		return jsondoc.Value{}
 	}
 	if name == "_ts" {

@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// Grouper collects rows into groups. The groups come in the order in which they were found, in that of ORDER
-// BY, or, in pages of groups, in the order of their keys, as in an index. Without keys there is one group
-// from the beginning, so that COUNT over no rows is 0.
+// Grouper collects rows into groups. It returns the groups in the order in which they were found, in the
+// order of ORDER BY, or, if each page makes its own groups, in the order of their keys, as in an index.
+// Without keys there is one group from the beginning, so that COUNT over no rows is 0.
 type Grouper struct {
 	Rowset *Rowset
 	f      *Frame
@@ -23,7 +23,7 @@ type Grouper struct {
 	started uint64        // number of groups so far
 	record  []byte        // scratch
 
-	Paged   bool   // makes one page of groups: those behind From, and below bound if that is set
+	Paged   bool   // makes the groups of one page only: those after From and, if bound is set, below bound
 	From    []byte // in the form of a cursor
 	Bound   string
 	Current string // key of the group in the frame
@@ -32,7 +32,7 @@ type Grouper struct {
 // Bucket is one group: its key and the states of its aggregates.
 type Bucket struct {
 	key     string
-	number  uint64 // number in the order in which groups were found
+	number  uint64 // position in the order in which the groups were found
 	spilled bool   // it has been moved to a file
 	size    int    // in bytes
 	keys    []jsondoc.Value
@@ -58,7 +58,7 @@ func (g *Grouper) start(keys []jsondoc.Value) *Bucket {
 	return one
 }
 
-// empty returns a group without rows.
+// empty returns a new group without rows.
 func (g *Grouper) empty() *Bucket {
 	one := &Bucket{State: make([]lang.Aggregate, len(g.Rowset.Aggs))}
 	for i, a := range g.Rowset.Aggs {
@@ -87,7 +87,7 @@ func (g *Grouper) Add() bool {
 	return g.f.Run.Err == nil
 }
 
-// groupOf returns the group of the row, or nil if it belongs to another page.
+// groupOf returns the group of the current row, or nil if the group belongs to another page.
 func (g *Grouper) groupOf() *Bucket {
 	if g.byKey == nil {
 		return g.Groups[0]
@@ -121,7 +121,7 @@ func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
 	return one
 }
 
-// GroupAt is groupOf for rows whose only key is v. The rows are not in the frame.
+// GroupAt is like groupOf, for a row that has v as its only key and is not in the frame.
 func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 	g.key = jsondoc.AppendOrdered(g.key[:0], v)
 	if one, ok := g.byKey[string(g.key)]; ok {
@@ -133,8 +133,8 @@ func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 	return g.Enter([]jsondoc.Value{v.Clone()})
 }
 
-// AddValue adds a row to a group of GroupAt. All aggregates must be of the value v, or of a value that all
-// rows have.
+// AddValue adds a row to a group that GroupAt returned. All aggregates must be of the value v, or of a value
+// that is the same in all rows.
 func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 	for _, state := range one.State {
 		before := state.Size()
@@ -150,7 +150,7 @@ func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 	g.makeRoom()
 }
 
-// CountValues adds n other rows with the same value, and returns their group.
+// CountValues adds n further rows with the same value, and returns their group.
 func (g *Grouper) CountValues(one *Bucket, n int64) *Bucket {
 	if one.spilled {
 		g.key = append(g.key[:0], one.key...)
@@ -192,7 +192,8 @@ func (g *Grouper) LoadResults(one *Bucket) {
 	}
 }
 
-// sort sorts the groups in the order of the query. Equal ones keep the order in which they were found.
+// sort sorts the groups in the order of the query. Groups that are equal in this order stay in the order in
+// which they were found.
 func (g *Grouper) sort() {
 	if len(g.Rowset.order) == 0 {
 		return

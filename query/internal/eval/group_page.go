@@ -10,20 +10,20 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/record"
 )
 
-// MaxGroups is the maximum size in bytes of the groups of one page. If there are more groups, those with the
-// lowest keys are made first, and the others by later pages.
+// MaxGroups is the maximum size in bytes of the groups of one page. If the groups need more, the page makes
+// those with the lowest keys and leaves the others to later pages.
 const MaxGroups = 32 << 20
 
-// CutKey returns the part of a group's key that a cursor holds.
+// CutKey returns the part of a group's key that is stored in a cursor.
 func CutKey(key []byte) []byte { return key[:min(len(key), record.MaxCursorKey)] }
 
-// InPage reports whether the group of a key belongs to this page.
+// InPage reports whether the group with this key belongs to this page.
 func (g *Grouper) InPage(key []byte) bool {
 	return !g.Paged || bytes.Compare(CutKey(key), g.From) >= 0 && (g.Bound == "" || string(key) < g.Bound)
 }
 
-// makeRoom moves the groups to a file if they are too large. If there are no files, it leaves the upper half
-// of them to a later page.
+// makeRoom moves the groups to a file if they need too much memory. If there are no temporary files, it
+// leaves the upper half of the groups to a later page.
 func (g *Grouper) makeRoom() {
 	if *g.held <= min(MaxGroups, g.f.Run.LimitHeld()/2) || len(g.Groups) < 2 {
 		return
@@ -51,9 +51,9 @@ func (g *Grouper) halve() {
 	g.Groups = g.Groups[:half]
 }
 
-// EndsPage reports to a walk in the order of keys whether this page makes no group for v or any later value.
-// If the first source has the maximum number of groups of a page, the page ends before the next group. Other
-// sources then add rows only to groups before that end.
+// EndsPage is called by a walk in the order of keys. It reports whether neither v nor any later value has a
+// group on this page. When the first source has made the maximum number of groups of a page, the page ends
+// before the next group. Other sources then add rows only to groups before that end.
 func (g *Grouper) EndsPage(v jsondoc.Value, most int, first bool) bool {
 	if !g.Paged || g.Bound == "" && (len(g.Groups) < most || g.Runs != nil) {
 		return false
@@ -76,7 +76,8 @@ func (g *Grouper) sortByKey() {
 	})
 }
 
-// Counted sets the result if all aggregates are the same count.
+// Counted sets the result of all aggregates to total. It may be called only if all of them are the same
+// count.
 func (g *Grouper) Counted(total int64) error {
 	for i := range g.Groups[0].State {
 		g.Groups[0].State[i] = &lang.Counter{N: total}

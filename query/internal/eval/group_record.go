@@ -15,7 +15,7 @@ import (
 // notFinite replaces the text of a number that JSON cannot represent.
 const notFinite = '#'
 
-// appendKept appends a value in a form that decodeKept reads.
+// appendKept appends a value in the form that decodeKept reads.
 func appendKept(dst []byte, v jsondoc.Value) []byte {
 	if n := v.Num(); v.Kind() == jsondoc.Number && (math.IsInf(n, 0) || math.IsNaN(n)) {
 		return binary.BigEndian.AppendUint64(append(dst, 9, notFinite), math.Float64bits(n))
@@ -58,8 +58,8 @@ func (one *Bucket) Append(dst []byte) []byte {
 	return dst
 }
 
-// merge adds a record of later rows of the same group to a group that began empty. It returns false if the
-// record is invalid.
+// merge adds the record of later rows of the same group. The group must have been created empty. It returns
+// false if the record is invalid.
 func (one *Bucket) merge(rec []byte) bool {
 	r := record.Reader{Rest: rec, Ok: true}
 	turn := r.Uvarint()

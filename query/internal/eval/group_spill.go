@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// Spill writes the groups in memory to a file as a sorted run, and clears them. If a group occurs again, its
-// later rows form another part. The parts are merged at the end.
+// Spill writes the groups in memory to a file, sorted by key, and removes them from memory. If a later row
+// belongs to a group that was written, the group is continued as another part. The parts are merged at the
+// end.
 func (g *Grouper) Spill() {
 	run := g.f.Run
 	if g.Runs == nil {
@@ -25,7 +26,7 @@ func (g *Grouper) Spill() {
 	clear(g.byKey)
 }
 
-// drop records that a group is no longer in memory.
+// drop updates the counters for a group that is no longer in memory.
 func (g *Grouper) drop(one *Bucket) {
 	one.spilled = true
 	*g.held -= one.size
@@ -52,7 +53,8 @@ func (g *Grouper) Close() {
 	}
 }
 
-// eachSpilled is Each for groups in files whose order is not that of their keys.
+// eachSpilled is like Each, for groups in files that are to be returned in another order than that of their
+// keys.
 func (g *Grouper) eachSpilled(fn func() bool) bool {
 	parts := g.Merged()
 	defer parts.Close()
@@ -80,7 +82,8 @@ func (g *Grouper) Merged() *SpilledGroups {
 	return &SpilledGroups{It: it}
 }
 
-// inQueryOrder sorts groups in the order of the query, and equal ones in the order in which they were found.
+// inQueryOrder sorts groups in the order of the query. Groups that are equal in this order stay in the order
+// in which they were found.
 func (g *Grouper) inQueryOrder(all *SpilledGroups) *SpilledGroups {
 	run := g.f.Run
 	sorter := run.Env.Temp.NewSorter(run.LimitHeld()/8, run.Spend)
@@ -98,14 +101,14 @@ func (g *Grouper) inQueryOrder(all *SpilledGroups) *SpilledGroups {
 	return &SpilledGroups{It: it}
 }
 
-// SpilledGroups holds groups in files, and one that has been read from them.
+// SpilledGroups reads groups from files, one at a time.
 type SpilledGroups struct {
 	It   *spill.Iterator // nil: no groups
 	One  *Bucket
 	Held int
 }
 
-// Next returns the next group, or nil at the end and if the run has ended.
+// Next returns the next group. It returns nil at the end, or if the run has ended.
 func (r *SpilledGroups) Next(g *Grouper) *Bucket {
 	run := g.f.Run
 	run.Hold(g.held, -r.Held, "GROUP BY")
@@ -145,7 +148,7 @@ func (r *SpilledGroups) Close() {
 }
 
 // Spilled ends the run if err, the error of a temporary file, is not nil. It returns false if the run has
-// ended.
+// ended. clause names the clause that used the file.
 func (r *Run) Spilled(err error, clause string) bool {
 	if err != nil && !errors.Is(err, spill.ErrStopped) {
 		r.Fail(&fault.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})

@@ -6,8 +6,8 @@ import (
 )
 
 // OrderValue is a value that rows are ordered by. For arrays and objects it holds only a hash: Cosmos DB
-// orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges, and
-// stores of the last returned row only the hash.
+// orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges. It
+// keeps only the hash of the last returned row.
 type OrderValue struct {
 	kind  jsondoc.Kind
 	value jsondoc.Value // unless it is an array or an object
@@ -28,7 +28,7 @@ func OrderedByHash(k jsondoc.Kind, h jsondoc.Hash) OrderValue { return OrderValu
 // hashSize is the length of a hash in a key.
 const hashSize = 16
 
-// Append appends an encoding whose bytes compare as rows are ordered.
+// Append appends an encoding of v. Comparing encodings as bytes gives the order of the rows.
 func (v OrderValue) Append(dst []byte) []byte {
 	if v.kind < jsondoc.Array {
 		return jsondoc.AppendOrdered(dst, v.value)
@@ -37,8 +37,8 @@ func (v OrderValue) Append(dst []byte) []byte {
 	return v.hash.AppendTo(append(dst, first))
 }
 
-// DecodeOrderValue decodes the result of Append and returns it with the bytes that follow. Arrays and objects
-// come out empty.
+// DecodeOrderValue decodes the result of Append and returns it with the bytes that follow. Arrays and
+// objects are returned as empty ones, since only their hashes are stored.
 func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 	for kind, empty := range map[jsondoc.Kind]string{jsondoc.Array: "[]", jsondoc.Object: "{}"} {
 		if first, _ := jsondoc.KindBounds(kind); len(b) > 0 && b[0] == first {
@@ -52,7 +52,7 @@ func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 	return v, rest, err == nil
 }
 
-// lastKey encodes a value that comes after all others. No ordered encoding begins with it.
+// lastKey encodes a value that sorts after all others. No other encoding begins with this byte.
 const lastKey = 0xFE
 
 // AppendKey appends the encoding of one expression's value to a key.

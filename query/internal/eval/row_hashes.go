@@ -15,14 +15,14 @@ import (
 type RowHashes struct {
 	seeds [2]maphash.Seed
 	Rows  map[spill.Sum]struct{}
-	disk  *spill.Set // hashes for which rows had no room; nil: none
+	disk  *spill.Set // hashes that did not fit in memory; nil: none
 	key   []byte
 }
 
 // RowHashSize is the approximate size of a row in a RowHashes, in bytes.
 const RowHashSize = 48
 
-// NewRowHashes returns an empty set with its own seeds.
+// NewRowHashes returns an empty set with random seeds of its own.
 func NewRowHashes() *RowHashes {
 	return &RowHashes{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		Rows: map[spill.Sum]struct{}{}}

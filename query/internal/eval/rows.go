@@ -6,19 +6,19 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Rowset is a compiled block: it makes rows from an item, and values from rows. It holds no state; state is
-// in the frame and in a collector.
+// Rowset is a compiled block. It makes rows from an item, and values from rows. It has no state of its own:
+// the state is in the frame and in a collector.
 type Rowset struct {
 	First   []Decider // conditions that need no source
 	Clauses []clause
 	Project writer
 	Value   Valuer // Write as a Valuer
-	// keepsAll is set for a select list: its rows are objects, and none is dropped. With SELECT VALUE and
-	// SELECT * a row whose value is undefined is dropped.
+	// keepsAll is set for a select list, whose rows are objects: no row is dropped. If it is not set (SELECT
+	// VALUE and SELECT *), a row whose value is undefined is dropped.
 	keepsAll bool
 	GroupBy  []Valuer
 	firstKey int    // number of the first key of GROUP BY
-	carried  Valuer // value from a group's first row, stored behind the keys; may be nil
+	carried  Valuer // value taken from a group's first row and stored after the keys; may be nil
 	order    []Valuer
 	orderBy  []*bind.OrderKey // of groups
 	Aggs     []aggregator
@@ -42,7 +42,7 @@ type aggregator struct {
 	arg  Valuer
 }
 
-// Rowset compiles a block, once.
+// Rowset returns the compiled form of a block. Each block is compiled once.
 func (c *Compiler) Rowset(bl *bind.Block) *Rowset {
 	if rs, ok := c.Blocks[bl]; ok {
 		return rs
@@ -101,7 +101,7 @@ func (c *Compiler) projection(rs *Rowset, bl *bind.Block) {
 	}
 }
 
-// starOf returns the expression that SELECT * stands for: the only alias.
+// starOf returns the expression that SELECT * stands for: the alias, which is the only one.
 func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
 	id := &syntax.Ident{Name: "*"}
 	c.Idents[id] = bl.Steps[len(bl.Steps)-1].Alias
@@ -111,8 +111,8 @@ func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
 // OfItem reports whether the first source is the item itself.
 func (rs *Rowset) OfItem() bool { return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem }
 
-// BindPaths binds the sources that are one path of the item, as in FROM c.a x, without making rows, since the
-// ORDER BY keys are needed before the rows are made. A path that an item lacks is undefined.
+// BindPaths binds the sources that are one path of the item, as in FROM c.a x. It makes no rows, since ORDER
+// BY needs its keys before rows are made. A path that the item does not have is undefined.
 func (rs *Rowset) BindPaths(f *Frame) {
 	for i := range rs.Clauses {
 		if cl := &rs.Clauses[i]; cl.kind == bind.StepBind {
@@ -121,7 +121,7 @@ func (rs *Rowset) BindPaths(f *Frame) {
 	}
 }
 
-// Admits reports whether the conditions that need no source hold.
+// Admits reports whether the conditions that depend on no source hold.
 func (rs *Rowset) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {
@@ -131,8 +131,9 @@ func (rs *Rowset) Admits(f *Frame) bool {
 	return true
 }
 
-// Each binds the sources from the i-th on to all combinations of values for which the conditions hold, in
-// nested order, and calls fn for each. It stops and returns false if fn does or an error has occurred.
+// Each binds the i-th and all later sources to each combination of values for which the conditions hold, in
+// nested order, and calls fn for each combination. It stops and returns false if fn returns false or an
+// error has occurred.
 func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
 	switch len(rs.Clauses) - i {
 	case 0:
@@ -162,7 +163,7 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	return cl.Sub.values(f, func(v jsondoc.Value) bool { return rs.BindTo(f, i, v, fn) })
 }
 
-// BindTo is Bind for a subquery and one of its values.
+// BindTo is like Bind, for the value v of a subquery.
 func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {
@@ -198,7 +199,8 @@ func (rs *Rowset) elements(f *Frame, i int, array jsondoc.Value, fn func() bool)
 	return more
 }
 
-// emitDefined calls fn for a row's value, unless that is undefined: there is then no row.
+// emitDefined calls fn with the value of a row. It does not call fn if the value is undefined, since there
+// is no row then.
 func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 	return v.Kind() == jsondoc.Undefined || fn(v)
 }
@@ -211,12 +213,12 @@ func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 	held := 0
 	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) },
 		fn)
-	f.Run.Used -= held // it was used for this row of the outer query
+	f.Run.Used -= held // the memory was used only for this row of the outer query
 	return more
 }
 
-// collect makes values from the rows for which feed calls its argument: it groups them, drops duplicates and
-// projects. It adds the bytes that it needs to held.
+// collect makes values from rows: feed calls its argument once for each row, and collect groups the rows,
+// drops duplicates and projects. It adds the bytes that it needs to held.
 func (rs *Rowset) collect(f *Frame, held *int, feed func(row func() bool) bool,
 	fn func(jsondoc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.Value(f), fn) }

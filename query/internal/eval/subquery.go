@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// subquery compiles a subquery used as a value: the only row of (SELECT ...), or all rows of ARRAY(SELECT
-// ...).
+// subquery compiles a subquery used as a value: (SELECT ...) has the value of its only row, ARRAY(SELECT
+// ...) is the array of all rows.
 func (c *Compiler) subquery(e *syntax.Subquery) Valuer {
 	rs := c.Rowset(c.Subs[e.Query])
 	if e.Kind == syntax.Array {

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// write compiles an expression to a function that appends its JSON text, or nothing if it is undefined.
+// write compiles an expression to a function that appends the value as JSON text. The function appends
+// nothing if the value is undefined.
 func (c *Compiler) write(e syntax.Expr) writer {
 	if !c.isKey(e) {
 		switch e := e.(type) {
@@ -38,7 +39,7 @@ func (c *Compiler) write(e syntax.Expr) writer {
 	}
 }
 
-// isItem reports whether an expression is the current item. It is not if it is a GROUP BY key.
+// isItem reports whether an expression is the current item. A GROUP BY key is not.
 func (c *Compiler) isItem(e syntax.Expr) bool {
 	id, ok := e.(*syntax.Ident)
 	return ok && c.Idents[id] != nil && c.Idents[id].Item && !c.isKey(e)
@@ -50,7 +51,7 @@ func (c *Compiler) isKey(e syntax.Expr) bool {
 	return ok
 }
 
-// writeItem appends the item without storing its text.
+// writeItem appends the text of the item without keeping a copy.
 func writeItem(f *Frame, dst []byte) ([]byte, bool) {
 	if f.Item == nil {
 		return dst, false
@@ -115,8 +116,8 @@ func (c *Compiler) writeArray(e *syntax.ArrayLit) writer {
 	}
 }
 
-// canonicalNumber gives a number literal the form of a computed number: 1.0 is written as 1. Integers of 64
-// bits keep their digits.
+// canonicalNumber returns a number literal in the form of a computed number: 1.0 becomes 1. Integers of 64
+// bits keep all their digits.
 func canonicalNumber(v jsondoc.Value) jsondoc.Value {
 	if v.Kind() != jsondoc.Number {
 		return v

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Condition is a condition on one document, in the form that conditional patches use. It is immutable.
+// Condition is a condition on one document, as conditional patches use it. It is immutable.
 type Condition struct {
 	plan *plan.Plan
 }
@@ -39,8 +39,8 @@ func PrepareCondition(text string, info bind.Info) (*Condition, error) {
 	return &Condition{p}, nil
 }
 
-// Match reports whether the condition holds for a document. The error is a run-time error of a subquery, an
-// error of a UDF, or that of ctx, since a subquery can have many rows.
+// Match reports whether the condition holds for a document. It returns an error if a subquery or a UDF
+// fails, or if ctx ends.
 func (c *Condition) Match(ctx context.Context, d source.Document, env eval.Env) (bool, error) {
 	r := eval.NewRun(ctx, c.plan.Layout, env)
 	f := eval.NewFrame(r, c.plan.Layout)

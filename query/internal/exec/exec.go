@@ -16,21 +16,22 @@ import (
 
 // RunOptions sets the bounds of one page. A zero field stands for its default.
 type RunOptions struct {
-	// rows of a page; default and maximum 1,000. Forms that must see all rows first ignore it
+	// maximum number of rows of a page; default and maximum 1,000. Queries that have to see all rows first
+	// ignore it
 	MaxItems int
-	MaxBytes int           // size of all rows; 4 MB. A single row may be longer
-	Budget   time.Duration // time after which a page ends early, if it can be resumed; 5 s. See Run
+	MaxBytes int           // maximum size of all rows together; 0: 4 MB. A single row may be larger
+	Budget   time.Duration // time after which a page ends early if the query can be resumed; 0: 5 s. See Run
 	Cursor   string        // of the previous page; empty for the first
-	Resume   *Resume       // position of the first page; nil: the beginning
+	Resume   *Resume       // position at which the first page begins; nil: at the first row
 	Scope    string        // identifies the sources: a cursor is valid for one scope
-	// the span of each source, so that a cursor stays valid when a source is divided; nil: sources are
-	// numbered
+	// the span of each source, so that a cursor stays valid when a source is divided; nil: the spans are
+	// NumberedSpans
 	Spans []cursor.Span
 	Trace bool // measure the time of each part, for Explain
-	// Certain also checks whether a row follows a full page of a query without conditions. If it is not set,
-	// such a page has a cursor even if it is the last, as in Cosmos DB; all other queries always check.
+	// Certain makes a query without conditions check whether any row follows a full page. Without it such a
+	// page has a cursor even if it is the last one, as in Cosmos DB. All other queries always check.
 	Certain bool
-	Memory  Memory // nil: no state is kept between pages
+	Memory  Memory // stores state for the next page; nil: no state is kept between pages
 
 	Tune *Tuning // nil: the usual tuning
 }
@@ -67,14 +68,15 @@ type Page struct {
 type Stats struct {
 	Loaded       int64 // documents read
 	LoadedBytes  int64 // size of their text
-	Matched      int64 // documents that match the conditions on the item alone
+	Matched      int64 // documents that match the conditions on the item itself
 	Joined       int64 // rows made from the matched documents
 	Output       int64 // rows returned
 	OutputBytes  int64
 	IndexEntries int64 // index entries read
 	UDFCalls     int64
 	Elapsed      time.Duration // of the run; 0 without Env.Elapsed
-	Load, Filter time.Duration // time of reading documents and of testing conditions, with Trace
+	// time spent on reading documents and on testing conditions; measured with Trace only
+	Load, Filter time.Duration
 
 	nodes   []nodeFigures // with Trace
 	choices []choice
@@ -98,17 +100,18 @@ type Execution struct {
 	f       *eval.Frame
 	page    Page
 
-	spans      []cursor.Span   // of the sources
-	from       cursor.Bookmark // beginning of this page
-	done       cursor.Bookmark // current position
-	current    entry           // the document that the frame holds
-	rowInDoc   int             // rows of the current document so far
-	returned   int             // blocking: rows of the result so far
-	resume     cursor.Mark     // streaming: beginning of the page in the current source
-	more       bool            // there is another page
-	last       []byte          // DISTINCT in order: the previous row
-	past       *eval.RowHashes // DISTINCT in the order of rids: all previous rows
-	replay     bool            // past has to be rebuilt from the documents that earlier pages have passed
+	spans    []cursor.Span   // of the sources
+	from     cursor.Bookmark // beginning of this page
+	done     cursor.Bookmark // current position
+	current  entry           // the document that the frame holds
+	rowInDoc int             // rows of the current document so far
+	returned int             // blocking: rows of the result so far
+	resume   cursor.Mark     // streaming form: beginning of the page in the current source
+	more     bool            // there is another page
+	last     []byte          // DISTINCT in order: the previous row
+	past     *eval.RowHashes // DISTINCT in the order of rids: hashes of all previous rows
+	// past has to be computed again from the documents that earlier pages have read
+	replay     bool
 	caughtUp   bool            // past has been rebuilt
 	spilled    *spilledRows    // rows stored by the previous page or by this one
 	writer     *spill.Sorter   // blocking: writes the rows that this page stores
@@ -118,15 +121,15 @@ type Execution struct {
 	scratch    []byte
 	arena      []byte
 	ticks      int
-	late       bool // the page has used up its time
-	paused     bool // the page has ended between two documents because it was late
+	late       bool // the time of the page is over
+	paused     bool // the page has ended between two documents, since its time was over
 	leaps      int  // number of leaps of intersections
 	scanning   bool // all documents are scanned although there are access paths
 	sortedRows int  // documents that have been sorted and not yet returned
 	single     bool // each document has one row
 }
 
-// Run makes one page: see Plan.Run of package query.
+// Run makes one page. See Plan.Run in package query.
 func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.Env, o RunOptions) (Page,
 	error) {
 	x := &Execution{Plan: p, sources: sources, Opts: o.WithDefaults(), tune: o.Tune}
@@ -207,9 +210,9 @@ func (x *Execution) execute() error {
 	return x.Run.Err
 }
 
-// stop reports whether the page must end: because of an error or, if late may be set, because its time is
-// used up. It checks the clock only now and then. Documents that have been sorted are returned first, since
-// finding them again would take as long as finding them did.
+// stop reports whether the page must end, because of an error or because its time is over. late is set if it
+// was the time. Between two checks of the clock it returns the previous result. Documents that have been
+// sorted are returned first even if the time is over, since finding them again would take as long.
 func (x *Execution) stop() (late bool, err error) {
 	if err := x.pass(lang.RowWork); err != nil {
 		return false, err
@@ -230,7 +233,7 @@ func (x *Execution) checkTime() error {
 	return nil
 }
 
-// scan iterates over the documents of a source behind a rid.
+// scan iterates over the documents of a source whose rids are greater than after.
 func (x *Execution) scan(src source.Source, after uint64) source.Documents {
 	docs := src.Scan(after)
 	if s, ok := docs.(source.Skipping); ok {
@@ -253,7 +256,7 @@ func (x *Execution) passEntry() error {
 	return x.pass(lang.EntryWork)
 }
 
-// passEntries counts n index entries that were counted without being read one by one.
+// passEntries adds n index entries to the statistics. The source has counted them without returning each.
 func (x *Execution) passEntries(n int64) { x.page.Stats.IndexEntries += n }
 
 // passCounted counts the work of counting n entries, and returns the error that ends the run.
@@ -331,7 +334,7 @@ func (x *Execution) passed() {
 	x.done.Rows = rows
 }
 
-// consumed moves the position behind the current row.
+// consumed moves the position behind the current row, within its document.
 func (x *Execution) consumed() {
 	x.done.Source, x.done.Rid = x.current.source, x.current.rid
 	x.done.Key = append(x.done.Key[:0], x.current.key...)
@@ -340,7 +343,7 @@ func (x *Execution) consumed() {
 	}
 }
 
-// resumed returns how many rows of the current document earlier pages have returned.
+// resumed returns how many rows of the current document have been returned by earlier pages.
 func (x *Execution) resumed() int {
 	if x.current.rid == x.resume.Rid {
 		return x.resume.Rows

@@ -11,15 +11,14 @@ import (
 )
 
 // entry is a document in the order of the query: by key, then by rid. Rids descend if the first key is DESC.
-// No two sources have a rid in common, so this order does not depend on how documents are divided among
-// sources.
+// A rid occurs in one source only, so this order does not depend on how documents are divided among sources.
 type entry struct {
 	key    []byte
 	source int
 	rid    uint64
 	holds  bool // the document matches the conditions
-	passed bool // no document: a position that the walk has reached without finding one
-	unread bool // a row that has not been read, since OFFSET may skip it
+	passed bool // not a document: a position that the walk has reached without finding a document
+	unread bool // the document has not been read yet, since OFFSET may skip its row
 }
 
 // compare compares two entries in the order of the query.
@@ -34,10 +33,11 @@ func (x *Execution) compare(a, b *entry) int {
 	return c
 }
 
-// backwards reports whether the latest of equal rows comes first.
+// backwards reports whether rows with equal keys are returned last to first.
 func (x *Execution) backwards() bool { return x.Plan.Top.Order[0].Desc }
 
-// orderKey appends the key of the current document: the encodings of its values, complemented for DESC.
+// orderKey appends the key of the current document: the encodings of its values for the ORDER BY keys.
+// Encodings are complemented for DESC.
 func (x *Execution) orderKey(dst []byte) []byte {
 	x.Plan.Rows.BindPaths(x.f)
 	for i, k := range x.Plan.Top.Order {
@@ -46,8 +46,8 @@ func (x *Execution) orderKey(dst []byte) []byte {
 	return dst
 }
 
-// orderValues decodes the values of a key; arrays and objects come out empty. It returns false if the key is
-// invalid or was cut.
+// orderValues decodes the values of a key; arrays and objects are returned as empty ones. It returns false
+// if the key is invalid or was cut.
 func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 	var values []jsondoc.Value
 	for _, k := range x.Plan.Top.Order {
@@ -68,17 +68,16 @@ func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 }
 
 // inOrder iterates over the documents of one source in the order of the query. After Next, the frame is at
-// the document. A walk that finds no document for long returns entries with passed set, and continues
-// afterwards.
+// the document. A walk that reads many entries without finding a document returns an entry with passed set
+// from time to time, and continues at the next call.
 type inOrder interface {
 	Next() (bool, error)
 	at() (*entry, source.Document)
 	close() error
 }
 
-// completeKey restores the whole of a key that was cut for the cursor, by reading the document that it came
-// from. If the document is gone or has changed, the page begins with the first key that has the cut key's
-// beginning.
+// completeKey restores a key that was cut for the cursor, by reading the document that it came from. If the
+// document no longer exists or has changed, the page begins with the first key that begins with the cut key.
 func (x *Execution) completeKey() error {
 	x.resume = cursor.Mark{Rid: x.from.Rid, Rows: x.from.Rows}
 	if !x.from.Begun || !x.from.Cut {
@@ -99,7 +98,7 @@ func (x *Execution) completeKey() error {
 	return nil
 }
 
-// find looks for a live document in all sources, and also outside the scope if the sources support it. It
+// find looks for a live document in all sources, also outside the scope if the sources support that. It
 // returns nil if there is none.
 func (x *Execution) find(rid uint64) (source.Document, error) {
 	for _, src := range x.sources {
@@ -133,7 +132,8 @@ func (x *Execution) isAfterStart(e *entry) bool {
 	return c > 0 || c == 0 && x.from.Rows > 0
 }
 
-// distinct returns how many of the first keys DISTINCT applies to; 0: no DISTINCT in order.
+// distinct returns how many of the first ORDER BY keys DISTINCT applies to. It returns 0 if equal rows are
+// not adjacent in the order of the query.
 func (x *Execution) distinct() int {
 	if x.Plan.Form != cursor.Sorting {
 		return 0
@@ -141,8 +141,9 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// noneReturned is a special row count of the last document for DISTINCT in order: no row with its values has
-// been returned yet, since no document with these values has been a row so far.
+// noneReturned is a special row count for the last document of a DISTINCT whose equal rows are adjacent. It
+// means that no row with this document's values has been returned yet, since no document with these values
+// has made a row so far.
 const noneReturned = 1
 
 // repeated reports whether a row with the current document's DISTINCT values has been returned.
@@ -219,7 +220,7 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	return nil
 }
 
-// mergeEntry is merge for one entry. It returns false if the page ends.
+// mergeEntry handles one entry of merge. more is false if the page ends.
 func (x *Execution) mergeEntry(d source.Document, fn func() (bool, error)) (more bool, err error) {
 	late, skipped := false, false
 	if x.current.unread {

@@ -11,7 +11,7 @@ import (
 // nodeFigures holds the statistics of one node in a traced run.
 type nodeFigures struct {
 	rows int64         // rows made by the node
-	took time.Duration // including the nodes behind it
+	took time.Duration // time including the nodes that this node reads from
 }
 
 // Explain returns the plan as text with the statistics of a run: see Plan.Explain of package query.
@@ -52,7 +52,7 @@ func Explain(p *plan.Plan, s Stats) string {
 	return text
 }
 
-// tookAt returns the time of a node without the nodes behind it, as far as it was measured.
+// tookAt returns the measured time of a node, without the time of the nodes that it reads from.
 func tookAt(p *plan.Plan, i int, s Stats) time.Duration {
 	if len(s.nodes) != len(p.Nodes) {
 		return 0

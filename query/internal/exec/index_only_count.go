@@ -8,13 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// onlyDead is how many dead documents a source is asked to list if all entries of a walk count.
+// onlyDead is the maximum number of dead documents that a source is asked to list, if a walk is to count
+// index entries without reading documents.
 const onlyDead = 10_000
 
 // deadDocuments holds the rids of dead documents, by source.
 type deadDocuments [][]uint64
 
-// listDead asks all sources for their dead documents. It returns false if a source cannot list them.
+// listDead returns the dead documents of all sources. ok is false if a source cannot list them.
 func (x *Execution) listDead() (deadDocuments, bool, error) {
 	all := make(deadDocuments, len(x.sources))
 	for i, src := range x.sources {
@@ -31,8 +32,8 @@ func (x *Execution) listDead() (deadDocuments, bool, error) {
 	return all, true, nil
 }
 
-// eachEntry calls fn for the entries in spans that belong to live documents and pass the filter. sure is
-// false if the document has to be read to decide.
+// eachEntry calls fn for each entry in spans that belongs to a live document and passes the filter. sure is
+// false if the caller has to read the document to decide whether it matches.
 func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Span, sieve *termFilter,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {
@@ -55,8 +56,8 @@ func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Spa
 	return nil
 }
 
-// readAndMatch reads a document that its term did not decide, and reports whether it matches the conditions.
-// The frame is then at the document.
+// readAndMatch reads a document whose index term did not decide whether it matches, and reports whether it
+// matches the conditions. The frame is then at the document.
 func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {
@@ -65,7 +66,7 @@ func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
 	return x.enter(d, x.Plan.Rows), nil
 }
 
-// onlyFrom feeds a grouper from indexes alone. done is false if that is not possible, or if reading the
+// onlyFrom computes groups from the indexes alone. done is false if that is not possible, or if reading the
 // documents is cheaper.
 func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
 	o := x.Plan.IndexOnly
@@ -196,8 +197,8 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 	return n, nil
 }
 
-// intersection returns the rids that match all constraints of the plan, and those for which some constraint
-// is unsure. Both are in order.
+// intersection returns the rids that match all constraints of the plan, and as unsure those for which an
+// index term does not decide. Both lists are sorted.
 func (x *Execution) intersection(src source.Source, p *probes) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64

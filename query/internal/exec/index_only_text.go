@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// countTexts feeds a grouper from the index of words. done is false if reading the documents is cheaper.
+// countTexts computes counts from the index of words. done is false if reading the documents is cheaper.
 func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
 	people, few, err := x.liveSets()
 	if err != nil || few {

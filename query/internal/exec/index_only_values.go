@@ -57,9 +57,9 @@ func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead deadDoc
 	return nil
 }
 
-// sumValues sums the values at a path in the order of the index. A sum of doubles depends on their order, and
-// the query's sum is in the order of the documents. exact is true only if all partial sums are integers that
-// doubles represent exactly, so that the order does not matter.
+// sumValues sums the values at a path in the order of the index. A sum of doubles depends on their order,
+// and the query's sum is in the order of the documents. exact is true only if all partial sums are integers
+// that a double represents exactly: the order then does not matter.
 func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead deadDocuments) (exact bool,
 	err error) {
 	size := 0.0
@@ -94,7 +94,8 @@ func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead deadD
 // errInexact ends a sum that would depend on the order of its numbers.
 var errInexact = errors.New("query: the sum depends on the order of its numbers")
 
-// indexOnlyFilter returns the filter that tests terms against the conditions, if their spans are not exact.
+// indexOnlyFilter returns a filter that tests terms against the conditions. It returns nil if the spans are
+// exact, so that all their terms match.
 func (x *Execution) indexOnlyFilter() *termFilter {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return x.newTermFilter(testOf(l))
@@ -102,8 +103,8 @@ func (x *Execution) indexOnlyFilter() *termFilter {
 	return nil
 }
 
-// extremesOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
-// array or an object makes the result undefined, and sorts after all other values.
+// extremesOf adds the least and the greatest value of a source to MIN or MAX. MIN needs the greatest value
+// too: if that is an array or an object, which sort after all other values, the result is undefined.
 func (x *Execution) extremesOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.Source,
 	dead []uint64) error {
 	end := extremeFinder{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
@@ -125,7 +126,7 @@ type extremeFinder struct {
 	sieve *termFilter
 }
 
-// of adds the first value in spans that matches.
+// of adds the first value in spans that matches. With reverse it adds the last one.
 func (e *extremeFinder) of(spans []plan.Span, reverse bool) error {
 	for _, s := range spans {
 		for {
@@ -149,7 +150,8 @@ func (e *extremeFinder) of(spans []plan.Span, reverse bool) error {
 	return nil
 }
 
-// first returns the first key in a span that belongs to a live document and may match; nil: there is none.
+// first returns the first key in a span that belongs to a live document and may match, or nil if there is
+// none.
 func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.Lo, s.Hi, reverse)
 	for err == nil && key == nil && terms.Next() {
@@ -166,9 +168,9 @@ func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error)
 	return key, err
 }
 
-// take adds the value of a key, if one of its documents matches. If the key is not exact, the values of its
-// documents are read, in the documents' order. The first one is enough, except for strings that were cut,
-// which differ.
+// take adds the value of a key, if one of the key's documents matches. If the key is not exact, take reads
+// the value from those documents, in their order. The first document is enough, unless the key is a string
+// that was cut: its documents then have different values.
 func (e *extremeFinder) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)
@@ -195,7 +197,7 @@ func (e *extremeFinder) take(key []byte) (found bool, err error) {
 	return found, err
 }
 
-// groupTerms makes one group of each term of a path, except of terms that are not exact.
+// groupTerms makes one group of each term of a path. Terms that are not exact are skipped.
 func (x *Execution) groupTerms(g *eval.Grouper, dead deadDocuments) error {
 	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
@@ -220,7 +222,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead deadDocuments) error {
 	return x.Run.Err
 }
 
-// groupBounds returns the spans of terms that groups are made of.
+// groupBounds returns the spans of the terms that become groups.
 func (x *Execution) groupBounds() []plan.Span {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return l.Spans
@@ -229,7 +231,8 @@ func (x *Execution) groupBounds() []plan.Span {
 	return []plan.Span{{Lo: lo, Hi: hi}}
 }
 
-// groupsFrom returns the term at which the groups of a page begin, as far as terms have the order of groups.
+// groupsFrom returns the term at which the groups of a page begin. It returns nil if the order of terms is
+// not that of groups.
 func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 	array, _ := jsondoc.KindBounds(jsondoc.Array)
 	if len(g.From) == 0 || len(g.From) > 100 || g.From[0] >= array {
@@ -239,7 +242,7 @@ func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 	return append(lo, g.From...)
 }
 
-// groupLacking adds the documents without the path. Their group is that of undefined.
+// groupLacking adds the documents that do not have the path to the group of the value undefined.
 func (x *Execution) groupLacking(g *eval.Grouper, src source.Source, dead []uint64) error {
 	docs, err := x.lacking(src)
 	if err != nil {
@@ -256,10 +259,11 @@ func (x *Execution) groupLacking(g *eval.Grouper, src source.Source, dead []uint
 	return err
 }
 
-// skipFrom is how many entries of one key are read before the walk seeks the next key.
+// skipFrom is the number of entries of one key after which the walk seeks the next key instead of reading
+// on.
 const skipFrom = 8
 
-// countFrom is how many entries of one key are read before the others are counted by the source.
+// countFrom is the number of entries of one key after which the walk asks the source to count the others.
 const countFrom = 64
 
 // termGroups walks the terms of a source.
@@ -269,7 +273,7 @@ type termGroups struct {
 	src    source.Source
 	dead   []uint64
 	sieve  *termFilter
-	counts bool // all documents of a group are counted; else one is enough
+	counts bool // all documents of a group have to be counted; if not set, one document is enough
 	first  bool // this is the first source
 	hi     []byte
 
@@ -278,8 +282,8 @@ type termGroups struct {
 	one    *eval.Bucket // the group of key
 	read   int          // entries of key that were read and counted
 	rest   int          // entries of key that were skipped
-	passed bool         // key belongs to no group of this page
-	over   bool         // all later keys belong to no group either
+	passed bool         // the group of key is not on this page
+	over   bool         // neither key nor any later key has a group on this page
 }
 
 // walk reads the terms from lo on.
@@ -305,7 +309,7 @@ func (t *termGroups) walk(lo []byte) (err error) {
 	return err
 }
 
-// leap moves to the first entry behind those of key.
+// leap moves to the first entry after those of key. more is false if there is none.
 func (t *termGroups) leap() (more bool, err error) {
 	next := append(t.key, 0xFF)
 	if s, ok := t.terms.(source.Seeker); ok {
@@ -353,12 +357,12 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 	return t.x.Run.Err
 }
 
-// countRest counts the other entries of key without reading them, if their number is known or if they are
-// probably many.
+// countRest counts the other entries of key without reading them, if the source knows their number or if
+// they are probably many.
 func (t *termGroups) countRest() (err error) {
 	c, ok := t.src.(source.EntryCounter)
 	if p, far := t.src.(source.Prefetcher); far && p.Prefetches() > 0 {
-		ok = false // each count would be a round trip
+		ok = false // each count would need a round trip to the server of the data
 	}
 	if !ok || len(t.dead) > 0 || t.read != skipFrom && t.read != countFrom {
 		return t.x.Run.Err

@@ -9,17 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// A walk of a range index does not need to read a document to get the value at the index's path. If the query
-// uses nothing else, the walk builds from the term the smallest document that has that value, and the query
-// continues with it as with any other. For a row that OFFSET skips, not even that is built. And a DISTINCT of
-// that path needs only one of the entries that share a key: the walk then seeks the next key. In all cases
-// the term has to stand for exactly one value, and the source has to list its dead documents.
+// A walk of a range index does not need to read a document to get the value at the index's path. If the
+// query uses nothing else, the walk builds from the term the smallest document that has that value, and the
+// query continues with it as with any other. A row that OFFSET skips needs no such document. A DISTINCT of
+// that path needs only one of the entries with the same key, so the walk then seeks the next key. All of
+// this requires that a term stands for exactly one value, and that the source lists its dead documents.
 
-// coverDead is how many dead documents a walk asks for. The number is small, since a page may end before it
-// has come to one of them.
+// coverDead is the number of dead documents that a walk asks for. It is small, since a page often ends
+// before the walk reaches one of them.
 const coverDead = 256
 
-// cover prepares a walk to work without documents.
+// cover prepares a walk that uses index entries in place of documents.
 func (wk *walker) cover() {
 	x, o := wk.x, wk.x.Plan.Order
 	if o.Walk != wk.w {
@@ -43,8 +43,8 @@ func (wk *walker) cover() {
 	wk.skips = wk.census && o.Skips
 }
 
-// covered handles an entry without its document, if its key is exact. done reports that the document need not
-// be read; ok reports that the entry is to be returned.
+// covered handles an entry without reading its document, if the entry's key is exact. done reports that the
+// document need not be read; ok reports that the entry is to be returned.
 func (wk *walker) covered() (done, ok bool) {
 	skips := wk.skips && wk.x.done.Offset > 0
 	if !wk.census || wk.least == nil && !skips {
@@ -97,7 +97,7 @@ func (wk *walker) noteReturned() {
 	wk.returnedKey, wk.rest = append([]byte{}, wk.found...), 0
 	if wk.sub != nil {
 		if _, lacking := wk.sub.(*unordered); !lacking {
-			wk.returnedKey = nil // the keys of a run are not exact
+			wk.returnedKey = nil // the keys in a run are not exact
 			return
 		}
 		wk.returnedKey = []byte{}
@@ -127,7 +127,8 @@ func (wk *walker) leave() error {
 	return err
 }
 
-// unread handles a row that has not been read: it is skipped, or else read now.
+// unread handles a row whose document has not been read yet. If OFFSET skips the row, skipped is true;
+// otherwise unread reads the document now.
 func (x *Execution) unread() (d source.Document, skipped bool, err error) {
 	if x.done.Offset > 0 {
 		x.done.Offset--

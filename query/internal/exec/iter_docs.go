@@ -5,17 +5,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// fetched is a Documents that fetches the documents of rids.
+// fetched is a source.Documents that fetches a document for each of a list of rids.
 type fetched struct {
 	x       *Execution
 	src     source.Source
 	rids    source.Postings
-	after   uint64 // returns only rids greater than this, unless begun is set
+	after   uint64 // returns only rids greater than this; if begun is set, any
 	begun   bool
 	ahead   []uint64 // read from rids and not yet fetched
-	room    int      // how many rids are prefetched at a time; 0: none
+	room    int      // number of rids to prefetch at a time; 0: no prefetch
 	allowed *members // returns only these; nil: all
-	// called with each rid that has no live document; if it returns false, so does Next
+	// called with each rid that has no live document; if it returns false, Next returns false too
 	skip func(rid uint64) bool
 	doc  source.Document
 	err  error
@@ -41,8 +41,8 @@ func (d *fetched) nextRID() (rid uint64, ok bool) {
 	return rid, true
 }
 
-// firstAhead is the size of the first prefetch: about a page of a client that reads by pages. The size then
-// doubles each time.
+// firstAhead is the number of documents in the first prefetch: about one page of a client that reads page by
+// page. Each further prefetch is twice as large.
 const firstAhead = 32
 
 // look prefetches documents.
@@ -56,7 +56,7 @@ func (d *fetched) look(rid uint64) {
 	d.ahead, d.room = list[1:], min(2*d.room, p.Prefetches())
 }
 
-// note counts an entry, unless it was counted when it was read for sorting.
+// note counts an index entry, unless the entry was counted before, when it was read for sorting.
 func (d *fetched) note() error {
 	if _, counted := d.rids.(*SortedRIDs); counted {
 		return d.x.pass(lang.EntryWork)
@@ -97,8 +97,8 @@ func (d *fetched) Close() error {
 	return d.err
 }
 
-// candidates opens the documents of a source that may match the conditions, in the order of their rids,
-// behind the rid after. every reports that all of them will be read.
+// candidates returns the documents of a source that may match the conditions and have rids greater than
+// after, in the order of rids. every reports that the caller will read all of them, not just a page.
 func (x *Execution) candidates(src source.Source, after uint64, every bool) (source.Documents, error) {
 	p, ok, err := x.pick(src, every)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// without iterates over the documents without the path. They are equal in the order of the query, so they
-// come in ascending or descending order of rids. If the source cannot list them, all its documents are read.
+// without iterates over the documents that do not have the path. ORDER BY treats them as equal, so they come
+// in ascending or descending order of rids. If the source cannot list them, all its documents are read.
 func (wk *walker) without() inOrder {
 	from := wk.resumedAt()
 	if shapes, ok := wk.src.(source.Shapes); ok {
@@ -27,7 +27,7 @@ func (wk *walker) without() inOrder {
 	})
 }
 
-// lacking iterates over the documents that lack the GROUP BY path.
+// lacking iterates over the documents that do not have the GROUP BY path.
 func (x *Execution) lacking(src source.Source) (source.Documents, error) {
 	path := x.Plan.IndexOnly.Path
 	if shapes, ok := src.(source.Shapes); ok {
@@ -56,7 +56,7 @@ func (wk *walker) resumedAt() uint64 {
 type unordered struct {
 	wk    *walker
 	docs  source.Documents
-	rests bool // docs have stopped at an entry without a document
+	rests bool // docs has stopped at an entry that has no document
 }
 
 // skip is called with each rid that docs skip.

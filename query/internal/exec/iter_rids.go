@@ -9,10 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// The iterators over rids. All are Postings, so that they can be nested.
+// The iterators over rids. All of them implement source.Postings, so that they can be nested.
 
 const (
-	// nexts is how many steps an iterator tries before it seeks, which costs about as much.
+	// nexts is how many times an iterator calls Next before it calls SeekGE, which costs about as much as
+	// that many steps.
 	nexts = 16
 )
 
@@ -54,7 +55,7 @@ type Intersection struct {
 	List     []source.Postings
 	begun    bool
 	Pass     func() error // counts an entry
-	timedOut func() bool  // reports that the time is used up: see align; nil: unlimited
+	timedOut func() bool  // reports whether the time is over: see align; nil: there is no limit
 	err      error        // returned by Pass
 }
 
@@ -84,8 +85,9 @@ func (x *Intersection) SeekGE(rid uint64) bool {
 	return x.align()
 }
 
-// align advances the lists until all are at the same rid. If the time is used up, it returns a rid that may
-// not be in all lists. Its document will not match, but the page can end behind it.
+// align advances the lists until all are at the same rid. If the time is over, it stops at a rid that may
+// not be in all lists: the page can end behind the document of that rid, which does not match the
+// conditions.
 func (x *Intersection) align() bool {
 	target := x.List[0].RID()
 	for at, agree := 1, 1; agree < len(x.List); at++ {
@@ -139,7 +141,8 @@ func (u *UnionOf) Next() bool {
 	return len(u.live.List) > 0
 }
 
-// moved repairs the heap after its first iterator has moved or ended.
+// moved restores the order of the heap after its first iterator has advanced. ok is false if that iterator
+// has ended.
 func (u *UnionOf) moved(ok bool) {
 	if ok {
 		u.live.Fix()
@@ -176,8 +179,8 @@ func (u *UnionOf) Close() error { return closeAll(u.All) }
 // SortedRIDs iterates over a sorted list of rids.
 type SortedRIDs struct {
 	Rids    []uint64
-	at      int    // index behind the current one
-	release func() // returns their memory; may be nil
+	at      int    // index after the current one
+	release func() // gives the memory of the list back; may be nil
 }
 
 // Next implements source.Postings.
@@ -209,7 +212,7 @@ func (g *SortedRIDs) Close() error {
 	return nil
 }
 
-// list opens an access that consists of posting lists.
+// list opens an access that consists only of posting lists.
 func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
@@ -241,9 +244,8 @@ func (x *Execution) intersect(list []source.Postings) source.Postings {
 	return &Intersection{List: list, Pass: x.passEntry, timedOut: x.isTimedOut}
 }
 
-// isTimedOut is called by intersections that leap from rid to rid. It reports whether the page has used up
-// its time and can be resumed behind any document, or whether there may be a cheaper way to find the
-// documents.
+// isTimedOut reports whether an intersection has to stop: because the time of the page is over and the page
+// can be resumed behind any document, or because there may be a cheaper way to find the documents.
 func (x *Execution) isTimedOut() bool {
 	if x.Plan.Form != cursor.Streaming {
 		return false

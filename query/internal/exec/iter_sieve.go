@@ -25,7 +25,8 @@ func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
 	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.Layout)}
 }
 
-// take reports whether documents with a key may match the conditions, and whether all of them do.
+// take reports whether documents with this key may match the conditions. sure reports that all of them
+// match.
 func (s *termFilter) take(key []byte) (in, sure bool) {
 	if s == nil {
 		return true, true

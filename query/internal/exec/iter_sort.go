@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// batch iterates over the documents of a source in order. It reads all of them and keeps the first ones, as
-// many as a page can need. When these are used up it reads all again to find the ones after them, so its
-// memory is bounded by the size of a page.
+// batch iterates over the documents of a source in the order of the query. It reads all documents and keeps
+// only the first ones, as many as a page can need. After these have been returned it reads all documents
+// again to find the next ones, so its memory is bounded by the size of a page.
 type batch struct {
 	x        *Execution
 	src      source.Source
@@ -23,10 +23,10 @@ type batch struct {
 	full     bool // there may be more documents
 	last     entry
 	begun    bool
-	after    *entry // keeps only entries behind this one; nil: all
+	after    *entry // keeps only entries that come after this one; nil: all
 	doc      source.Document
 
-	whole bool            // covers all matching documents of the source
+	whole bool            // contains all matching documents of the source
 	it    *spill.Iterator // the sorted documents in files; nil: they are in memory
 }
 
@@ -35,7 +35,8 @@ const maxRoom = 10_000
 // entrySize is the approximate size of an entry in bytes, without its key.
 const entrySize = 64
 
-// room returns how many documents a page can need, plus one to see whether there is another page.
+// room returns how many documents a page can need, plus one: the additional one shows whether there is
+// another page.
 func (x *Execution) room() int {
 	n := int64(x.Opts.MaxItems)
 	if x.done.Limit >= 0 {
@@ -77,7 +78,7 @@ func (b *batch) Next() (bool, error) {
 
 func (b *batch) at() (*entry, source.Document) { return &b.last, b.doc }
 
-// fill reads all documents and keeps the first ones behind those that were returned.
+// fill reads all documents and keeps the first ones after those that were returned.
 func (b *batch) fill() (err error) {
 	x := b.x
 	docs, err := b.open()
@@ -105,7 +106,7 @@ func (b *batch) fill() (err error) {
 				b.push(e)
 			}
 		}
-		if _, err := x.stop(); err != nil { // time alone does not end the loop
+		if _, err := x.stop(); err != nil { // the end of the page's time does not stop this loop
 			return err
 		}
 	}
@@ -115,12 +116,12 @@ func (b *batch) fill() (err error) {
 	return docs.Err()
 }
 
-// wants reports whether an entry belongs to the first ones found so far.
+// wants reports whether an entry is among the first ones found so far.
 func (b *batch) wants(e *entry) bool {
 	return len(b.heap.List) < b.room || b.x.compare(e, &b.heap.List[0]) < 0
 }
 
-// push adds a copy of an entry, and replaces the last one if the batch is full.
+// push adds a copy of an entry. If the batch is full, the copy replaces the last entry.
 func (b *batch) push(e entry) {
 	if len(b.heap.List) < b.room {
 		e.key = slices.Clone(e.key)
@@ -138,7 +139,7 @@ func (b *batch) push(e entry) {
 	b.makeRoom()
 }
 
-// makeRoom drops the last entries if their keys use too much memory. They are searched again when those
+// makeRoom drops the last entries if the keys use too much memory. They are looked for again when those
 // before them have been returned.
 func (b *batch) makeRoom() {
 	for b.held > b.x.Run.LimitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {

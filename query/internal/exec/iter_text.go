@@ -12,19 +12,19 @@ import (
 )
 
 // Clients that merge partition ranges rank texts by two queries that they receive from Gateway. The first
-// counts the statistics of all texts that BM25 needs. The second contains these numbers and orders by
-// _FullTextScore. Both are computed from the index, as FullTextScore is.
+// query computes the statistics of all texts that BM25 needs. The second query contains these numbers and
+// orders by _FullTextScore. Both are answered from the index, as FullTextScore is.
 
-// byText iterates over the documents of a source by the score of their text: first those with a term, then
-// the other texts, then the documents without a text. Among equal ones the latest comes first, as in ORDER BY
-// DESC.
+// byText iterates over the documents of a source by the score of their text: first the texts that contain a
+// term, then the other texts, then the documents without a text. Among documents with equal scores the
+// latest comes first, as in ORDER BY DESC.
 type byText struct {
 	x       *Execution
 	src     source.Source
 	source  int
-	allowed *members // that can be rows; nil: many, or unknown
+	allowed *members // documents that can become rows; nil: many, or unknown
 	scores  textScores
-	heap    heap.Of[Estimate] // scores below 0: the best are the least
+	heap    heap.Of[Estimate] // the scores are negated, so that the best is the least
 	texts   source.Terms      // all texts, the latest first; nil unless they are being read
 	begun   bool              // texts has been opened
 	rest    inOrder           // documents without a text
@@ -83,7 +83,7 @@ func (t *byText) Next() (bool, error) {
 	return ok, err
 }
 
-// propose returns the next text.
+// propose returns the text with the next score. ok is false at the end.
 func (t *byText) propose() (e Estimate, ok bool, err error) {
 	if len(t.heap.List) > 0 {
 		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)

@@ -18,8 +18,8 @@ type nearest struct {
 	doc    source.Document
 }
 
-// openSearch opens the documents of a source in the order of their distance or text score. found lists those
-// that can be rows; nil: they are many, or unknown.
+// openSearch opens the documents of a source in the order of their distance or text score. found lists the
+// documents that can become rows; nil: they are many, or unknown.
 func (x *Execution) openSearch(src source.Source, source int, found *members) (inOrder, error) {
 	switch {
 	case found != nil && len(found.rids) <= 2*x.room():

@@ -15,10 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// walker iterates over the documents of a source in the order of an index. Index keys are cut if values are
-// long, and the key of an array or object holds only its type. Documents that share such a key form a run,
-// which is sorted by reading the documents. Documents without the path have no key in a range index; they are
-// listed by source.Shapes.
+// walker iterates over the documents of a source in the order of an index. An index key is cut if the value
+// is long, and the key of an array or object holds only the type. Documents that share such an inexact key
+// form a run: the walker reads and sorts them. Documents that do not have the path have no key in a range
+// index; the walker gets them from source.Shapes.
 type walker struct {
 	x       *Execution
 	src     source.Source
@@ -28,13 +28,13 @@ type walker struct {
 	terms   source.Terms // of the first part, while it is being walked
 	found   []byte       // key of the current entry
 	rid     uint64       // rid of the current entry
-	group   []uint64     // the remaining rids of its key, the last one first
-	ahead   bool         // terms is already at the next entry
+	group   []uint64     // the remaining rids of the current key, the last one first
+	ahead   bool         // terms is already at the entry after the current one
 	key     []byte       // the last key that was found to be exact
 	misses  int          // entries without a matching document
 	allowed *members     // documents that may match; nil: any
-	// maxSkips is how many entries may be skipped, besides some for each matching document, before the walk
-	// pauses; 0: any number
+	// maxSkips is how many entries may be skipped before the walk pauses, plus some for each matching
+	// document; 0: any number
 	maxSkips int
 	passed   int
 	wanted   int64 // matching documents of the page when the walk began
@@ -42,15 +42,15 @@ type walker struct {
 	entry    entry
 	doc      source.Document
 
-	// the dead documents of the source, if the index alone may give the values: see covered
+	// the dead documents of the source, if the values can be taken from the index alone: see covered
 	dead        []uint64
 	census      bool
 	least       *termFilter // builds documents from terms, if the query uses nothing else of them
 	skips       bool        // rows that OFFSET skips are not read
-	loose       bool        // one row is enough for all entries of a key
-	returnedKey []byte      // key of which a row was returned
+	loose       bool        // one row is enough for all entries of a key (DISTINCT)
+	returnedKey []byte      // key of which a row has been returned
 	rest        int         // entries of it that were skipped
-	fresh       bool        // the current entry is the last one returned
+	fresh       bool        // the current entry has just been returned
 }
 
 // part is a piece of a walk: a span of keys or, if it has none, the documents without the path.
@@ -75,7 +75,7 @@ func (x *Execution) newWalk(src source.Source, source int, w *plan.Walk) *walker
 	return wk
 }
 
-// resume removes what lies before the beginning of the page.
+// resume skips the parts of the index that lie before the beginning of the page.
 func (wk *walker) resume() {
 	x := wk.x
 	if !x.from.Begun || x.from.Cut {
@@ -113,7 +113,7 @@ func (wk *walker) resume() {
 	wk.parts = left
 }
 
-// resumeUndefined drops the parts before the one without the path.
+// resumeUndefined drops all parts before the one with the documents that do not have the path.
 func (wk *walker) resumeUndefined() {
 	for i, p := range wk.parts {
 		if p.undefined {
@@ -123,8 +123,8 @@ func (wk *walker) resumeUndefined() {
 	}
 }
 
-// from returns the key at which a forward walk resumes that has come to key. If the key stands for one value,
-// the documents up to the last rid are left out, since they have been returned.
+// from returns the key at which a forward walk resumes, if it has reached key. If key stands for exactly one
+// value, the documents up to the last rid are left out, since they have been returned.
 func (wk *walker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -139,7 +139,7 @@ func (wk *walker) from(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid+1)
 }
 
-// until is from for a backward walk.
+// until is like from, for a backward walk.
 func (wk *walker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -154,7 +154,7 @@ func (wk *walker) until(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid)
 }
 
-// exact reports whether a key stands for one value of each path.
+// exact reports whether a key stands for exactly one value of each path.
 func (wk *walker) exact(key []byte) bool {
 	if c := wk.w.Composite; c != nil {
 		_, n := c.Values(key)
@@ -216,14 +216,15 @@ func (wk *walker) Next() (bool, error) {
 	}
 }
 
-// tooManySkips reports whether the walk has skipped so many entries that another way may be cheaper.
+// tooManySkips reports whether the walk has skipped so many entries that it may be cheaper to find the
+// documents in another way.
 func (wk *walker) tooManySkips() bool {
 	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
 	return wk.maxSkips > 0 && wk.passed > wk.maxSkips+wk.x.tune.Share*wanted
 }
 
-// step advances to the next entry of the part and its document. It returns false at the end, and at the
-// beginning of a run.
+// step advances to the next entry of the part and its document. It returns false at the end and before a
+// run.
 func (wk *walker) step() (bool, error) {
 	for wk.advance() {
 		if err := wk.x.pass(lang.EntryWork); err != nil {
@@ -268,8 +269,9 @@ func (wk *walker) step() (bool, error) {
 	return false, err
 }
 
-// advance moves to the next entry. If the index has equal rows in the order opposite to the query's, as in a
-// forward walk for a first key with DESC, the entries of a key are read together and returned last to first.
+// advance moves to the next entry. If the index holds rows with equal keys in the opposite order to the
+// query's, as in a forward walk for a first key with DESC, all entries of a key are read and returned last
+// to first.
 func (wk *walker) advance() bool {
 	if n := len(wk.group); n > 0 {
 		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]
@@ -296,7 +298,7 @@ func (wk *walker) read() bool {
 	return wk.x.passEntry() == nil && wk.terms.Next()
 }
 
-// flips reports whether the index has equal rows in the order opposite to the query's.
+// flips reports whether the index holds rows with equal keys in the opposite order to the query's.
 func (wk *walker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
 
 // reach makes a document the current one and reports whether it comes after the beginning of the page.
@@ -308,11 +310,11 @@ func (wk *walker) reach(d source.Document) bool {
 	return x.isAfterStart(&wk.entry)
 }
 
-// restEvery is how many entries a walk skips in a row before it reports its position.
+// restEvery is the number of entries that a walk skips before it reports its position.
 const restEvery = 64
 
-// stops makes, now and then, an entry without a document the current one, if a page can resume behind it.
-// values returns the entry's values of the ORDER BY keys.
+// stops returns true from time to time, for an entry without a document: that entry then becomes the current
+// one, so that a page can end and resume behind it. values returns the entry's values of the ORDER BY keys.
 func (wk *walker) stops(rid uint64, values func() []jsondoc.Value) bool {
 	x := wk.x
 	if wk.misses++; wk.misses%restEvery != 0 || x.Plan.Form != cursor.Sorting {
@@ -342,10 +344,10 @@ func (wk *walker) values() []jsondoc.Value {
 	return []jsondoc.Value{v}
 }
 
-// runOf returns the interval of keys of the run that an inexact key belongs to. In a range index it is that
-// key alone. In a composite index the order of the paths behind the inexact one is lost, so the run has all
-// keys that are equal in the paths before. If the inexact value is an array or an object, the run has only
-// the keys with one at that path.
+// runOf returns the interval of keys of the run that an inexact key belongs to. In a range index the run is
+// that key alone. In a composite index the order of the paths behind the inexact one is lost, so the run has
+// all keys that are equal in the paths before. If the inexact value is an array or an object, the run has
+// only the keys that have a value of that type at that path.
 func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 	c := wk.w.Composite
 	if c == nil {
@@ -360,8 +362,8 @@ func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 	return lo, hi
 }
 
-// run removes a run that begins at key from the part, and sorts its documents. Entries that were walked
-// before it come before it.
+// run takes the run that begins at key out of the part and sorts its documents. Entries that were read
+// before the run come before it.
 func (wk *walker) run(key []byte) error {
 	p := &wk.parts[0]
 	lo, hi := wk.runOf(key)

@@ -30,11 +30,11 @@ func (p *PageState) Close() {
 	p.spilled.close()
 }
 
-// Memory stores the PageState of a page for the next page, under that page's cursor. It may drop and close
-// states at any time; the next page then repeats the work of the pages before it. It must be safe for
-// concurrent use.
+// Memory stores the PageState that a page leaves for the next page, under the cursor of the first. It may
+// drop and close states at any time; the next page then repeats the work of the pages before it. It must be
+// safe for concurrent use.
 type Memory interface {
-	Take(cursor string) *PageState // returns the state and gives up its ownership; nil: dropped
+	Take(cursor string) *PageState // returns the state, which then belongs to the caller; nil: it was dropped
 	Keep(cursor string, g *PageState)
 }
 
@@ -53,9 +53,9 @@ func (x *Execution) restoreDistinct() {
 	x.Run.Use(x.past.Size(), "DISTINCT")
 }
 
-// ifFirst calls row for a row of a DISTINCT that has not been returned before. If old is set, the row comes
-// from a document that earlier pages have passed, and is only recorded. ifFirst returns false if the page
-// has ended.
+// ifFirst calls row for a row of a DISTINCT, unless an equal row has been returned before. If old is set,
+// the row comes from a document that earlier pages have read, and is only recorded. ifFirst returns false if
+// the page has ended.
 func (x *Execution) ifFirst(old bool, row func() bool) bool {
 	sum := x.past.Sum(x.out)
 	given, err := x.past.Has(sum)
@@ -82,8 +82,8 @@ func (x *Execution) ifFirst(old bool, row func() bool) bool {
 	return more && x.Run.Err == nil
 }
 
-// isReplayed reports whether earlier pages have passed the current document. The time of the page is counted
-// from the first document that is not old.
+// isReplayed reports whether earlier pages have read the current document. The time of the page starts with
+// the first document that they have not read.
 func (x *Execution) isReplayed() bool {
 	if !x.replay {
 		return false

@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// prefetchTerms returns terms whose documents are prefetched, if they are slow to reach: first about as many
-// as a page can need, then twice as many each time. It reads that many entries ahead. needs reports whether
-// the document of an entry will be fetched; nil: always.
+// prefetchTerms returns terms whose documents are prefetched, if the source is slow to reach: first about as
+// many as a page can need, then twice as many each time. To do so it reads that many entries ahead. needs
+// reports whether the document of an entry will be fetched; nil: always.
 func (x *Execution) prefetchTerms(src source.Source, terms source.Terms,
 	needs func(rid uint64) bool) source.Terms {
 	p, ok := src.(source.Prefetcher)
@@ -69,8 +69,8 @@ func (t *prefetchedTerms) Value() []byte { return t.ahead[t.at].value }
 // RID implements source.Terms.
 func (t *prefetchedTerms) RID() uint64 { return t.ahead[t.at].rid }
 
-// prefetchList prefetches the documents of a list that is fetched one by one, from the index at on, if they
-// are slow to reach. It is called for each index and prefetches now and then.
+// prefetchList prefetches the documents of a list that is fetched one by one, if the source is slow to
+// reach. It is called with each index in turn; at some of them it prefetches the following documents.
 func prefetchList(src source.Source, at, n int, rid func(i int) uint64) {
 	p, ok := src.(source.Prefetcher)
 	if !ok {

@@ -11,23 +11,23 @@ import (
 
 // The access path of a source is chosen when the source is opened, by counting. All access paths of the
 // conditions, and the posting list of the scope's partition key, are read in turns, a few entries of each at
-// a time. The first that ends is the shortest: its rids have then been read completely. So the cost of the
-// choice is bounded by the length of the shortest path times the number of paths, and the order and form of
-// the conditions in the text do not matter.
+// a time. The first that ends is the shortest: its rids have then been read completely. So the choice costs
+// at most the length of the shortest path times the number of paths, and does not depend on the order and
+// form of the conditions in the query.
 //
-// If no path ends soon, posting lists are intersected while they are read. Ranges are given up: so many
-// documents then match that scanning all documents finds them quickly. If the scan does not (see Trial), the
-// ranges are read to their ends after all.
+// If no path ends soon, posting lists are intersected while they are read. Ranges are not read further,
+// since so many documents then match that a scan of all documents finds them quickly. If the scan finds too
+// few (see Trial), the ranges are read to their ends after all.
 
 // Tuning holds the limits that guide the choice of access paths.
 type Tuning struct {
 	Probe  int // entries of each path, at first
-	Gather int // entries of a range, before a page scans all documents instead
-	Every  int // like Gather, if all matching documents will be read
-	Sort   int // documents that are sorted before an index in the right order is walked instead
+	Gather int // entries of a range that are read before the page scans all documents instead
+	Every  int // like Gather, if the page reads all matching documents
+	Sort   int // maximum number of documents that are sorted instead of walking an index in the right order
 	Rows   int // like Sort, for each row that a page can have
 	Walk   int // documents that a walk reads before a cheaper way is considered
-	Leap   int // documents that are read without checking whether other posting lists have them
+	Leap   int // documents that are read without looking them up in other posting lists
 	// Trial is how many documents are scanned before an index is considered again. The index is used if fewer
 	// than one in Share of them has matched.
 	Trial, Share int
@@ -47,11 +47,11 @@ type probes struct {
 	x     *Execution
 	src   source.Source
 	paths []*accessPath
-	most  int // entries read of each path, unless it has ended
+	most  int // entries to read of each path; fewer if the path ends
 	held  int // memory in bytes
 }
 
-// newProbes begins to count the access paths for which leave returns true.
+// newProbes begins to count the access paths of a source for which leave returns true.
 func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *probes {
 	p := &probes{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
@@ -95,10 +95,10 @@ func (p *probes) count(most int) (bool, error) {
 	return p.ended(), nil
 }
 
-// testedFactor is the factor by which more entries are read if terms are tested, since few of them are kept.
+// testedFactor says how many times more entries are read if each term is tested, since few of them pass.
 const testedFactor = 100
 
-// dropUseless drops the paths that have turned out to be useless.
+// dropUseless drops the paths that do not narrow the search.
 func (p *probes) dropUseless() (err error) {
 	p.paths = slices.DeleteFunc(p.paths, func(w *accessPath) bool {
 		vain := w.isUseless()
@@ -110,7 +110,7 @@ func (p *probes) dropUseless() (err error) {
 	return err
 }
 
-// countOn continues to read the paths that have not ended, up to most entries each.
+// countOn continues to read the paths that have not ended, until most entries have been read of each.
 func (p *probes) countOn(most int) error {
 	for _, w := range p.paths {
 		if err := p.read(w, most-w.read); err != nil {
@@ -133,7 +133,7 @@ func (p *probes) ended() bool {
 	return slices.ContainsFunc(p.paths, func(w *accessPath) bool { return w.done })
 }
 
-// rids returns the sorted intersection of all paths that have ended. At least one has.
+// rids returns the sorted intersection of all paths that have ended. At least one path must have ended.
 func (p *probes) rids() []uint64 {
 	var all []uint64
 	first := true
@@ -176,7 +176,7 @@ func (p *probes) close() (err error) {
 // release returns the memory of rids that are no longer used.
 func (p *probes) release() { p.x.Run.Used -= p.held; p.held = 0 }
 
-// note records the choice, if the run is traced.
+// note records the choice for Explain, if the run is traced.
 func (p *probes) note(how string) {
 	if !p.x.Opts.Trace {
 		return
@@ -210,8 +210,8 @@ func (c choice) String() string {
 	return "chosen: " + c.method + " of (" + strings.Join(c.paths, "; ") + ")"
 }
 
-// pick opens the rids of the documents that may match, in order. ok is false if all documents have to be
-// scanned. every reports that all matching documents will be read; otherwise only a page of them.
+// pick returns the rids of the documents that may match, in order. ok is false if all documents have to be
+// scanned. every reports that the caller reads all matching documents, not just a page.
 func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok bool, err error) {
 	p := x.newProbes(src, func(a plan.Access) bool {
 		s, ok := a.(*plan.SpansAccess)
@@ -249,8 +249,8 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 	return p.shortest(), true, nil
 }
 
-// lists intersects the posting lists alone. It returns false if there are none except the partition's own,
-// which a scan uses.
+// lists intersects the posting lists alone. It returns false if the only posting list is that of the
+// partition, which a scan uses anyway.
 func (p *probes) lists() (source.Postings, bool, error) {
 	var list []source.Postings
 	for _, w := range p.paths {
@@ -273,8 +273,8 @@ func (p *probes) lists() (source.Postings, bool, error) {
 	return p.x.intersect(list), true, nil
 }
 
-// shortest returns the intersection of the paths that have ended, and of the other posting lists if that
-// saves documents.
+// shortest returns the intersection of the paths that have ended. It includes the other posting lists if
+// that reads fewer documents.
 func (p *probes) shortest() source.Postings {
 	rids := p.rids()
 	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// A query with ORDER BY gets its rows through an index in that order, or by sorting. Which is better depends
-// on how many documents match, and on where they lie in the order, which cannot be counted. So a walk is
-// watched. If the matching rids can be counted, the walk receives them and reads no other documents. If the
+// A query with ORDER BY either walks an index in that order, or sorts. Which is cheaper depends on how many
+// documents match and on where they are in the order, which is not known beforehand. So the cost of a walk
+// is observed. If the matching rids are known, the walk receives them and reads no other documents. If the
 // walk has skipped more entries than it would take to read the matching documents and sort them, it is
 // replaced by a sort.
 
@@ -68,8 +68,8 @@ func (x *Execution) openOrder(src source.Source, source int) (inOrder, error) {
 }
 
 // recent returns a walk over one partition of a source, if a composite index begins with the paths of the
-// partition key and continues with the keys of ORDER BY. The conditions of the query need not repeat the
-// partition key, since the scope already names it.
+// partition key and continues with the keys of ORDER BY. It returns nil otherwise. The conditions of the
+// query need not contain the partition key, since the scope is already limited to it.
 func (x *Execution) recent(src source.Source) *plan.Walk {
 	in, ok := src.(source.Partitioned)
 	if !ok || x.Plan.Order.Vectors != nil {
@@ -130,7 +130,7 @@ type adaptiveWalk struct {
 
 func (x *Execution) watch(src source.Source, source int, w *plan.Walk) *adaptiveWalk {
 	wk := x.newWalk(src, source, w)
-	within := w != x.Plan.Order.Walk // the walk is over the partition
+	within := w != x.Plan.Order.Walk // the walk covers only the partition
 	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {
 		wk.maxSkips = x.tune.Walk
 	}
@@ -171,8 +171,8 @@ func keptEntry(old, e *entry) *entry {
 	return old
 }
 
-// turn is called when the walk has run out of patience. It either passes the matching documents to the walk,
-// or sorts them.
+// turn is called when the walk has skipped too many entries (see Patience). It either passes the matching
+// documents to the walk, or replaces the walk by a sort.
 func (w *adaptiveWalk) turn() error {
 	x, wk := w.x, w.wk
 	wk.passed, wk.maxSkips, wk.wanted = 0, 0, x.page.Stats.Matched

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// accessPath is an access in one source, as far as it has been read.
+// accessPath is an access of one source and the entries that have been read through it.
 type accessPath struct {
 	access plan.Access // nil: the posting list of the partition key
 	rids   []uint64    // read so far, in the order of reading
@@ -24,7 +24,7 @@ func (w *accessPath) String() string {
 	return w.access.String()
 }
 
-// isUseless reports whether a path that tests each term is useless because the test drops too few of them.
+// isUseless reports whether a path that tests each term drops too few of them to be worth its cost.
 func (w *accessPath) isUseless() bool {
 	return w.testsTerms() && !w.done && w.read >= testMost && 2*len(w.rids) > w.read
 }
@@ -35,14 +35,14 @@ func (w *accessPath) testsTerms() bool {
 	return ok && s.Whole
 }
 
-// testMost is how many terms are tested before the benefit of the test is checked.
+// testMost is the number of terms after which a path checks whether testing terms is worth its cost.
 const testMost = 1000
 
 func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
 
 // stepper reads entries one by one.
 type stepper interface {
-	// step returns the next rid. ok is false if the entry is dropped; more is false at the end.
+	// step returns the next rid. ok is false if the entry does not pass a test; more is false at the end.
 	step() (rid uint64, ok, more bool)
 	Close() error
 }
@@ -76,9 +76,9 @@ func (s termStepper) step() (uint64, bool, bool) {
 // keysStepper reads the entries of many keys in one walk.
 type keysStepper struct {
 	source.Terms
-	seek source.Seeker // the walk; nil: it cannot seek
-	keys [][]byte      // in order; the keys before the current entry have been removed
-	far  bool          // the walk has not yet reached the first of them
+	seek source.Seeker // the walk; nil: it does not support seeking
+	keys [][]byte      // in order; keys before the current entry are removed
+	far  bool          // the walk has not reached the first key yet
 }
 
 func newKeysStepper(src source.Source, keys [][]byte) stepper {
@@ -110,7 +110,7 @@ func (s *keysStepper) step() (rid uint64, ok, more bool) {
 	return 0, false, false
 }
 
-// steppers returns the functions that open the pieces of an access, in order.
+// steppers returns functions that open the parts of an access, in order.
 func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() stepper) {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
@@ -135,7 +135,7 @@ func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() st
 	return list
 }
 
-// more reads up to n further entries.
+// more reads up to n more entries.
 func (w *accessPath) more(x *Execution, n int) error {
 	for n > 0 && !w.done {
 		if w.at == nil {

@@ -9,21 +9,21 @@ import (
 // whatever the conditions of the query are.
 type liveSet struct {
 	documents int64
-	dead      []uint64 // rids with index entries that are not in the set
-	limited   bool     // only the listed members are in the set
+	dead      []uint64 // rids that have index entries but are not in the set
+	limited   bool     // the set consists of the listed members only
 	members   []uint64
 }
 
-// FewMembers is the largest number of documents in a logical partition for which their texts are read rather
-// than looked up in an index, since the index covers all partitions.
+// FewMembers is the maximum number of documents in a logical partition for which the texts are read from the
+// documents. For larger partitions the index is used, which covers all partitions.
 const FewMembers = 1000
 
-// rankDead is the largest number of dead rids that a liveSet lists. If there are more, it lists the live
-// rids.
+// rankDead is the maximum number of dead rids that a liveSet lists. If there are more, it lists the live
+// rids instead.
 const rankDead = 10_000
 
-// liveSets returns the live sets of all sources. few reports that in one of them reading the documents is
-// cheaper than reading the index.
+// liveSets returns the live sets of all sources. few reports whether, in one of them, reading the documents
+// is cheaper than reading the index.
 func (x *Execution) liveSets() (sets []*liveSet, few bool, err error) {
 	sets = make([]*liveSet, len(x.sources))
 	for i, src := range x.sources {
@@ -34,8 +34,8 @@ func (x *Execution) liveSets() (sets []*liveSet, few bool, err error) {
 	return sets, false, nil
 }
 
-// liveDocuments returns the live set of a source. few reports that its documents are a small part of those in
-// the index, so that it is cheaper to read them.
+// liveDocuments returns the live set of a source. few reports whether the set is a small part of the
+// documents in the index, so that reading the documents is cheaper.
 func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err error) {
 	p = &liveSet{}
 	if c, ok := src.(source.Census); ok {
@@ -69,7 +69,7 @@ func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err 
 	return p, scoped && len(p.members) <= FewMembers, err
 }
 
-// ridFilter reports for ascending rids whether they are in the live set.
+// ridFilter reports whether rids, which are passed in ascending order, are in the live set.
 type ridFilter struct {
 	p            *liveSet
 	member, dead int // indexes of the first rids not less than the last one tested

@@ -20,8 +20,9 @@ import (
 // rank_top.go). Otherwise one walk over the documents collects the statistics of all texts and the counts of
 // each one, and the scores are computed afterwards.
 //
-// With several scores (RRF), the best documents by each score are selected, as many as a client would request
-// from a partition. Their ranks are fused to the sum of weight / (60 + rank). Equal scores share a rank.
+// With several scores (RRF), the best documents by each score are selected: as many as a client would
+// request from a partition. The fused score of a document is the sum of weight / (60 + rank) over its ranks.
+// Documents with equal scores have the same rank.
 
 const (
 	rankConstant = 60
@@ -37,11 +38,11 @@ type collectionStats struct {
 type ranking struct {
 	*plan.Ranker
 	stats   collectionStats
-	indexed []textScores // by source, if they were read from the index
+	indexed []textScores // scores by source, if they were computed from the index
 }
 
-// ranked is a document with its scores. For a text, its length and the count of each term are stored first;
-// the score is computed from them.
+// ranked is a document with its scores. For a text it first holds the length and the count of each term,
+// from which the score is computed later.
 type ranked struct {
 	source int
 	rid    uint64
@@ -102,9 +103,9 @@ func (x *Execution) emitRanked(documents []ranked, row func() bool) (more bool, 
 	return true, x.Run.Err
 }
 
-// rankedDocuments returns the documents that match the conditions, in the order of sources and rids, with the
-// scores that are known: distances, and text scores if the texts are indexed. Otherwise each document has the
-// counts of its texts, and parts receive the statistics of all texts.
+// rankedDocuments returns the documents that match the conditions, in the order of sources and rids. Each
+// has its distances and, if the texts are indexed, its text scores. If they are not indexed, each document
+// has the counts of its texts instead, and the statistics of all texts are stored in parts.
 func (x *Execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, error) {
 	var list []ranked
 	for i, src := range x.sources {
@@ -159,8 +160,8 @@ func (x *Execution) hasRow() bool {
 	return !x.rows(x.Plan.Rows, func() bool { return false })
 }
 
-// measure records the counts of the current document for one part. If gather is set, it also adds them to the
-// statistics of all documents.
+// measure records the counts of the current document for one part. If gather is set, it also adds them to
+// the statistics.
 func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()
@@ -189,7 +190,7 @@ func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
 	}
 }
 
-// add counts a document; length -1: it has no text.
+// add adds a document to the statistics. A length of -1 means that it has no text.
 func (c *collectionStats) add(length int, counts []int) {
 	c.documents++
 	c.words += float64(max(length, 0))
@@ -209,7 +210,7 @@ func (d *ranked) score(parts []ranking, scores []lang.BM25) {
 	}
 }
 
-// mostRanked returns how many documents of each score are fused.
+// mostRanked returns the number of documents that are selected by each score.
 func (x *Execution) mostRanked() int {
 	limit := x.Plan.Top.Limit
 	if limit < 0 {
@@ -218,15 +219,15 @@ func (x *Execution) mostRanked() int {
 	return int(min(math.MaxInt32, max(plan.LeastRanked, 2*(limit+x.Plan.Top.Offset))))
 }
 
-// fuse sets the fused score of each document; greater is better. Documents that are not among the best by any
+// fuse computes the fused score of each document; greater is better. Documents that were not selected by any
 // score come last.
 func (x *Execution) fuse(list []ranked, parts []ranking) {
 	order := make([]int, len(list))
 	for i := range list {
 		order[i] = i
 	}
-	// The sort keeps the order of the list among equal scores, not that of the previous part. So the best
-	// documents according to an index, which has only one score, are the same.
+	// Documents with equal scores stay in the order of the list, not in the order of the previous part. An
+	// index has only one score, so the best documents according to an index are the same.
 	byScore := func(part int) {
 		slices.SortFunc(order, func(a, b int) int {
 			return cmp.Or(parts[part].Compare(list[a].scores[part], list[b].scores[part]), cmp.Compare(a, b))

@@ -16,17 +16,17 @@ import (
 // FullTextScore from the index.
 //
 // The index entry of a word holds how often a document's text has it and how many words that text has. This
-// is all that BM25 needs about the document. What it needs about the other texts is counted from the entries
-// as well: the words of all texts from the entries of the empty word, which every text has once, and the
-// number of texts with a term from the entries of the term, which are read for their scores anyway. So no
-// statistics are stored that a write would have to update. The scores equal those of a full read to the last
-// bit: dead documents that are still in the index are left out (see liveSet), and terms are summed in the
-// same order.
+// is all that BM25 needs about the document. What BM25 needs about the other texts is counted from the
+// entries as well. The number of words in all texts comes from the entries of the empty word, which every
+// text has once. The number of texts with a term comes from the entries of the term, which are read for the
+// scores anyway. So there are no stored statistics that a write would have to update. The scores are equal,
+// to the last bit, to those computed by reading all documents: dead documents that are still in the index
+// are left out (see liveSet), and terms are summed in the same order.
 //
-// The lists of the terms are always read whole. To skip parts of them (WAND, max score) would require the
-// number of texts with a term beforehand, that is, a counter for each word that every write of a text
-// updates. Without it there is no bound on a word's contribution before its list has been read. If few
-// documents are needed, only the reading of documents is cut short: they are read in the order of their
+// The lists of the terms are always read whole. Algorithms that skip parts of them (WAND, max score) have to
+// know the number of texts with a term beforehand. That would need a counter for each word, which every
+// write of a text updates. Without this number there is no bound on a word's contribution before its list
+// has been read. If few documents are needed, fewer documents are read: they are read in the order of their
 // scores until there are enough rows.
 
 // wordList lists the texts of one source that have a word or a term, by rid.
@@ -205,7 +205,7 @@ type textHit struct{ rid, count, length uint64 }
 
 const textHitSize = 24
 
-// similarWords walks over the distinct words of all texts and returns those that are similar to a word.
+// similarWords reads the distinct words of all texts and returns those that are similar to a word.
 func (x *Execution) similarWords(src source.Source, path index.Path, word string,
 	distance int) (list []string,
 	err error) {
@@ -213,7 +213,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 	terms := src.Terms(lo, hi, false)
 	wanted := []rune(word)
 	var last []byte
-	at := false // terms is at an entry that has not been examined
+	at := false // terms is at an entry that has not been looked at yet
 	for same := 0; err == nil && (at || terms.Next()); {
 		at = false
 		err = x.passEntry()
@@ -273,7 +273,7 @@ func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, 
 	return list, nil
 }
 
-// within returns the texts of the list that are also among rids.
+// within returns the part of the list whose texts are in rids.
 func (l wordList) within(rids []uint64) (both wordList) {
 	for i, rid := range l.rids {
 		n, ok := slices.BinarySearch(rids, rid)
@@ -331,8 +331,8 @@ func unionOfRIDs(terms []wordList) []uint64 {
 	return append(append(all, a...), b...)
 }
 
-// seekRID returns the index of the first of the ascending rids, from from on, that is not less than rid. It
-// is fastest if that is near.
+// seekRID returns the index of the first of the ascending rids that is not less than rid, starting at the
+// index from. It is fast if that index is near from.
 func seekRID(rids []uint64, from int, rid uint64) int {
 	step := 1
 	for from+step < len(rids) && rids[from+step] <= rid {

@@ -13,9 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// The best documents by one score from the index. Documents with a term, or with a distance, are read in the
-// order of their scores until there are enough rows. After them come the other texts, which score 0, and then
-// the documents without a score, each in the order of sources and rids. These are searched only if needed.
+// This file finds the best documents by one score through the index. Documents that contain a term or have a
+// distance are read in the order of their scores until there are enough rows. After them come the other
+// texts, which score 0, and then the documents without a score, each in the order of sources and rids. They
+// are read only if needed.
 
 // scored is a document with a score; greater is better.
 type scored struct {
@@ -38,13 +39,13 @@ func (s scored) before(o scored) bool {
 type topRanked struct {
 	x *Execution
 	r *ranking
-	// the documents that can match the conditions, by source; nil: unknown, or many
+	// the documents that can match the conditions, by source; nil: they are unknown or many
 	allowed [][]uint64
 	heap    heap.Of[scored]
-	near    []*distances // distances that follow those in the heap, by source
+	near    []*distances // distances that come after those in the heap, by source
 	rest    source.Documents
 	at      int  // the source of rest
-	zero    bool // rest returns texts that score 0; else documents without a score
+	zero    bool // rest returns texts that score 0; if not set, documents without a score
 }
 
 // newTopRanked returns the iterator for one part, or nil if its index cannot be used.
@@ -152,7 +153,7 @@ func (b *topRanked) nextOfRest() (s scored, ok bool, err error) {
 	return s, false, err
 }
 
-// wants reports whether the current document is of the kind that rest returns.
+// wants reports whether the current document is one that rest has to return.
 func (b *topRanked) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
@@ -163,8 +164,8 @@ func (b *topRanked) wants() bool {
 	return !met && (b.r.Text(x.f).Kind() == jsondoc.String) == b.zero
 }
 
-// openRest opens an iterator that includes all documents that were not in the heap. It covers all texts,
-// unless a narrower condition is known.
+// openRest opens an iterator that includes all documents that were not in the heap. It reads all texts,
+// unless a condition narrows them down.
 func (b *topRanked) openRest(src source.Source) (source.Documents, error) {
 	x := b.x
 	if b.allowed != nil {
@@ -194,8 +195,8 @@ func (b *topRanked) close() (err error) {
 	return err
 }
 
-// rankFromIndex is rankRows with scores from indexes. It returns false, without having called row, if the
-// indexes cannot be used.
+// rankFromIndex is like rankRows, with scores from indexes. done is false, and row has not been called, if
+// the indexes cannot be used.
 func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {
@@ -227,8 +228,8 @@ func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, 
 	}
 }
 
-// fuseBest fuses the best documents by each score. It reads as many as fuse selects, so that the result is
-// the same as over all documents.
+// fuseBest fuses the best documents by each score. It reads as many documents as fuse selects, so the result
+// is the same as if all were scored.
 func (x *Execution) fuseBest(list []*topRanked, parts []ranking, row func() bool) error {
 	var found []ranked
 	seen := map[scored]bool{}
@@ -268,7 +269,7 @@ func (x *Execution) fuseBest(list []*topRanked, parts []ranking, row func() bool
 	return x.emitOthers(seen, row)
 }
 
-// emitOthers returns the documents that are not among the best by any score.
+// emitOthers returns the documents that are not among the best by any score. seen holds those that are.
 func (x *Execution) emitOthers(seen map[scored]bool, row func() bool) error {
 	for i, src := range x.sources {
 		docs, err := x.candidates(src, 0, true)
@@ -290,8 +291,8 @@ func (x *Execution) emitOthers(seen map[scored]bool, row func() bool) error {
 	return nil
 }
 
-// rankedOnly returns the documents of each source that can match the conditions. It returns nil if no index
-// lists them, or if they are many.
+// rankedOnly returns, for each source, the documents that can match the conditions. It returns nil if no
+// index lists them or if there are many.
 func (x *Execution) rankedOnly() ([][]uint64, error) {
 	only := make([][]uint64, len(x.sources))
 	for i, src := range x.sources {
@@ -304,7 +305,7 @@ func (x *Execution) rankedOnly() ([][]uint64, error) {
 	return only, nil
 }
 
-// fewWanted returns the documents of a source that can match the conditions, if according to an index they
+// fewWanted returns the documents of a source that can match the conditions, if the index shows that they
 // are few.
 func (x *Execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
 	p := x.newProbes(src, plan.Beside(nil))

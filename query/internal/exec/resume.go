@@ -10,13 +10,13 @@ import (
 )
 
 // Resume is the position at which the rows of a query with ORDER BY begin. A client that merges ranges uses
-// it in ranges for which it has no cursor: it has only the last row that it has returned.
+// it for ranges of which it has no cursor, since it then knows only the last row that it has returned.
 type Resume struct {
 	Values []eval.OrderValue // ORDER BY values of that row, one for each key
-	// begin at the row of this document among the rows with these values; 0: at the first of them or, with
-	// Exclude, behind the last
+	// begin at the row of this document among the rows with these values; 0: begin at the first of these
+	// rows or, with Exclude, after the last
 	RID     uint64
-	Exclude bool // begin behind that document, or behind all rows with these values
+	Exclude bool // begin after that document or, if RID is 0, after all rows with these values
 }
 
 // resumeAt moves the beginning of the page to r.
@@ -32,8 +32,8 @@ func (x *Execution) resumeAt(r *Resume) error {
 	for i, v := range r.Values {
 		key = eval.AppendKey(order[i], key, v)
 	}
-	// A bookmark is the last row that has been returned. Rids begin at 1 and never come near the largest
-	// uint64.
+	// A bookmark names the last row that has been returned, so the rid before this one is used. Rids begin
+	// at 1 and never come near the largest uint64.
 	at := r.RID
 	first, last := uint64(0), uint64(math.MaxUint64-1)
 	before := func(rid uint64) uint64 { return rid - 1 }

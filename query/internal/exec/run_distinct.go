@@ -2,9 +2,9 @@ package exec
 
 import "github.com/mayflydb/mayfly/query/internal/eval"
 
-// DISTINCT detects equal rows in one of three ways. If equal rows are adjacent, only the last row is kept. If
-// rows come in the order of rids, page after page, all rows that pages have returned are kept. If all rows
-// are made first, they are all kept.
+// DISTINCT detects equal rows in one of three ways. If equal rows are adjacent, it remembers only the last
+// row. If rows come in the order of rids, it remembers the hashes of all rows that have been returned,
+// across pages. If all rows are made before the first is returned, it remembers all of them.
 
 func (x *Execution) runDistinctNeighbours(in int, row func() bool) bool {
 	return x.rowsOf(in, func() bool { return x.wasReturned() || x.repeats(x.out) || row() })

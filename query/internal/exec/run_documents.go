@@ -34,8 +34,8 @@ func (x *Execution) runDocuments(row func() bool) bool {
 	return true
 }
 
-// readSource reads one source behind a rid. every reports that all matching documents will be read. more is
-// false if the page has ended. If a scan has found few documents so far, the rest is read through an index.
+// readSource reads one source behind a rid. every reports that the caller reads all matching documents. more
+// is false if the page has ended. If a scan finds few documents, readSource reads the rest through an index.
 func (x *Execution) readSource(src source.Source, after uint64, every bool, row func() bool) (more bool,
 	err error) {
 	docs, err := x.candidates(src, after, every)
@@ -85,8 +85,8 @@ func (x *Execution) endDocument() bool {
 	return !late && err == nil
 }
 
-// skip records that the current source has nothing between the previous document and a rid. It returns false
-// if the run has to end, or if the page has to end and the next one can resume there.
+// skip records that the current source has no document between the previous one and rid. It returns false if
+// the run has to end, or if the page has to end and the next page can resume at rid.
 func (x *Execution) skip(rid uint64) bool {
 	if x.Plan.Form != cursor.Streaming {
 		_, err := x.stop()

@@ -26,7 +26,7 @@ func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
 	return (done || x.rowsOf(in, g.Add)) && g.Each(row)
 }
 
-// groupsFromIndex feeds a grouper from indexes alone. done is false if that is not possible.
+// groupsFromIndex computes groups from the indexes alone. done is false if that is not possible.
 func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bool, err error) {
 	if n.IndexOnly != nil {
 		if done, err = x.onlyFrom(g); done || err != nil {
@@ -72,15 +72,15 @@ func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
 	})
 	if x.more = x.more || more && g.Bound != ""; x.more && x.from.Begun && x.done.Rows == x.from.Rows &&
 		bytes.Equal(x.done.Key, x.from.Key) {
-		// too many keys share a beginning longer than the key in a cursor
+		// too many keys share a beginning that is longer than the part of a key that a cursor holds
 		x.Run.Fail(&fault.MemoryError{Clause: "GROUP BY", Max: eval.MaxGroups})
 	}
 	return more
 }
 
-// eachInTurn calls row for the groups in the order in which they were found. It returns false if one page
-// cannot hold them all. Nothing has then been returned, and the groups come in the order of their keys, which
-// pages can resume in.
+// eachInTurn calls row for the groups in the order in which they were found. It returns false if they do not
+// fit in one page. In this case it has returned none of them, and the groups are made in the order of their
+// keys, in which pages can be resumed.
 func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 	if g.Bound != "" || g.Runs != nil {
 		return false
@@ -98,7 +98,7 @@ func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 	return true
 }
 
-// passGroup returns a group and moves the position behind it. rows counts the groups whose keys have the same
+// passGroup returns a group and moves the position behind it. It counts the groups whose keys have the same
 // beginning.
 func (x *Execution) passGroup(g *eval.Grouper, row func() bool) bool {
 	if !row() {

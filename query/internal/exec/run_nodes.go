@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// rowsOf runs a node of the plan and, if the run is traced, records the time it takes.
+// rowsOf runs a node of the plan. If the run is traced, it measures the time.
 func (x *Execution) rowsOf(i int, row func() bool) bool {
 	n := x.Plan.Nodes[i]
 	if x.page.Stats.nodes == nil || plan.OfDocuments(n) {
@@ -26,8 +26,9 @@ func (x *Execution) rowsOf(i int, row func() bool) bool {
 	return more
 }
 
-// runNode calls row with the frame at each row of the i-th node, whose input is the rows of the node behind
-// it. It returns false if row did, or if the run has failed.
+// runNode runs the i-th node: it calls row with the frame at each row of the node. The node's input is the
+// rows of the node behind it in the plan. runNode returns false if row has returned false or the run has
+// failed.
 func (x *Execution) runNode(i int, row func() bool) bool {
 	in := i + 1
 	switch n := x.Plan.Nodes[i].(type) {

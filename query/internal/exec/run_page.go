@@ -16,7 +16,7 @@ func (x *Execution) runPage(in int) bool {
 	return x.rowsOf(in, func() bool { return x.wasReturned() || x.emit(x.out) })
 }
 
-// emitAll returns the rows of a blocking query behind those of earlier pages.
+// emitAll returns the rows of a query in the blocking form, after those that earlier pages have returned.
 func (x *Execution) emitAll(in int) bool {
 	skip := x.from.Rows
 	if x.spilled != nil && x.spilled.rows != nil {
@@ -30,7 +30,7 @@ func (x *Execution) emitAll(in int) bool {
 		}
 		return x.putBlock(x.out, skip)
 	})
-	if x.endRows(); x.more { // an error behind the page is left to the next page
+	if x.endRows(); x.more { // an error after the page is reported by the next page
 		x.Run.Err = nil
 	}
 	return more
@@ -78,14 +78,15 @@ func (x *Execution) emit(row []byte) bool {
 		}
 	}
 	if n+1 == x.Opts.MaxItems && !x.Opts.Certain && ReadsAll(x.Plan) {
-		x.more = true // there may be nothing more: this is not checked
+		x.more = true // whether there are more rows is not checked
 		return false
 	}
 	return true
 }
 
-// reach moves the position to just before the current row, the first row of the next page, so that no page
-// reads what lies between again. A document in between that changes before the next page counts as passed.
+// reach moves the position to just before the current row, which is the first row of the next page, so that
+// the next page does not read the documents in between again. If one of these documents changes before the
+// next page, it is not looked at again.
 func (x *Execution) reach() {
 	if x.Plan.Form == cursor.Streaming && x.past == nil && x.rowInDoc == 1 && x.current.rid > 0 {
 		x.done.Source, x.done.Rid, x.done.Rows = x.current.source, x.current.rid-1, 0
@@ -141,8 +142,7 @@ func (x *Execution) isFull(row []byte) bool {
 	return len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.Opts.MaxBytes
 }
 
-// beginRows begins to write the rows that follow a full page. It returns false if there is no place to keep
-// them.
+// beginRows begins to write the rows that follow a full page. It returns false if they cannot be stored.
 func (x *Execution) beginRows() bool {
 	if x.spilled = x.newSpilled(); x.spilled == nil {
 		return false
@@ -155,7 +155,7 @@ func (x *Execution) beginRows() bool {
 const rowsHeld = 256 << 10
 
 // leaveRow writes a row for later pages. It returns false if that takes too long or fails; later pages then
-// make their rows again.
+// make the rows again.
 func (x *Execution) leaveRow(row []byte) bool {
 	var key [8]byte
 	binary.BigEndian.PutUint64(key[:], uint64(x.returned))

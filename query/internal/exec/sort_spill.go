@@ -26,8 +26,8 @@ func (x *Execution) leftOrder(src source.Source, source int) *batch {
 	return b
 }
 
-// many reports whether all documents should be sorted at once: if the source has been read before, by this
-// page or an earlier one, and the query needs more documents than a page or a batch holds.
+// many reports whether all documents should be sorted at once. This is so if the source has been read
+// before, by this page or an earlier one, and the query needs more documents than a page or a batch holds.
 func (b *batch) many() bool {
 	x := b.x
 	if !b.whole || x.Run.Env.Temp == nil || !b.begun && !x.from.Begun {
@@ -37,7 +37,7 @@ func (b *batch) many() bool {
 	return limit < 0 || limit > int64(x.Opts.MaxItems) || limit+x.done.Offset > maxRoom
 }
 
-// fillSpilled sorts all documents behind those that were returned.
+// fillSpilled sorts all documents that come after those already returned.
 func (b *batch) fillSpilled() (err error) {
 	x := b.x
 	budget := x.Run.LimitHeld() / 8
@@ -85,8 +85,8 @@ func (b *batch) fillSpilled() (err error) {
 	return nil
 }
 
-// ridKey returns a rid in the form in which it follows a key, so that bytes sort like rows. No key of ORDER
-// BY is a prefix of another.
+// ridKey returns a rid in the form in which it follows a key, so that comparing bytes gives the order of
+// rows. No ORDER BY key is a prefix of another.
 func (x *Execution) ridKey(rid uint64) uint64 {
 	if x.backwards() {
 		return ^rid

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// spilledRows holds, in temporary files, what a page has made for later pages. It is valid as long as the
-// sources have the same documents. If it is invalid or lost, a page makes the rows again and skips those that
-// were returned, so no result depends on it.
+// spilledRows holds rows or groups that a page has stored in temporary files for later pages. They are valid
+// as long as the documents of the sources do not change. If they are invalid or lost, a page makes the rows
+// again and skips those that were returned, so results never depend on them.
 type spilledRows struct {
 	asked   uint64
 	version string
@@ -80,8 +80,8 @@ func (x *Execution) takeSpilled() {
 	x.spilled = l
 }
 
-// newSpilled begins the rows that this page stores. It returns nil if there is no place to keep them, or if
-// their validity cannot be checked.
+// newSpilled starts to store rows of this page for later pages. It returns nil if they cannot be stored, or
+// if their validity could not be checked later.
 func (x *Execution) newSpilled() *spilledRows {
 	if x.Opts.Memory == nil || x.Run.Env.Temp == nil {
 		return nil
@@ -113,8 +113,8 @@ func (x *Execution) version() (string, bool) {
 	return string(all), true
 }
 
-// eachGroup is each, but stores for the next page the group for which fn returned false and all groups after
-// it, if g holds all the groups.
+// eachGroup is like each, and also stores groups for the next page: the group for which fn returned false
+// and all groups after it. It stores them only if g holds all groups.
 func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 	var rest *eval.SpilledGroups
 	if g.Runs != nil {

@@ -10,31 +10,33 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// If the index has codes of its vectors (see index.Quantizer), a search reads the codes first. A code gives a
-// lower bound of the distance of a vector. Vectors are looked up in the order of these bounds until the
+// If the index has codes of its vectors (see index.Quantizer), a search reads the codes first. A code gives
+// a lower bound of the distance of a vector. Vectors are looked up in the order of these bounds until the
 // nearest vector found is nearer than the bound of every other. So the number of vectors that are looked up
-// is not set in advance: it depends on how many the codes leave in doubt, about a hundred of 100,000 random
-// vectors. If the codes leave many in doubt, as among vectors that are all alike, all vectors are read.
+// depends on how many vectors cannot be excluded by their codes: about a hundred of 100,000 random vectors.
+// If the codes exclude few vectors, as when all vectors are alike, all vectors are read.
 
 const (
 	// keptCodes is how many candidates are kept at first. If more are needed, the codes are read again and
 	// moreCodes times as many are kept.
 	keptCodes, moreCodes = 2048, 8
-	// of n vectors, up to fewDoubts + n/doubtShare are looked up one by one
+	// if more than fewDoubts + n/doubtShare of n vectors would have to be looked up, all vectors are read
+	// instead
 	fewDoubts, doubtShare = 64, 16
 	// lostSquare is an upper bound of the relative error of a vector's squared length: codes store the length
 	// in 32 bits.
 	lostSquare = 1e-6
 )
 
-// candidates are the vectors that may come next, according to their codes.
+// candidates are the vectors that, according to their codes, may be the next in the order of distances. They
+// are stored as lower bounds of the distances.
 type candidates struct {
 	heap.Of[Estimate]          // lower bounds of the distances
 	room              int      // capacity
-	behind            Estimate // candidates not less than this have been dropped
+	behind            Estimate // candidates at or after this one have been dropped
 	cut               bool     // some candidates have been dropped
 	begun             bool
-	doubts            int      // how many vectors are looked up before all are read
+	doubts            int      // number of vectors that are looked up before all are read
 	looked            []uint64 // rids of the vectors that were looked up
 }
 
@@ -43,7 +45,8 @@ func (e Estimate) before(o Estimate) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }
 
-// walkCodes reads all codes and keeps those of the vectors that may come next.
+// walkCodes reads all codes and keeps as candidates the vectors that may come next. usable is false if the
+// index cannot be used.
 func (d *distances) walkCodes() (usable bool, err error) {
 	r := &d.candidates
 	from, again := r.behind, r.begun
@@ -100,7 +103,8 @@ func leastDistance(v *plan.Vectors, code []byte) (distance float64, ok bool) {
 	}
 }
 
-// settle looks vectors up until no vector that has not been looked up can be nearer than the nearest one.
+// settle looks vectors up until the nearest vector found is nearer than all vectors that have not been
+// looked up.
 func (d *distances) settle() error {
 	r := &d.candidates
 	for r.begun {

@@ -14,10 +14,10 @@ import (
 
 // Searching vectors.
 //
-// The index holds the vectors as 32-bit floats, the precision in which distances are calculated, without the
-// documents around them. So distances come from the index and equal those of the documents to the last bit.
-// Only documents that come next are read. If few documents can match the conditions, only their vectors are
-// looked up.
+// The index holds the vectors alone, as 32-bit floats, which is the precision in which distances are
+// calculated. So distances are calculated from the index, and equal those calculated from the documents to
+// the last bit. A document is read only when it is the next one to return. If few documents can match the
+// conditions, only their vectors are looked up.
 
 // Estimate is a document and its distance; smaller is better.
 type Estimate struct {
@@ -129,7 +129,7 @@ func (d *distances) lookUp() (usable bool, err error) {
 	return true, nil
 }
 
-// take calculates one distance.
+// take calculates the distance of one entry.
 func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 	d.x.page.Stats.IndexEntries++
 	if err := d.x.pass(lang.EntryWork + len(value)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// The codes of semantic errors in Cosmos DB. The codes of syntax errors are in package syntax.
+// The codes of semantic errors in Cosmos DB. Package syntax has the codes of syntax errors.
 const (
 	CodeUnresolved       = "SC2001" // an identifier that no FROM clause binds
 	CodeUnknownFunction  = "SC2005"
@@ -29,7 +29,7 @@ const (
 	CodeNotGrouped       = "SC2102"
 	CodeOrderNotGrouped  = "SC2103" // an ORDER BY expression that is not a GROUP BY key
 	CodeAggregateInWhere = "SC2104"
-	// A GROUP BY key without a property in it, and one with an aggregate or a subquery in it.
+	// A GROUP BY key that contains no property, and a GROUP BY key that contains an aggregate or a subquery.
 	CodeKeyWithoutProperty = "SC2110"
 	CodeKeyOfMany          = "SC2111"
 	CodeManyRows           = "SC2201" // a scalar subquery that can have several rows
@@ -71,12 +71,13 @@ const (
 	Unplaced       // {"Errors":["..."]}
 )
 
-// Error reports that a query cannot be answered. It was refused before any document was read or, if Code is
-// empty and Start is 0, failed during the run. In Cosmos DB the response has the status 400.
+// Error reports that a query cannot be answered. Either the query was refused before any document was read,
+// or it failed during the run: Code is then empty and Start is 0. In Cosmos DB the response has the status
+// 400.
 type Error struct {
 	Code       string // SC...; empty if there is none
 	Number     int    // the code if it is a number; else 0
-	Message    string // in the words of Cosmos DB if they are known
+	Message    string // Cosmos DB's own message, if it is known
 	Start, End int    // position in characters (Unicode code points) of the text from 0, End exclusive
 	Line, Col  int    // of Start, from 1; Col is in characters. 0 if the error has no position
 	Style      Style
@@ -158,8 +159,8 @@ func (e *CursorError) Error() string { return "Invalid Continuation Token: " + e
 type MemoryError struct {
 	Clause string // the clause that needed the memory
 	Max    int    // bytes allowed
-	Err    error  // the error of the temporary files, a *spill.Error; nil: none were tried
-	NoTemp bool   // temporary files would have held the rest, but Env has none
+	Err    error  // the error of the temporary files, a *spill.Error; nil: no temporary file was tried
+	NoTemp bool   // temporary files could have held the data, but Env has none
 }
 
 func (e *MemoryError) Error() string {
@@ -177,8 +178,8 @@ func (e *MemoryError) Error() string {
 // Unwrap returns the error of the temporary files.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
-// BusyError reports a query whose intermediate results found no free memory, since other requests use it. The
-// query may be retried.
+// BusyError reports a query that could not get memory for its intermediate results, since other requests use
+// it. The query may be retried.
 type BusyError struct {
 	Clause string // the clause that needed the memory
 }
@@ -202,7 +203,7 @@ func SyntaxError(err error) error {
 	return &Error{Message: err.Error(), Style: Unplaced, Err: err}
 }
 
-// Place sets the line and the column of an error from its Start.
+// Place sets Line and Col from Start.
 func (e *Error) Place(text string) {
 	e.Line, e.Col = 1, 1
 	at := 0

@@ -37,9 +37,9 @@ type GatewayOptions struct {
 	Features []string
 	// OnePartition reports whether the request has a full partition key.
 	OnePartition bool
-	// Continued reports whether the client will ask for more than one page. A query whose conditions name one
-	// partition key is then answered entirely by its range. If Continued is not set, the client merges such a
-	// query as well, except for OFFSET and LIMIT.
+	// Continued reports whether the client will ask for more than one page. If it is set, a query whose
+	// conditions name one partition key is sent unchanged to the range of that key. If it is not set, the
+	// client merges such a query like any other, except for OFFSET and LIMIT.
 	Continued bool
 }
 
@@ -58,7 +58,8 @@ type GatewayPlan struct {
 	pins   plan.Pins
 }
 
-// queryInfo describes how one query is merged. Clients read the length of its arrays, so none may be null.
+// queryInfo describes how the rows of a query are merged. Clients read the length of its arrays, so none may
+// be null.
 type queryInfo struct {
 	DistinctType                string             `json:"distinctType"`
 	Top                         *int64             `json:"top"`
@@ -76,7 +77,7 @@ type queryInfo struct {
 	HasNonStreamingOrderBy      bool               `json:"hasNonStreamingOrderBy"`
 }
 
-// dcountInfo makes the client count the distinct rows; the alias is empty if the count is the whole row.
+// dcountInfo tells the client to count the distinct rows. The alias is empty if the count is the whole row.
 type dcountInfo struct {
 	Alias string `json:"dCountAlias"`
 }
@@ -106,8 +107,8 @@ func Prepare(text string, params []bind.Parameter, info bind.Info, o GatewayOpti
 	return Of(p, o)
 }
 
-// Of makes the gateway plan of a planned query. It does not change p. The error is a *fault.Error if clients
-// cannot merge the rows, or an *UnsupportedError if the client lacks a feature.
+// Of makes the gateway plan of a planned query, which it does not change. It returns a *fault.Error if
+// clients cannot merge the rows, or an *UnsupportedError if the client lacks a feature.
 func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	b := p.Written()
 	q := b.Q
@@ -118,8 +119,8 @@ func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
 	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
-	// If a query reads one partition key, by its own conditions, or no item at all, one range answers it
-	// unchanged. For one partition key Cosmos DB does so only if the client expects a continuation.
+	// If the conditions of a query name one partition key, or if the query reads no item, one range answers
+	// it unchanged. For one partition key Cosmos DB does so only if the client expects a continuation.
 	none := p.Pins.Known && len(keys) == 0
 	bare := (pinned && o.Continued || none) && (!q.Select.Distinct || q.From == nil) && len(g.top.Rank) == 0
 	if bare && bind.ListsAggregates(g.top) {
@@ -144,7 +145,7 @@ func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	return g.plan, nil
 }
 
-// PinnedKeys returns the PinnedKeys of the query's Plan.
+// PinnedKeys returns the partition keys that the conditions of the query allow: see plan.Plan.PinnedKeys.
 func (g *GatewayPlan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) {
 	return g.pins.Keys, g.pins.Known
 }
@@ -179,7 +180,7 @@ const (
 	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
 )
 
-// featureOrder is the order in which Cosmos DB lists missing features: that of its numbers for them.
+// featureOrder is the order in which Cosmos DB lists missing features, which is the order of their numbers.
 var featureOrder = []string{
 	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy,
 	featureOffsetLimit, featureOrderBy,
@@ -190,7 +191,7 @@ var featureOrder = []string{
 // UnsupportedError reports that a client cannot merge the results of a query over several partition ranges.
 // In Cosmos DB the response has the status 400 and the substatus 1004.
 type UnsupportedError struct {
-	Features []string // by Cosmos DB's names, in the order of its numbers; at least one
+	Features []string // names of Cosmos DB, in the order of their numbers; at least one
 }
 
 // Error returns the message in the words of Cosmos DB.
@@ -203,17 +204,17 @@ func (e *UnsupportedError) Error() string {
 	return b.String()
 }
 
-// rewriter holds a query while its plan is made. It changes neither the tree nor the tables of the query,
-// which belong to its Plan.
+// rewriter makes the gateway plan of a query. It changes neither the tree nor the tables of the query, which
+// belong to the query's Plan.
 type rewriter struct {
 	*bind.Binder
-	q    *syntax.Query // as it was written, except that its first source is the item: see enterItem
-	top  *bind.Block   // as it was written: not folded
-	of   *bind.Block   // the block that names are bound to
+	q    *syntax.Query // the query as written, but with the item as its first source: see enterItem
+	top  *bind.Block   // the query's block as written, before constants were folded
+	of   *bind.Block   // the block in which names are resolved
 	one  bool          // the query reads one partition key
 	info *queryInfo
 	plan *GatewayPlan
-	part func(syntax.Expr) syntax.Expr // the replacement of names by enterItem; nil: none
+	part func(syntax.Expr) syntax.Expr // replaces names after enterItem; nil: no names have to be replaced
 
 	features []string // of the client; nil: all
 	needs    []string // the features that the query needs
@@ -227,7 +228,7 @@ func (g *rewriter) need(features ...string) {
 	}
 }
 
-// supported refuses a query that needs features that the client lacks.
+// supported returns an error if the query needs features that the client lacks.
 func (g *rewriter) supported() error {
 	if g.features == nil {
 		return nil
@@ -244,7 +245,7 @@ func (g *rewriter) supported() error {
 	return &UnsupportedError{missing}
 }
 
-// listed reports whether the client supports a feature.
+// listed reports whether the client has announced a feature.
 func (g *rewriter) listed(feature string) bool {
 	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
 }
@@ -267,5 +268,5 @@ func (g *rewriter) rewrite() error {
 	return nil
 }
 
-// rewritten sets the query that is sent to ranges.
+// rewritten stores the query that the client sends to the ranges.
 func (g *rewriter) rewritten(q *syntax.Query) { g.info.RewrittenQuery = syntax.Print(q) }

@@ -11,8 +11,8 @@ import (
 // refusedComposition is the error message for a query whose aggregates a client cannot merge.
 const refusedComposition = "Compositions of aggregates and other expressions are not allowed."
 
-// groupPlan makes the plan for aggregates and GROUP BY. Each range returns partial results of all groups,
-// since the client cannot tell which of them make a row before it has merged them.
+// groupPlan makes the plan for aggregates and GROUP BY. Each range returns partial results of all its
+// groups, since the client knows only after merging them which groups make a row.
 func (g *rewriter) groupPlan() error {
 	q := *g.q
 	q.Offset, q.Limit = nil, nil
@@ -57,8 +57,8 @@ func (g *rewriter) groupByItems() syntax.Expr {
 	return &syntax.ArrayLit{Elems: keys}
 }
 
-// orderedGroups makes the plan for ordered groups without aggregates: they are merged like the rows of any
-// ORDER BY. The groups of a query with aggregates come in order from each range, and clients collect them in
+// orderedGroups makes the plan for ordered groups without aggregates, which are merged like the rows of any
+// ORDER BY. If a query has aggregates, each range returns its groups in order, and clients collect them in
 // the order in which they arrive.
 func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
 	s.Distinct = false
@@ -110,7 +110,8 @@ func (g *rewriter) partialPayload() (syntax.Expr, error) {
 	return object(row...), nil
 }
 
-// aggregated reports whether an expression contains an aggregate of the query's own rows.
+// aggregated reports whether an expression contains an aggregate over the rows of the query itself, not of a
+// subquery.
 func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Call)
@@ -120,8 +121,8 @@ func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
 	return found
 }
 
-// partsOf returns the partial result of an aggregate that a range returns, from which a client computes the
-// whole, and the aggregate's name in plans.
+// partsOf returns the partial result of an aggregate, from which a client computes the result over all
+// ranges. name is the aggregate's name in plans.
 func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
 	c, ok := e.(*syntax.Call)
 	if !ok || g.Aggs[c].Block != g.of {
@@ -161,8 +162,8 @@ func twoItems(x, y syntax.Expr) syntax.Expr {
 	return object(bind.OutItem{Name: "item", X: x}, bind.OutItem{Name: "item2", X: y})
 }
 
-// countDistinct makes the plan for SELECT COUNT(1) FROM (SELECT DISTINCT ...): clients count distinct rows
-// themselves. It returns false for all other queries.
+// countDistinct makes the plan for SELECT COUNT(1) FROM (SELECT DISTINCT ...), in which clients count the
+// distinct rows. It returns false for all other queries.
 func (g *rewriter) countDistinct() bool {
 	inner := g.top.Derived()
 	if inner == nil || !inner.Distinct || inner.Grouped || inner.Derived() != nil || g.q.Select.Distinct {
@@ -179,7 +180,7 @@ func (g *rewriter) countDistinct() bool {
 	return true
 }
 
-// countsAll reports whether the query only counts the rows of its only source, and returns the alias of the
+// countsAll reports whether the query has one source and only counts its rows. alias is the alias of the
 // count.
 func (g *rewriter) countsAll() (alias string, ok bool) {
 	x := g.top.Value

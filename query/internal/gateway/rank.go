@@ -13,8 +13,8 @@ import (
 )
 
 // hybridInfo describes how ORDER BY RANK is merged. The client asks all ranges for the statistics of texts
-// and adds them up, replaces the placeholders by them, asks all ranges for the best rows by each component,
-// and ranks the union of those by all scores.
+// and adds them up, and puts them into the component queries in place of the placeholders. It then asks all
+// ranges for the best rows by each component, and ranks the union of these rows by all scores.
 type hybridInfo struct {
 	GlobalStatisticsQuery    string       `json:"globalStatisticsQuery"`
 	Components               []*queryInfo `json:"componentQueryInfos"`
@@ -26,7 +26,7 @@ type hybridInfo struct {
 	RequiresGlobalStatistics bool         `json:"requiresGlobalStatistics"`
 }
 
-// weight is a number written with a fraction, 1.0 even if it is an integer: the Java client misreads 1.
+// weight is a number that JSON shows with a fraction, such as 1.0, since the Java client misreads 1.
 type weight float64
 
 func (w weight) MarshalJSON() ([]byte, error) {
@@ -45,8 +45,8 @@ const (
 	placeHits      = "documentdb-formattablehybridsearchquery-hitcountsarray-"
 )
 
-// The scores of documents without a score, chosen so that these come last: scores of texts are at least 0,
-// distances can be anything.
+// Scores for documents that have no score. These documents have to come last: scores of texts are at least
+// 0, and distances can be any number.
 const (
 	noTextScore = -1
 	noScore     = 1.79769e+308
@@ -92,7 +92,7 @@ func (g *rewriter) rankPlan() {
 	g.plan.Hybrid = h
 }
 
-// orderedComponents makes component queries that are merged like those of ORDER BY.
+// orderedComponents makes component queries whose rows are merged like those of an ORDER BY.
 func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
@@ -113,8 +113,8 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int6
 	}
 }
 
-// plainComponents makes component queries whose rows need no merging, since the client only computes ranks
-// from them. For such a client greater scores are better.
+// plainComponents makes component queries whose rows are not merged: the client computes ranks from them.
+// Such a client takes a greater score as the better one.
 func (g *rewriter) plainComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
@@ -133,7 +133,7 @@ func (g *rewriter) plainComponents(h *hybridInfo, list []component, most *int64,
 	}
 }
 
-// weighted reports whether the scores were given weights.
+// weighted reports whether the query gives weights to the scores.
 func (g *rewriter) weighted() bool {
 	return len(g.top.Rank) > 1 && len(g.q.OrderBy.Rank.Args) > len(g.top.Rank)
 }
@@ -154,7 +154,7 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 	return skip, &taken, &n
 }
 
-// component makes the score of a part, and appends the statistics that it needs.
+// component returns the score of a part and appends the statistics that the score needs.
 func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) component {
 	c := component{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr
@@ -187,7 +187,7 @@ func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) com
 	return c
 }
 
-// orMissing returns the score, with the replacement for an undefined one.
+// orMissing returns the score, or its replacement where the score is undefined.
 func (c component) orMissing() syntax.Expr {
 	return &syntax.Coalesce{X: c.score, Y: &syntax.Literal{Value: jsondoc.NumberValue(c.missing)}}
 }

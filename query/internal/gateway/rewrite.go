@@ -35,8 +35,8 @@ func (g *rewriter) takeTop() {
 	g.info.Top = &g.top.Top
 }
 
-// takeLimit sets OFFSET and LIMIT. A TOP beside them becomes a lower LIMIT, since clients apply TOP and LIMIT
-// in different orders.
+// takeLimit sets OFFSET and LIMIT. If the query also has a TOP, it is merged into the LIMIT, since clients
+// apply TOP and LIMIT in different orders.
 func (g *rewriter) takeLimit() {
 	g.need(featureOffsetLimit)
 	taken := g.top.Limit
@@ -46,8 +46,9 @@ func (g *rewriter) takeLimit() {
 	g.info.Offset, g.info.Limit = &g.top.Offset, &taken
 }
 
-// limit sets OFFSET and LIMIT, and makes each range return enough rows for the case that all rows come from
-// it. If not every row of a range counts, that number is unknown.
+// limit sets OFFSET and LIMIT of the client, and makes each range return so many rows that they suffice even
+// if all rows come from one range. If not every row of a range becomes a row of the result, that number is
+// unknown.
 func (g *rewriter) limit(q *syntax.Query) {
 	g.takeLimit()
 	q.Select.Top = nil
@@ -82,7 +83,7 @@ func (g *rewriter) orderPlan() {
 	}
 	top := s.Top
 	if s.Distinct {
-		top = nil // not every row of a range counts
+		top = nil // not every row of a range becomes a row of the result
 	}
 	s = syntax.Select{Top: top, Items: g.ordered(g.orderItems(), payload)}
 	q.Where = g.resumable(q.Where, defined)
@@ -128,8 +129,8 @@ func (g *rewriter) itemRID() *syntax.SelectItem {
 	return &syntax.SelectItem{X: &syntax.Member{X: x, Name: "_rid"}}
 }
 
-// resumable adds to a condition the placeholder of the filter by which a client resumes, followed by the
-// conditions in defined.
+// resumable returns a condition together with the placeholder of the filter by which a client resumes, and
+// with the conditions in defined.
 func (g *rewriter) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
 	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}},
 		defined...))
@@ -151,8 +152,8 @@ func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
 	return &syntax.Logical{Op: syntax.And, Terms: terms}
 }
 
-// payload returns each row as one expression, and the expressions that must be defined for there to be a row.
-// After it the first source of the query is the item itself.
+// payload returns an expression for each row, and the expressions that must be defined for the row to exist.
+// Afterwards the first source of the query is the item itself.
 func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	sel := g.q.Select
 	alias := g.top.Steps[len(g.top.Steps)-1].Alias
@@ -179,17 +180,17 @@ func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	return payload, defined
 }
 
-// enterItem replaces a first source that is a part of the item, FROM c.a x, by the item, since rows are
-// merged by the _rid of the item, which its part does not have. The name of the part is replaced by the path
-// to it: everywhere in the query, and by inItem in other expressions. It returns that path and the previous
-// alias of the name. The path is nil if the first source is already the item, or consists of elements of an
-// array, which cannot be ordered by.
+// enterItem replaces a first source that is a part of the item, as in FROM c.a x, by the item itself, since
+// rows are merged by the _rid of the item. The name of the part is replaced by the path to the part: in the
+// query by enterItem, in other expressions by inItem. enterItem returns that path and the alias that the
+// name had. The path is nil if the first source is already the item, or consists of elements of an array,
+// which cannot be ordered by.
 func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	root, steps, _ := syntax.PathOf(g.q.From[0].Path)
 	if len(steps) == 0 || g.q.From[0].In {
 		return nil, nil
 	}
-	was = g.top.Steps[1].Alias // behind the item, which has no name yet
+	was = g.top.Steps[1].Alias // the part of the item; the item itself has no name yet
 	name := root.Name
 	for g.binds(name, was) {
 		name += "_"
@@ -211,7 +212,7 @@ func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	return path, was
 }
 
-// inItem returns an expression of the query as it is after enterItem has replaced the first source.
+// inItem returns an expression of the query with the same replacements that enterItem has made.
 func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
 	if g.part == nil {
 		return e

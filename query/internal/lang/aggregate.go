@@ -70,8 +70,9 @@ type Adder struct {
 	Spoiled bool
 	Sum     float64
 	N       int64
-	// Sums depend on the order in which numbers are added. If the first part of a group is in a file, Lists
-	// makes the Adder list the numbers of the later part, which are added when the parts are merged.
+	// Lists makes the Adder keep a list of the numbers instead of adding them. It is set for the later part
+	// of a group whose first part is in a file: a sum depends on the order of its numbers, so they are added
+	// when the parts are merged.
 	Lists bool
 	List  []float64
 }
@@ -108,7 +109,7 @@ func (a *Adder) Size() int { return 8 * len(a.List) }
 // Extreme is MIN and MAX over primitive values, in the order of all types. If one value is an array or an
 // object, the result is undefined.
 type Extreme struct {
-	sign    int // result of Compare for a better value
+	sign    int // the result of Compare(v, Best) for a v that is better than Best: -1 for MIN, 1 for MAX
 	Best    jsondoc.Value
 	Bytes   int
 	Spoiled bool
@@ -135,9 +136,10 @@ func (a *Extreme) Result() jsondoc.Value { return a.Best }
 // Size implements Aggregate.
 func (a *Extreme) Size() int { return a.Bytes }
 
-// Collector is MAKELIST and, with a set of the values added so far, MAKESET.
+// Collector is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a set
+// of the values added so far.
 type Collector struct {
-	Text []byte // of the array, without the closing bracket
+	Text []byte // text of the array, without the closing bracket
 	seen *ValueSet
 }
 

@@ -167,7 +167,8 @@ func overNumbers(f func([]float64) jsondoc.Value) func(*Call, []jsondoc.Value) j
 	}
 }
 
-// AppendNumbers appends the elements of an array; ok is false if v is no array or an element is not a number.
+// AppendNumbers appends the elements of an array of numbers. ok is false if v is not an array, or if an
+// element is not a number.
 func AppendNumbers(dst []float64, v jsondoc.Value) (numbers []float64, ok bool) {
 	ok = v.Kind() == jsondoc.Array
 	v.Each(func(_ string, elem jsondoc.Value) bool {
@@ -232,7 +233,8 @@ func extremeElement(sign int) func(*Call, []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// fnChoose returns one of its later arguments: the first argument is its number, from 1.
+// fnChoose returns one of the arguments after the first. The first argument is the number of the chosen one,
+// from 1.
 func fnChoose(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[0])
 	if !ok || n < 1 || n >= len(args) {
@@ -241,8 +243,8 @@ func fnChoose(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return args[n]
 }
 
-// fnObjectToArray returns an array with an object for each member. The object has the member's name as k and
-// its value as v, or under the names that the further arguments give.
+// fnObjectToArray returns an array with an object for each member. The object has the name of the member in
+// k and its value in v. Further arguments set other names for k and v.
 func fnObjectToArray(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.Object || !AllOf(jsondoc.String, args[1:]...) {
 		return Undefined
@@ -257,7 +259,7 @@ func fnObjectToArray(_ *Call, args []jsondoc.Value) jsondoc.Value {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, '{')
-		if names[0] != names[1] { // an object may have each name only once
+		if names[0] != names[1] { // an object cannot have two members of the same name
 			dst = append(jsondoc.AppendString(dst, names[0]), ':')
 			dst = append(jsondoc.AppendString(dst, name), ',')
 		}
@@ -328,7 +330,7 @@ func distinct(dst []byte, array jsondoc.Value, seen *ValueSet, keep func(jsondoc
 
 func always(jsondoc.Value) bool { return true }
 
-// setUnion returns the values in the order of a, then of b.
+// setUnion returns the values of a in order, then the other values of b.
 func setUnion(a, b jsondoc.Value) jsondoc.Value {
 	seen := &ValueSet{}
 	dst := distinct([]byte{'['}, a, seen, always)

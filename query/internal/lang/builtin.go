@@ -17,8 +17,8 @@ import (
 type funcClass uint8
 
 const (
-	ClassScalar    funcClass = iota // a value of each row, computed by fn
-	ClassAggregate                  // a value of many rows; NewAggregate makes its state
+	ClassScalar    funcClass = iota // a value for each row, computed by fn
+	ClassAggregate                  // a value for many rows; NewAggregate makes the state
 	ClassRank                       // allowed in ORDER BY RANK only
 )
 
@@ -27,7 +27,8 @@ type Builtin struct {
 	Name     string // upper case, as in error messages
 	Min, Max int    // number of arguments; Max -1: any number
 	Fn       func(c *Call, args []jsondoc.Value) jsondoc.Value
-	// the result differs between evaluations with the same arguments: must not be folded
+	// the result may differ between evaluations with the same arguments, so a call must not be folded into a
+	// constant
 	Volatile bool
 	Class    funcClass
 }
@@ -38,11 +39,13 @@ func (b *Builtin) Accepts(n int) bool { return n >= b.Min && (b.Max < 0 || n <= 
 // Call holds what functions need besides their arguments. It belongs to one run of one query and must not be
 // used by several goroutines.
 type Call struct {
-	Meter            // functions whose work exceeds one pass over their arguments call Spend themselves
+	// limits of the run; functions that do more work than one pass over their arguments call Spend
+	// themselves
+	Meter
 	Now    time.Time // for GetCurrentDateTime and related functions; see moment
 	Clock  func() time.Time
-	Stale  bool           // the clock has to be read again: there is a new row
-	Static time.Time      // for the Static forms of these functions: one moment for the whole run
+	Stale  bool           // the clock has to be read again, since a new row has begun
+	Static time.Time      // for the Static variants of these functions: one time for the whole run
 	Random func() float64 // RAND: in [0, 1)
 	Planar bool           // the container's geospatialConfig is Geometry
 
@@ -57,7 +60,7 @@ type Call struct {
 	floats  [2][]float32
 }
 
-// moment returns the time of the current row.
+// moment returns the current time for the current row.
 func (c *Call) moment() time.Time {
 	if c.Stale && c.Clock != nil {
 		c.Now = c.Clock()
@@ -66,8 +69,8 @@ func (c *Call) moment() time.Time {
 	return c.Now
 }
 
-// str returns the bytes of a string argument. They are valid until the next call of str for the same slot, 0
-// or 1.
+// str returns the bytes of a string argument. They are valid until the next call of str with the same slot.
+// slot is 0 or 1.
 func (c *Call) str(slot int, v jsondoc.Value) []byte {
 	c.scratch[slot] = v.AppendStr(c.scratch[slot][:0])
 	return c.scratch[slot]
@@ -109,7 +112,7 @@ var Builtins = sync.OnceValue(func() map[string]*Builtin {
 	return table
 })
 
-// Aliases maps alternative names to the registered ones.
+// Aliases maps the alternative names of functions to their registered names.
 var Aliases = map[string]string{
 	"STRING_EQUALS": "STRINGEQUALS", "STRING_JOIN": "STRINGJOIN", "STRING_SPLIT": "STRINGSPLIT",
 	"TO_STRING":       "TOSTRING",
@@ -127,12 +130,12 @@ var Aliases = map[string]string{
 	"FULLTEXT_CONTAINS_ANY": "FULLTEXTCONTAINSANY",
 }
 
-// MaxExact is the bound below which a double represents every integer exactly.
+// MaxExact is the bound below which a double represents every integer exactly: 2^53.
 const MaxExact = 1 << 53
 
-// AsInteger returns a number as an integer of 64 bits. A number written as an integer is exact. Another one,
-// such as 1.0 or 1e15, is accepted up to 2^53, beyond which doubles are not exact. ok is false for other
-// values and for numbers with a fraction.
+// AsInteger returns a number as an integer of 64 bits. A number written as an integer is converted exactly.
+// A number written in another form, such as 1.0 or 1e15, is accepted up to 2^53, since doubles above that
+// are not exact. ok is false for other values and for numbers with a fraction.
 func AsInteger(v jsondoc.Value) (int64, bool) {
 	if v.Kind() != jsondoc.Number {
 		return 0, false
@@ -156,8 +159,8 @@ func IntegerValue(n int64) jsondoc.Value {
 	return jsondoc.Of(strconv.AppendInt(nil, n, 10))
 }
 
-// position returns the value of a position, a count or a length, which must be an integer. Very large values
-// are reduced to smaller ones with the same effect.
+// position returns an argument that is a position, a count or a length. ok is false if it is not an integer.
+// Very large values are reduced to smaller ones with the same effect.
 func position(v jsondoc.Value) (int, bool) {
 	const far = 1 << 40
 	n, ok := AsInteger(v)
@@ -219,8 +222,8 @@ func allTrue(n int, at func(i int) jsondoc.Value) jsondoc.Value {
 	return result
 }
 
-// TextScore and VectorScore are the names of score functions in query plans. ORDER BY accepts both with
-// either direction.
+// TextScore and VectorScore are the names that scores have in query plans. ORDER BY accepts both ASC and
+// DESC after them.
 const (
 	VectorDistance = "VECTORDISTANCE"
 	TextScore      = "_FULLTEXTSCORE"

@@ -77,8 +77,8 @@ func appendNestedText(dst []byte, v jsondoc.Value) []byte {
 }
 
 // appendNumberText appends a number. An integer of 64 bits has all its digits. A double has 15 digits, or 17
-// if 15 do not identify it, and from 1e17 on or below 1e-4 an exponent of at least two digits. This is the
-// format of the service's run-time library.
+// if 15 digits do not identify it. From 1e17 on and below 1e-4 it has an exponent of at least two digits.
+// This is the format of the service's run-time library.
 func appendNumberText(dst []byte, v jsondoc.Value) []byte {
 	f := v.Num()
 	switch {

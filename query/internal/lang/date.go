@@ -35,8 +35,8 @@ func dateBuiltins() []Builtin {
 	}
 }
 
-// current makes a function that returns the time. The Static forms are volatile, too: they are the same
-// during a run, but a plan may serve several runs.
+// current makes a function that returns the current time. The Static variants are volatile as well: their
+// result is the same during a run, but a plan may be run several times.
 func current(name string, clock func(*Call) time.Time, show func(ticks) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
 		Fn: func(c *Call, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
@@ -113,7 +113,7 @@ func addParts(t ticks, part datePart, n int64) jsondoc.Value {
 	return (t + ticks(n)*unit).value()
 }
 
-// addMonths may return a moment that is out of range, but never overflows.
+// addMonths adds n months. The result may be out of the range of moments, but never overflows.
 func addMonths(t ticks, n int) ticks {
 	at := t.time()
 	first := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
@@ -149,8 +149,8 @@ func fnDateBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return (t - rest).value()
 }
 
-// binWidth returns the length of size date parts in ticks, without a fraction. It overflows in the same way
-// as the service's, and is 0 if size is no number above 0 or if there are too many ticks.
+// binWidth returns the length of size date parts in ticks, without a fraction. It overflows as in Cosmos DB.
+// The result is 0 if size is not a number above 0, or if there are too many ticks.
 func binWidth(part datePart, size jsondoc.Value) ticks {
 	f := size.Num()
 	if size.Kind() != jsondoc.Number || !(f > 0) {
@@ -170,7 +170,7 @@ func binWidth(part datePart, size jsondoc.Value) ticks {
 	return ticks(f)
 }
 
-// fnDateDiff counts the boundaries of date parts between two moments.
+// fnDateDiff counts how many boundaries of a date part lie between two moments.
 func fnDateDiff(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	part := asPart(args[0])
 	from, ok := asTicks(args[1])
@@ -186,7 +186,7 @@ func fnDateDiff(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	case partMonth:
 		return jsondoc.NumberValue(float64(12*years + months))
 	case partNanosecond:
-		return IntegerValue(int64(to-from) * 100) // overflows as in the service
+		return IntegerValue(int64(to-from) * 100) // overflows as in Cosmos DB
 	}
 	unit := ticks(part.unit() / 100)
 	return IntegerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
@@ -248,7 +248,7 @@ func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		}
 		*fields[i] = n
 	}
-	for c.fraction >= int(second) { // drop the digits behind the seventh
+	for c.fraction >= int(second) { // removes the digits after the seventh
 		c.fraction /= 10
 	}
 	t, ok := c.ticks()

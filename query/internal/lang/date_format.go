@@ -36,10 +36,10 @@ func fnDateFormat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return textValue(string(text))
 }
 
-// appendDatePart appends the part of a moment that a run of n letters stands for; known is false if it stands
-// for none. One letter gives a number without leading zeros, two and more give leading zeros. The year has
-// all its digits from four letters on. The fraction of a second has as many digits as letters, up to seven;
-// with F it is left out if all digits are zeros.
+// appendDatePart appends the part of a moment that a run of n letters stands for. known is false if it
+// stands for no part. One letter gives a number without leading zeros, two or more letters give leading
+// zeros. With four or more letters the year has all its digits. The fraction of a second has as many digits
+// as there are letters, up to seven; with F it is omitted if all digits are zeros.
 func appendDatePart(dst []byte, at time.Time, letter byte, n int) (text []byte, known bool) {
 	value := 0
 	switch letter {

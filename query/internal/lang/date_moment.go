@@ -91,8 +91,9 @@ func asTicks(v jsondoc.Value) (ticks, bool) {
 	return t, ok && minTicks <= t && t < endTicks
 }
 
-// cutOffset removes the time zone from the end of a date: Z, or a sign with hh, hhmm or hh:mm of at most 14
-// hours, which may follow a blank. ok is false if there is a sign without a valid offset.
+// cutOffset removes the time zone from the end of a date: Z, or a sign followed by hh, hhmm or hh:mm, which
+// may have a blank before it. The offset is at most 14 hours. ok is false if there is a sign without a valid
+// offset.
 func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	if n := len(s); n > 0 && s[n-1] == 'Z' {
 		return s[:n-1], 0, true
@@ -123,7 +124,8 @@ func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	return rest, zone, -14*hour <= zone && zone <= 14*hour
 }
 
-// fits reports whether s has the form of pattern: digits at its zeros, and otherwise the same bytes.
+// fits reports whether s has the form of pattern: a digit where pattern has a zero, and the same byte
+// everywhere else.
 func fits(s []byte, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false
@@ -181,7 +183,7 @@ const (
 	partWeekday // from 0 for Sunday; DateTimePart only
 )
 
-// unit returns the length of a date part, from day on, in nanoseconds.
+// unit returns the length of a date part in nanoseconds. The date part must be a day or shorter.
 func (p datePart) unit() int64 {
 	return [...]int64{partDay: 100 * int64(day), partHour: 100 * int64(hour), partMinute: 100 * int64(minute),
 		partSecond:      100 * int64(second),

@@ -19,8 +19,8 @@ func fullTextBuiltins() []Builtin {
 	}
 }
 
-// termsCache holds the compiled terms of the last call, since most queries use the same terms for every row,
-// and a buffer for the words of a text.
+// termsCache keeps the compiled terms of the last call, since most queries use the same terms for every row.
+// It also has a buffer for the words of a text.
 type termsCache struct {
 	values []jsondoc.Value
 	terms  []TextTerm

@@ -9,14 +9,14 @@ import (
 
 // LikePattern is a compiled pattern of LIKE. It is immutable.
 //
-// The parts of the pattern between the percent signs are stored as runs of tokens. Every token other than a
-// percent sign matches exactly one character. So Match looks for the runs one after the other and always uses
-// the first position that fits: a later position cannot match more than the first one. The time is at most
-// the length of the text times that of the pattern; there is no backtracking.
+// The parts of the pattern between the percent signs are stored as runs of tokens. A token matches exactly
+// one character. Match looks for the runs one after the other and uses the first position at which a run
+// matches, since a later position would leave less of the text for the following runs. It never goes back.
+// The time is at most the length of the text times the length of the pattern.
 type LikePattern struct {
 	runs  [][]likeToken
-	plain string // the pattern as text, if it has no special characters and one run
-	exact bool   // plain is the whole pattern
+	plain string // the pattern as text, if it has one run and no special characters in it
+	exact bool   // the pattern consists of plain only
 }
 
 // likeToken matches one character.
@@ -39,7 +39,7 @@ type likeSpan struct{ low, high rune }
 
 // CompileLike compiles a pattern of LIKE. % stands for any number of characters, _ for one character, [abc]
 // and [a-f] for one of a set, and [^a-f] for one that is not in the set. All other characters, and any
-// character behind the escape character, stand for themselves. An empty or unclosed set matches nothing.
+// character after the escape character, stand for themselves. An empty or unclosed set matches nothing.
 func CompileLike(pattern string, escape rune, escaping bool) *LikePattern {
 	p := &LikePattern{runs: [][]likeToken{nil}}
 	add := func(t likeToken) { p.runs[len(p.runs)-1] = append(p.runs[len(p.runs)-1], t) }
@@ -105,7 +105,7 @@ func (p *LikePattern) Prefix() (text string, exact bool) {
 	return b.String(), len(p.runs) == 1
 }
 
-// Begins reports whether every text with the prefix matches.
+// Begins reports whether every text that begins with the prefix matches.
 func (p *LikePattern) Begins() bool {
 	for _, t := range p.runs[0] {
 		if t.kind != likeChar {
@@ -139,7 +139,8 @@ func (p *LikePattern) Match(m *Meter, text []byte) bool {
 		}
 		text = text[at:]
 	}
-	// The last run must match the end of the text: go back as many characters as the run has.
+	// The last run must match the end of the text, so begin as many characters before the end as the run has
+	// tokens.
 	from := len(text)
 	for range last {
 		if from == 0 {

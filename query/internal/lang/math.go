@@ -31,7 +31,7 @@ func mathBuiltins() []Builtin {
 	}
 }
 
-// of1 makes a function of one number.
+// of1 makes a function of one number from f.
 func of1(name string, f func(float64) float64) Builtin {
 	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.Number {
@@ -41,8 +41,8 @@ func of1(name string, f func(float64) float64) Builtin {
 	}}
 }
 
-// ofInteger is of1 for a function that does not change integers, except their sign. Integers of 64 bits stay
-// exact.
+// ofInteger is like of1, for a function that leaves integers unchanged except for their sign. Integers of 64
+// bits stay exact.
 func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
 	double := b.Fn
@@ -59,8 +59,8 @@ func ofInteger(name string, f func(float64) float64) Builtin {
 	return b
 }
 
-// fnRound rounds to an integer, halves away from zero. An optional second argument is the number of decimal
-// places; a negative one rounds to places before the point.
+// fnRound rounds a number; halves are rounded away from zero. The optional second argument is the number of
+// decimal places. If it is negative, places before the decimal point are rounded.
 func fnRound(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	places := 0
 	if len(args) > 1 {
@@ -78,12 +78,12 @@ func fnRound(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	}
 	power := math.Pow(10, float64(places))
 	if math.IsInf(power, 1) {
-		return jsondoc.NumberValue(x) // has no digit at that place
+		return jsondoc.NumberValue(x) // the number has no digit at that place
 	}
 	return jsondoc.NumberValue(math.Round(x*power) / power)
 }
 
-// of2 makes a function of two numbers.
+// of2 makes a function of two numbers from f.
 func of2(name string, f func(x, y float64) float64) Builtin {
 	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.Number, args...) {
@@ -103,7 +103,7 @@ func sign(x float64) float64 {
 	return x // zero, or NaN
 }
 
-// fnLog returns the natural logarithm, or the logarithm to a base.
+// fnLog returns the natural logarithm of a number or, with a second argument, the logarithm to that base.
 func fnLog(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.Number, args...) {
 		return Undefined
@@ -122,7 +122,7 @@ func fnLog(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// fnNumberBin rounds down to a multiple of a size, or up if the size is negative.
+// fnNumberBin rounds a number down to a multiple of a size. If the size is negative, it rounds up.
 func fnNumberBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	size := 1.0
 	if len(args) > 1 {
@@ -169,7 +169,7 @@ func int2(name string, f func(x, y int64) int64) Builtin {
 	}}
 }
 
-// intQuotient is int2 for a division, whose result may be undefined.
+// intQuotient is like int2, for a division, whose result may be undefined.
 func intQuotient(name string, f func(x, y int64) int64) Builtin {
 	b := int2(name, f)
 	divide := b.Fn

@@ -22,27 +22,27 @@ const (
 	RowWork = 256
 	// EntryWork is the work of reading an index entry, without its processing.
 	EntryWork = 64
-	// heldArgument is the size in bytes from which a value counts as memory while other operands are
-	// evaluated.
+	// heldArgument is the minimum size in bytes of a value that is counted as memory while other operands
+	// are evaluated.
 	heldArgument = 4 << 10
-	// maxMade is the maximum size in bytes of one value or one row that a query makes.
+	// maxMade is the maximum size in bytes of a value or a row that a query computes.
 	maxMade = 16 << 20
-	// MaxFolding is the maximum number of checks during the folding of constants.
+	// MaxFolding is the maximum number of checks of the time (Meter.Look) while constants are folded.
 	MaxFolding = 32
 )
 
-// errCostly ends the folding of a constant that is too expensive.
+// errCostly ends the folding of a constant that is too expensive to compute before the query runs.
 var errCostly = errors.New("query: too costly to be calculated in advance")
 
-// Meter enforces the limits of a run. Loops report their work to Spend and end if it returns false. Now and
-// then Spend checks the context and the elapsed time. The zero Meter has no limits.
+// Meter enforces the limits of a run. Loops report their work to Spend and end if it returns false. After
+// each LookEvery units of work Spend checks the context and the elapsed time. The zero Meter has no limits.
 type Meter struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration
 	Limit   time.Duration // of Elapsed; 0: no limit
 	Turn    func(context.Context) error
 	Left    int   // work until the next check
-	Looks   int   // remaining checks before the run ends, if there is no Elapsed; 0: unlimited
+	Looks   int   // remaining checks of the time before the run ends; used if Elapsed is nil; 0: unlimited
 	Err     error // the first error, which ends the run
 
 	NoTemp bool // there are no temporary files
@@ -97,13 +97,13 @@ func (m *Meter) Fail(err error) {
 	}
 }
 
-// Hold counts n bytes of memory, in held as well, and ends the run if the limit is exceeded.
+// Hold adds n bytes to the memory of the run and to *held. It ends the run if the limit is exceeded.
 func (m *Meter) Hold(held *int, n int, clause string) {
 	*held += n
 	m.Use(n, clause)
 }
 
-// Use is Hold without a separate count.
+// Use adds n bytes to the memory of the run. It ends the run if the limit is exceeded.
 func (m *Meter) Use(n int, clause string) {
 	if m.Used += n; m.Used > m.LimitHeld() {
 		spills := clause == "GROUP BY" || clause == "ORDER BY" || clause == "DISTINCT"
@@ -113,7 +113,7 @@ func (m *Meter) Use(n int, clause string) {
 	m.claim(m.Used+m.Retained, clause)
 }
 
-// claim requests memory, if more is needed than has been granted.
+// claim requests memory if the run needs more than it has been granted.
 func (m *Meter) claim(n int, clause string) {
 	if m.Request == nil || n <= m.Granted || m.Err != nil {
 		return
@@ -129,7 +129,8 @@ func (m *Meter) claim(n int, clause string) {
 // LimitHeld returns the limit of memory in bytes.
 func (m *Meter) LimitHeld() int { return cmp.Or(m.Most, MaxHeld) }
 
-// Compare compares two keys. After the end of the run all keys are equal, so that sorting ends quickly.
+// Compare compares two keys. After the end of the run it returns 0 for all keys, so that a sort ends
+// quickly.
 func (m *Meter) Compare(a, b []byte) int {
 	if !m.Spend(16 + min(len(a), len(b))) {
 		return 0
@@ -137,8 +138,8 @@ func (m *Meter) Compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// Retain counts a value that is kept while others are evaluated. It returns the number to subtract from
-// Retained afterwards.
+// Retain counts the memory of a value that is kept while others are evaluated. It returns the number of
+// bytes, which the caller subtracts from Retained afterwards.
 func (m *Meter) Retain(v jsondoc.Value) int {
 	n := v.TextLen()
 	if n <= heldArgument {
@@ -159,7 +160,7 @@ func (m *Meter) Fits(text []byte) bool {
 	return m.Err == nil
 }
 
-// Work returns the work of reading values once.
+// Work returns the work of reading the values once.
 func Work(values ...jsondoc.Value) (n int) {
 	for i := range values {
 		n += 16 + values[i].TextLen()
@@ -167,8 +168,8 @@ func Work(values ...jsondoc.Value) (n int) {
 	return n
 }
 
-// MaxHeld is the limit in bytes of the intermediate results of a query. HeldFree bytes are granted without a
-// request, and heldStep bytes are requested at a time.
+// MaxHeld is the maximum size in bytes of the intermediate results of a query. A run may use HeldFree bytes
+// without a request; further memory is requested heldStep bytes at a time.
 const (
 	MaxHeld  = 64 << 20
 	HeldFree = 64 << 10

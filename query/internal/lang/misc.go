@@ -40,8 +40,8 @@ func fnDocumentID(_ *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fnHash returns a hash of a value, an integer of 64 bits. Equal values have equal hashes; that of undefined
-// is 0. If there is a second argument, the result is the remainder of a division by it, with the sign of the
-// hash. A third argument is a seed. The service does not document its hash function.
+// is 0. With a second argument, the result is the remainder of the hash divided by that argument, with the
+// sign of the hash. A third argument is a seed. Cosmos DB does not document its hash function.
 func fnHash(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n := int64(0)
 	if args[0].Kind() != jsondoc.Undefined {

@@ -19,11 +19,11 @@ func pick(first bool, a, b jsondoc.Value) jsondoc.Value {
 	return b
 }
 
-// IsTrue reports whether a value is true itself; WHERE keeps a row only if it is.
+// IsTrue reports whether a value is the boolean true. WHERE keeps only rows for which it is.
 func IsTrue(v jsondoc.Value) bool { return v.Kind() == jsondoc.Bool && v.Bool() }
 
-// Equal is the equality of operators and functions: that of package jsondoc, except that NaN does not equal
-// itself.
+// Equal reports whether two values are equal for operators and functions. It is the equality of package
+// jsondoc, except that NaN does not equal itself.
 func Equal(a, b jsondoc.Value) bool {
 	if a.Kind() == jsondoc.Number && b.Kind() == jsondoc.Number {
 		return a.Num() == b.Num()
@@ -64,7 +64,7 @@ func OpConcat(a, b jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(text)
 }
 
-// OpPlus is the unary plus: a number is returned with its spelling.
+// OpPlus is the unary plus. It returns the number as it is written.
 func OpPlus(a jsondoc.Value) jsondoc.Value {
 	if a.Kind() != jsondoc.Number {
 		return Undefined
@@ -72,8 +72,9 @@ func OpPlus(a jsondoc.Value) jsondoc.Value {
 	return a
 }
 
-// OpNegate is the unary minus. Integers of 64 bits stay exact and overflow by wrapping around: a literal such
-// as -9007199254740993 is a minus and a number. A zero that is not written as an integer gets a sign.
+// OpNegate is the unary minus. Integers of 64 bits stay exact and overflow by wrapping around: a literal
+// such as -9007199254740993 is a minus and a number. A zero that is not written as an integer, such as 0.0,
+// becomes a negative zero.
 func OpNegate(a jsondoc.Value) jsondoc.Value {
 	if a.Kind() != jsondoc.Number {
 		return Undefined
@@ -91,7 +92,7 @@ func OpNegate(a jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(-a.Num())
 }
 
-// negativeZero returns a zero with or without a sign. Only a division distinguishes them.
+// negativeZero returns a zero, with a minus sign if negative is set. Only a division distinguishes the two.
 func negativeZero(negative bool) jsondoc.Value {
 	if negative {
 		return jsondoc.Of([]byte("-0.0"))
@@ -130,7 +131,7 @@ func OpModulo(a, b jsondoc.Value) jsondoc.Value {
 	})
 }
 
-// quotient returns nil if the division has a remainder.
+// quotient returns x / y, or nil if the division has a remainder.
 func quotient(z, x, y *big.Int) *big.Int {
 	if y.Sign() == 0 {
 		return nil
@@ -141,7 +142,8 @@ func quotient(z, x, y *big.Int) *big.Int {
 	return z
 }
 
-// calculate applies an operator to two numbers. For numbers below 2^53 doubles are exact.
+// calculate applies an operator to two numbers, with doubles if both are below 2^53, since doubles are exact
+// there.
 func calculate(a, b jsondoc.Value, double func(x, y float64) float64,
 	exact func(z, x, y *big.Int) *big.Int) jsondoc.Value {
 	if !AllOf(jsondoc.Number, a, b) {
@@ -161,7 +163,8 @@ func calculate(a, b jsondoc.Value, double func(x, y float64) float64,
 	return jsondoc.NumberValue(result)
 }
 
-// toInt32 converts as JavaScript does: without the fraction, modulo 2^32; infinities and NaN become 0.
+// toInt32 converts a number as JavaScript does: it drops the fraction and takes the rest modulo 2^32.
+// Infinities and NaN become 0.
 func toInt32(f float64) int32 {
 	if f != f || f-f != 0 {
 		return 0
@@ -216,11 +219,12 @@ func OpBitNot(a jsondoc.Value) jsondoc.Value {
 	return bitwise(a, a, func(x, _ int32) float64 { return float64(^x) })
 }
 
-// opConditional is a ? b : c, and IIF. The result is b only if the condition is true itself, and else c.
+// opConditional implements a ? b : c and IIF(a, b, c). It returns b if a is the boolean true, and c
+// otherwise.
 func opConditional(condition, a, b jsondoc.Value) jsondoc.Value { return pick(IsTrue(condition), a, b) }
 
-// OpIndex is a[i]: an element of an array by its number from 0, whose fraction is ignored, or a member of an
-// object by its name.
+// OpIndex implements a[i]. It returns an element of an array by its index from 0, ignoring the fraction of
+// i, or a member of an object by its name.
 func OpIndex(a, i jsondoc.Value) jsondoc.Value {
 	switch {
 	case a.Kind() == jsondoc.Object && i.Kind() == jsondoc.String:

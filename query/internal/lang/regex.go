@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
-// A match of a regular expression may take exponential time. A match that exceeds matchTime is repeated once
-// with secondTime, since a busy machine can stop any process for a tenth of a second. If it exceeds that,
-// too, the query fails: there is no correct result to return. foldTime is the limit while the query is being
-// prepared.
+// A match of a regular expression may take exponential time. A match that takes longer than matchTime is
+// repeated once with secondTime, since a busy machine can suspend any process for a tenth of a second. If it
+// takes longer than secondTime, the query fails, since there is no correct result to return. foldTime is the
+// limit while the query is prepared.
 const (
 	matchTime  = 100 * time.Millisecond
 	secondTime = 2 * time.Second
@@ -33,13 +33,13 @@ func (e *MatchError) Error() string {
 		"Write it so that it does not try the same text in many ways.", e.Limit)
 }
 
-// outOfTime ends the run of a match that took too long. While a query is being prepared, it ends only the
-// folding; the run then repeats the match.
+// outOfTime ends the run because a match took too long. While a query is being prepared, it ends only the
+// folding of the constant; the run then repeats the match.
 func (c *Call) outOfTime() jsondoc.Value {
 	switch c.Look(); {
 	case c.folding():
 		c.Fail(errCostly)
-	case c.within(secondTime) < secondTime/10: // the match had only the remaining time of the run
+	case c.within(secondTime) < secondTime/10: // the match was limited by the remaining time of the run
 		c.Fail(&fault.TimeError{Limit: c.Limit})
 	default:
 		c.Fail(&MatchError{secondTime})
@@ -58,7 +58,7 @@ func (c *Call) within(most time.Duration) time.Duration {
 	return max(time.Millisecond, min(most, c.Limit-c.Elapsed()))
 }
 
-// mustRetry reports whether a match has failed and has to be repeated.
+// mustRetry reports whether a match has failed and should be repeated.
 func (c *Call) mustRetry(re *regexp2.Regexp, err error) bool {
 	if err == nil || c.folding() || !c.Look() {
 		return false
@@ -76,8 +76,8 @@ func regexBuiltins() []Builtin {
 	}
 }
 
-// RegexCache holds the compiled expressions of a query: usually one, used for every row. If there are too
-// many, as with expressions from documents, it drops all of them.
+// RegexCache holds the compiled regular expressions of a query: usually one, which is used for every row. If
+// there are more than MaxRegexes, as when they come from documents, it drops all of them.
 type RegexCache struct {
 	Compiled map[RegexKey]*regexp2.Regexp // nil: an invalid expression
 }
@@ -85,7 +85,7 @@ type RegexCache struct {
 // RegexKey is a pattern with its modifiers.
 type RegexKey struct{ Pattern, modifiers string }
 
-// MaxRegexes is the maximum number of expressions in the cache.
+// MaxRegexes is the maximum number of regular expressions in the cache.
 const MaxRegexes = 64
 
 // Get returns a compiled expression, or nil if the pattern or the modifiers are invalid.
@@ -127,8 +127,8 @@ func compileRegex(key RegexKey) *regexp2.Regexp {
 	return re
 }
 
-// expression converts its arguments to a text and a compiled pattern, with optional modifiers; re is nil if
-// an argument is invalid.
+// expression converts its arguments to a text and a compiled pattern. more may hold the modifiers. re is nil
+// if an argument is invalid.
 func (c *Call) expression(text, pattern jsondoc.Value, more []jsondoc.Value) (s string, re *regexp2.Regexp) {
 	if !AllOf(jsondoc.String, text, pattern) || len(more) > 0 && more[0].Kind() != jsondoc.String {
 		return "", nil
@@ -159,8 +159,9 @@ func fnRegexMatch(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.BoolValue(ok)
 }
 
-// group returns the group of a match with the number or name in the fourth argument, or the whole match if
-// there is none. ok is false if there is no such group or it did not take part in the match.
+// group returns the group of a match that the fourth argument names by number or name. Without such an
+// argument it returns the whole match. ok is false if the pattern has no such group or if the group did not
+// take part in the match.
 func group(m *regexp2.Match, more []jsondoc.Value) (v jsondoc.Value, ok bool) {
 	g := &m.Group
 	if len(more) > 1 {

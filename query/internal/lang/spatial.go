@@ -22,8 +22,8 @@ func spatialBuiltins() []Builtin {
 	}
 }
 
-// ShapeCache holds the last geometry of an argument. In most queries one of two arguments is the same for
-// every row, and parsing a polygon takes longer than comparing it with a point.
+// ShapeCache holds the last geometry of an argument. In most queries one of the two arguments is the same
+// for every row, and parsing a polygon takes longer than comparing it with a point.
 type ShapeCache struct {
 	text  []byte
 	shape *index.Geometry
@@ -42,7 +42,7 @@ func (c *Call) geometry(slot int, v jsondoc.Value) *index.Geometry {
 	return last.shape
 }
 
-// relate makes a function of two geometries.
+// relate makes a function of two geometries from f.
 func relate(f func(a, b *index.Geometry) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		a := c.geometry(0, args[0])
@@ -65,12 +65,12 @@ func fnArea(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(g.Area())
 }
 
-// fnIsValid also returns false for a value that is no geometry at all.
+// fnIsValid implements ST_ISVALID. It returns false also for a value that is not a geometry.
 func fnIsValid(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.BoolValue(c.geometry(0, args[0]) != nil)
 }
 
-// fnIsValidDetailed returns the reason as well.
+// fnIsValidDetailed implements ST_ISVALIDDETAILED. It also returns the reason.
 func fnIsValidDetailed(c *Call, args []jsondoc.Value) jsondoc.Value {
 	_, err := index.ParseGeometryFor(args[0], c.Planar, c.Spend)
 	var invalid *index.GeometryError

@@ -65,8 +65,8 @@ func fnConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(string(text))
 }
 
-// lowerRune and upperRune change the case of a letter. A letter that the opposite conversion would not
-// restore, such as ß and ı, is not changed.
+// lowerRune and upperRune convert the case of a letter. They return a letter unchanged if the opposite
+// conversion would not restore it, such as ß and ı.
 func lowerRune(r rune) rune {
 	if low := unicode.ToLower(r); unicode.ToUpper(low) == r {
 		return low
@@ -185,8 +185,9 @@ func fnIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(float64(utf8.RuneCount(s[:from+i])))
 }
 
-// fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which
-// may be one behind the last character. An empty string is found at the last character at the latest.
+// fnLastIndexOf returns the position of the last occurrence of a string. The optional third argument is the
+// position of the character at or before which the occurrence has to end; it may be one more than that of
+// the last character. An empty string is found at the last character at the latest.
 func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined
@@ -215,8 +216,8 @@ func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(float64(utf8.RuneCount(s[:i])))
 }
 
-// split makes a function that returns the part of a string before or behind a separator. Without a separator
-// in the string the result is undefined.
+// split makes a function that returns the part of a string before or after a separator. The result is
+// undefined if the string does not contain the separator.
 func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*Call,
 	[]jsondoc.Value) jsondoc.Value {
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
@@ -287,8 +288,8 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// trim makes a function that removes white space from a string, or the characters of a second string that is
-// not empty.
+// trim makes a function that removes white space from a string. If a second string is given and not empty,
+// the function removes the characters of that string instead.
 func trim(cut func(string, func(rune) bool) string) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.String, args...) {

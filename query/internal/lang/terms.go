@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TextTerm is a term of a full-text search: one word or, with several words, a phrase. Its words are analysed
-// like those of texts.
+// TextTerm is a term of a full-text search: one word, or several words, which are a phrase. The words are
+// analysed like those of texts.
 type TextTerm struct {
-	Words    []index.Token // positions count from the first word
+	Words    []index.Token // their positions count from the first word
 	language index.Language
 	Distance int // maximum edit distance of a word: 0 to 2
 }
@@ -54,7 +54,7 @@ func (t *TextTerm) count(tokens []index.Token) (n int) {
 	return n
 }
 
-// CountFor is count with its work counted by a meter.
+// CountFor is like count; the meter counts its work.
 func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
 	if !m.Spend(TokenWork * len(tokens) * (1 + t.Distance)) {
 		return 0
@@ -62,7 +62,7 @@ func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
 	return t.count(tokens)
 }
 
-// TokenWork is the work of comparing a word with a term, per letter of its edit distance.
+// TokenWork is the work of comparing a word with a term, for each letter of edit distance.
 const TokenWork = 32
 
 // at reports whether the tokens begin with the term.

@@ -2,7 +2,8 @@ package lang
 
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
-// typeBuiltins returns the type tests. They are never undefined: for an undefined argument they are false.
+// typeBuiltins returns the functions that test the type of their argument. Their result is never undefined:
+// for an undefined argument it is false.
 func typeBuiltins() []Builtin {
 	test := func(name string, is func(v jsondoc.Value) bool) Builtin {
 		return Builtin{Name: name, Min: 1, Max: 1,

@@ -37,7 +37,7 @@ func vectorBuiltins() []Builtin {
 }
 
 // fnVectorDistance reads the metric from its options; the default is the cosine. If the container's vector
-// policy sets a metric for the path, the binder's caller has written it into the options.
+// policy sets a metric for the path, the compiler has added it to the options (see package eval).
 func fnVectorDistance(c *Call, args []jsondoc.Value) jsondoc.Value {
 	metric := MetricCosine
 	if len(args) > 2 && args[2].Kind() != jsondoc.Bool {
@@ -76,10 +76,10 @@ func AppendFloats(dst []float32, numbers []float64) []float32 {
 	return dst
 }
 
-// Distance returns the similarity or distance of two vectors of the same length; bb is Squares(b). It is
-// undefined if the vectors have no elements, or if an element is too large for a float of 32 bits. The cosine
-// of a zero vector is 0. The result for the same vectors is always the same to the last bit, whether they
-// come from an index or from documents.
+// Distance returns the similarity or distance of two vectors of the same length; bb is Squares(b). The
+// second result is false if the vectors have no elements, or if an element is too large for a float of 32
+// bits. The cosine of a zero vector is 0. The result for the same vectors is always the same to the last
+// bit, whether they come from an index or from documents.
 func (m VectorMetric) Distance(a, b []float32, bb float64) (float64, bool) {
 	var dot, aa, gap float64
 	if m == MetricEuclidean {

@@ -7,8 +7,8 @@ import (
 )
 
 // Access is a node of a plan that lists candidate documents: the rids under some keys of an index. It holds
-// no state; a run opens it. The candidates include all documents that match the access's condition, and may
-// include others.
+// no state; a run opens it. The candidates include all documents that match the condition of the access, and
+// may include others.
 type Access interface {
 	fmt.Stringer
 	// Lists reports whether the rids come sorted from posting lists. The rids of other accesses are read
@@ -27,14 +27,14 @@ type KeysAccess struct {
 type SpansAccess struct {
 	Spans []Span
 	Test  *TermTest
-	Whole bool // the spans cover the whole path: only the test restricts it
+	Whole bool // the spans cover the whole path, so that only the test excludes documents
 	text  string
 }
 
-// AllOfAccess lists the documents that all of its accesses list.
+// AllOfAccess lists the documents that each of its accesses lists.
 type AllOfAccess struct{ List []Access }
 
-// AnyOfAccess lists the documents that any of its accesses lists.
+// AnyOfAccess lists the documents that at least one of its accesses lists.
 type AnyOfAccess struct{ List []Access }
 
 // Lists implements Access.
@@ -83,8 +83,8 @@ func joined(list []Access) string {
 	return shortened(strings.Join(texts, "; "))
 }
 
-// MaxOpen is how many posting lists are merged while they are read. If there are more, they are read first
-// and then sorted.
+// MaxOpen is the maximum number of posting lists that are merged while they are read. If there are more,
+// their rids are read first and then sorted.
 const MaxOpen = 16
 
 // Later returns the greater of two keys.

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// required appends the conditions that must hold for an item to have a row: those of WHERE, and those of
-// subqueries that must have a row themselves.
+// required appends the conditions that an item must match to have a row: those of WHERE, and those of
+// subqueries in FROM that must return a row.
 func (p *Planner) required(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 	for _, e := range bl.Where {
 		if sub, ok := e.(*syntax.Subquery); ok && sub.Kind == syntax.Exists {
@@ -30,8 +30,8 @@ func (p *Planner) required(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 	return dst
 }
 
-// requiredRow appends the conditions for a subquery to have a row. There are none if it always has one, as
-// with COUNT.
+// requiredRow appends the conditions under which a subquery returns a row. It appends none if the subquery
+// always returns one, as with COUNT.
 func (p *Planner) requiredRow(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 	if bl.Grouped && len(bl.GroupBy) == 0 {
 		return dst
@@ -40,14 +40,14 @@ func (p *Planner) requiredRow(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 }
 
 // chooseIndex is the rule "index-choice". It finds all access paths through indexes and, for ORDER BY, an
-// index in that order, and refuses an ORDER BY in the same cases as Cosmos DB. A run chooses among the access
-// paths, by counting: see pick.
+// index in that order, and refuses an ORDER BY in the same cases as Cosmos DB. The choice among the access
+// paths is made by each run, which counts their entries: see package exec.
 func chooseIndex(p *Planner) {
 	t := p.Plan.Top
 	if !t.Container {
 		return
 	}
-	single := map[string]*Constraint{} // conditions on paths that have one value, by path
+	single := map[string]*Constraint{} // conditions on paths that have one value in each document, by path
 	var order []string
 	var found []Access
 	feeding := t
@@ -92,7 +92,8 @@ func chooseIndex(p *Planner) {
 	p.noteUse(constraints)
 }
 
-// access returns the access of a constraint; nil if documents without an entry match it, too.
+// access returns the access of a constraint. It returns nil if the constraint also matches documents that
+// have no index entry.
 func (l *Constraint) access() Access {
 	if l.undefined {
 		return nil
@@ -111,8 +112,8 @@ func (l *Constraint) access() Access {
 	return a
 }
 
-// accessOf returns the access of a condition that is not about one path alone: AND and OR of conditions, and
-// functions with an index of their own kind. It returns nil if there is none.
+// accessOf returns the access of a condition that is not about a single path: AND and OR of conditions, and
+// functions that have a special kind of index. It returns nil if there is none.
 func (p *Planner) accessOf(e syntax.Expr) Access {
 	if l := p.constraintOf(e); l != nil {
 		a := l.access()
@@ -228,7 +229,7 @@ func boundedConstraint(constraints []*Constraint, name string) *Constraint {
 }
 
 // compositeSpans returns the spans of keys of a composite index whose first paths have the given values, and
-// whose next path lies within bounds. It returns none if no value can.
+// whose next path lies within bounds. It returns no spans if no value lies within bounds.
 func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []bound) []Span {
 	s := Span{}
 	s.Lo, s.Hi, _ = c.Interval(equal...)
@@ -244,7 +245,8 @@ func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []bound) [
 	return []Span{s}
 }
 
-// equalPrefix returns the values of the longest prefix of a composite index's paths that are compared with =.
+// equalPrefix returns the values of the first paths of a composite index, up to the first path that is not
+// compared with =. n is their number.
 func equalPrefix(c *index.Composite, constraints []*Constraint) (values []jsondoc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()
@@ -279,7 +281,7 @@ func valuesText(values []jsondoc.Value) string {
 	return "(" + strings.Join(texts, ", ") + ")"
 }
 
-// noteUse records which indexes the query uses.
+// noteUse records which indexes the query uses, for the index metrics.
 func (p *Planner) noteUse(constraints []*Constraint) {
 	use := &p.Plan.Use
 	var equals, ranges []string
@@ -315,8 +317,9 @@ func (p *Planner) noteUse(constraints []*Constraint) {
 	p.noteShown()
 }
 
-// orderedBeside returns the single ORDER BY path if it has a condition and another path has one, too, and ""
-// otherwise. Cosmos DB does not report its index if the conditions are all of one kind.
+// orderedBeside returns the path of ORDER BY if there is only one, it has a condition, and another path has
+// a condition as well. It returns "" otherwise. Cosmos DB does not report the index of that path if the
+// conditions are all of one kind.
 func (p *Planner) orderedBeside(constraints []*Constraint) string {
 	order := p.Plan.Top.Order
 	if len(order) != 1 {
@@ -331,7 +334,8 @@ func (p *Planner) orderedBeside(constraints []*Constraint) string {
 	return name
 }
 
-// groupsBy reports whether the query groups by exactly the paths of a list of several, in its order.
+// groupsBy reports whether the query groups by several paths and these are exactly the listed ones, in the
+// same order.
 func (p *Planner) groupsBy(specs []string) bool {
 	keys := p.Plan.Top.GroupBy
 	if len(keys) < 2 || len(keys) != len(specs) {

@@ -31,7 +31,7 @@ func (p *Planner) likeConstraint(e *syntax.Like) *Constraint {
 	}
 	l := p.begins(e.X, start)
 	if l != nil && !like.Begins() {
-		l.Superset = true // the prefix does not decide the rest of the pattern
+		l.Superset = true // strings with the prefix may not match the rest of the pattern
 	}
 	return l
 }
@@ -137,7 +137,8 @@ func (p *Planner) typeConstraint(x syntax.Expr, set eval.KindSet) *Constraint {
 	return l
 }
 
-// negated returns the constraint of NOT x: x is a property that is false, or one that is not defined.
+// negated returns the constraint of NOT x, where x is a property (which must be false) or a test whether a
+// property is defined (which must not be).
 func (p *Planner) negated(e *syntax.Unary) *Constraint {
 	if e.Op != syntax.Not {
 		return nil

@@ -11,20 +11,21 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Constraint is the set of values that a condition leaves for one path, as keys of its range index. Documents
-// that match the condition have an entry in one of the spans. Other documents may have one, too.
+// Constraint is the set of values that a condition leaves for one path, as keys of its range index. Every
+// document that matches the condition has an entry in one of the spans. Documents that do not match may have
+// one as well.
 type Constraint struct {
 	path        index.Path
 	name        string // the path as text
-	entered     bool   // the path enters elements of arrays: a document can have many values at it
+	entered     bool   // the path enters arrays, so a document can have many values at the path
 	Spans       []Span // in order, without overlaps
 	undefined   bool   // documents without the path match, too
 	selectivity selectivity
 	equal       jsondoc.Value // if the condition is path = equal
 	isEqual     bool
-	bounds      []bound // comparisons that must all hold
-	Superset    bool    // the spans also hold values that do not match
-	testOnly    bool    // the spans are the whole path: only the test restricts it
+	bounds      []bound // comparisons that must all be true
+	Superset    bool    // the spans also contain values that do not match
+	testOnly    bool    // the spans cover the whole path, so that only the test excludes documents
 	Test        *TermTest
 	text        string
 }
@@ -35,16 +36,18 @@ type bound struct {
 	v  jsondoc.Value
 }
 
-// Span is an interval [Lo, Hi) of keys. If point is set it holds the one key Lo.
+// Span is an interval [Lo, Hi) of keys. If point is set, it contains only the key Lo.
 type Span struct {
 	Lo, Hi []byte
 	point  bool
 }
 
-// pointSpan returns the span of one key. An entry is its key followed by a rid, whose first byte is small.
+// pointSpan returns the span of one key. The upper end is the key with a byte 0xFF: an index entry is the
+// key followed by a rid, whose first byte is small.
 func pointSpan(key []byte) Span { return Span{key, append(bytes.Clone(key), 0xFF), true} }
 
-// selectivity is a guess, from the form of the condition, of how much of a path's index a constraint leaves.
+// selectivity estimates, from the form of a condition, which part of the entries of a path a constraint
+// selects.
 type selectivity uint8
 
 const (
@@ -54,7 +57,8 @@ const (
 	kindsOnly                    // all values of a type
 )
 
-// constraintOf returns the constraint of a condition on one indexed path; nil if it is not such a condition.
+// constraintOf returns the constraint of a condition on one indexed path. It returns nil for all other
+// conditions.
 func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 	switch e := e.(type) {
 	case *syntax.Binary:
@@ -85,7 +89,8 @@ func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 	case *syntax.Unary:
 		return p.negated(e)
 	}
-	return p.compared(e, syntax.Eq, jsondoc.BoolValue(true)) // a property alone means that it is true
+	// a condition that is only a property means that the property is true
+	return p.compared(e, syntax.Eq, jsondoc.BoolValue(true))
 }
 
 // constraintAt returns a constraint without spans for an expression that is a path with a range index.
@@ -101,8 +106,8 @@ func (p *Planner) constraintAt(e syntax.Expr) *Constraint {
 	return &Constraint{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
-// constraintOfElement returns a constraint without spans for a path through single elements of arrays. It
-// covers all elements: a condition that holds for a certain element holds for some element.
+// constraintOfElement returns a constraint without spans for a path through single elements of arrays. The
+// constraint is on any element, since a condition that holds for a certain element holds for at least one.
 func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {
@@ -212,7 +217,7 @@ func (p *Planner) oneOf(x syntax.Expr, list []jsondoc.Value) *Constraint {
 	return l
 }
 
-// combined returns the constraint of a chain of AND or OR whose operands are all about one path.
+// combined returns the constraint of a chain of AND or OR whose operands are all about the same path.
 func (p *Planner) combined(e *syntax.Logical) *Constraint {
 	first := p.constraintOf(e.Terms[0])
 	if first == nil {
@@ -260,7 +265,7 @@ func clip(v jsondoc.Value) string {
 }
 
 // intersect returns the constraint of a AND b. It returns nil if they are about different paths, or about
-// elements of arrays, since two different elements may match one condition each.
+// elements of arrays, since each condition may hold for a different element.
 func intersect(a, b *Constraint) *Constraint {
 	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil

@@ -11,17 +11,18 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// ordering is the way in which a query with ORDER BY gets its rows in order.
+// ordering says how a query with ORDER BY gets its rows in order.
 type ordering struct {
 	Keys     []eval.Valuer // compiled
 	Distinct int           // how many of the first keys DISTINCT applies to; 0: no DISTINCT
-	Covered  bool          // the query uses nothing of the documents but the walk's path
-	Loose    bool          // rows depend only on the walk's path, and equal rows count as one
+	Covered  bool          // the query uses nothing of the documents except the path of the walk
+	Loose    bool          // rows depend only on the path of the walk, and equal rows are returned once
 	Skips    bool          // a row that OFFSET skips need not be read
-	implied  bool          // the query has no ORDER BY of its own: see orderDistinct
+	implied  bool          // the text of the query has no ORDER BY: see orderDistinct
 	Walk     *Walk         // nil: no range or composite index has this order
 	Vectors  *Vectors      // nil: no vector index has this order
-	// nil: no index of words has this order. If all three are nil, the documents are sorted
+	// nil: no index of words has this order. If Walk, Vectors and Texts are all nil, the documents are
+	// sorted
 	Texts *textOrder
 }
 
@@ -30,9 +31,9 @@ type Walk struct {
 	Path      index.Path       // of a range index
 	Composite *index.Composite // or a composite one
 	Fixed     []jsondoc.Value  // values of its first paths, before the ORDER BY keys
-	Spans     []Span           // ascending, whatever the direction
+	Spans     []Span           // in ascending order, whatever the direction of the walk
 	Reverse   bool
-	Undefined bool // documents without the path are rows, too: a range index does not have them
+	Undefined bool // documents without the path are rows as well; a range index has no entries for them
 }
 
 // String returns the index and the direction of the walk.
@@ -60,7 +61,7 @@ const (
 func (p *Planner) chooseOrder(constraints []*Constraint) {
 	keys := p.Plan.Top.Order
 	o := p.Plan.Order
-	if o == nil { // DISTINCT over a set of all rows: they are still made in order
+	if o == nil { // the whole set of rows is kept for DISTINCT, but rows are still made in order
 		o = &ordering{}
 		p.Plan.Order = o
 	}
@@ -97,7 +98,7 @@ func (p *Planner) chooseOrder(constraints []*Constraint) {
 func (p *Planner) nearestFirst(key *bind.OrderKey) bool {
 	c, ok := key.X.(*syntax.Call)
 	if !ok || !key.Distance {
-		return false // folding has made it a constant
+		return false // the argument has been folded into a constant
 	}
 	f, _ := lang.Lookup(c.Name)
 	return f.Name == lang.VectorDistance && key.Desc == !p.Euclidean(c)
@@ -143,8 +144,8 @@ func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bo
 	return reverse, true
 }
 
-// compositeWalk returns a walk over a composite index that consists of paths compared with =, followed by the
-// ORDER BY keys and nothing else: rows with equal keys come in the order of their rids.
+// compositeWalk returns a walk over a composite index that consists of paths compared with =, followed by
+// exactly the ORDER BY keys. Rows with equal keys then come in the order of their rids.
 func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint) *Walk {
 	var best *Walk
 	for _, c := range p.Info.Index.Composites() {
@@ -191,8 +192,8 @@ func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints 
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside returns a function that reports whether an access adds a restriction to that of the walk, and is
-// short to read.
+// Beside returns a function that reports whether an access restricts the documents further than the walk
+// does, and is short to read.
 func Beside(w *Walk) func(Access) bool {
 	return func(a Access) bool {
 		s, ok := a.(*SpansAccess)
@@ -200,7 +201,7 @@ func Beside(w *Walk) func(Access) bool {
 	}
 }
 
-// pathsBeside returns the accesses that may replace a walk before it has begun.
+// pathsBeside returns the accesses that can replace a walk before it has begun.
 func (p *Plan) pathsBeside(w *Walk) (ways []Access) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {

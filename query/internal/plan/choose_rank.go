@@ -12,19 +12,20 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
-// LeastRanked is the minimum number of documents selected by each score. The number is at least twice the
-// size of the page.
+// LeastRanked is the minimum number of documents that are selected by each score of ORDER BY RANK. At least
+// twice the number of rows of the page are selected.
 const LeastRanked = 120
 
-// Ranker is a compiled part of ORDER BY RANK.
+// Ranker is one score of ORDER BY RANK in compiled form: it computes the score of a document and compares
+// scores. It also says which index returns the documents in the order of the score, if there is one.
 type Ranker struct {
 	Text   eval.Valuer // nil for a VectorDistance
 	Spoken index.Language
 	Terms  []lang.TextTerm
 	Valid  bool
-	Path   index.Path  // of a text whose words are indexed; else nil
+	Path   index.Path  // path of the text, if its words are indexed; else nil
 	Score  eval.Valuer // of a VectorDistance
-	// how an index returns the nearest vectors, if these are the best; nil: no index
+	// how an index returns the nearest vectors first, if the nearest are the best; nil: no index does
 	Vectors *Vectors
 	rising  bool
 	Weight  float64
@@ -64,8 +65,8 @@ func (r *Ranker) Compare(a, b float64) int {
 	return cmp.Compare(b, a)
 }
 
-// Streams reports whether all parts return their best documents in order. A fusion without a limit needs all
-// documents instead.
+// Streams reports whether indexes return the best documents of all parts in order, and these are enough. A
+// fusion without a limit needs all documents.
 func (p *Plan) Streams() bool {
 	parts := p.Rank
 	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&

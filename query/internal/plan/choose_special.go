@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// special returns the access of a call that has an index of its own kind.
+// special returns the access of a function call that has a special kind of index.
 func (p *Planner) special(c *syntax.Call) Access {
 	fn, ok := lang.Lookup(c.Name)
 	if c.UDF || !ok {
@@ -18,7 +18,7 @@ func (p *Planner) special(c *syntax.Call) Access {
 	}
 	switch fn.Name {
 	case "ST_WITHIN", "ST_INTERSECTS":
-		return p.near(c, 0) // a geometry inside another also intersects it
+		return p.near(c, 0) // a geometry that is inside another one also intersects it
 	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL":
 		return p.words(c, false)
 	case "FULLTEXTCONTAINSANY":
@@ -31,7 +31,8 @@ func (p *Planner) special(c *syntax.Call) Access {
 	return nil
 }
 
-// containsEach returns the documents whose array at a path has any, or all, of some constants.
+// containsEach returns the access for documents whose array at a path contains any, or all, of some
+// constants.
 func (p *Planner) containsEach(c *syntax.Call, any bool) Access {
 	var list []Access
 	for _, arg := range c.Args[1:] {
@@ -84,7 +85,8 @@ func (p *Planner) within(e *syntax.Binary) Access {
 	return p.near(c, distance)
 }
 
-// near returns the documents whose geometry at a path is at most distance away from a constant one.
+// near returns the access for documents whose geometry at a path is at most distance away from a constant
+// geometry.
 func (p *Planner) near(c *syntax.Call, distance float64) Access {
 	for i := range 2 {
 		l, constant := c.Args[1-i].(*syntax.Literal)
@@ -111,7 +113,7 @@ func (p *Planner) near(c *syntax.Call, distance float64) Access {
 	return nil
 }
 
-// words returns the documents whose text at a path has any, or all, of some terms.
+// words returns the access for documents whose text at a path contains any, or all, of some terms.
 func (p *Planner) words(c *syntax.Call, any bool) Access {
 	path, ok := p.textPath(c.Args[0])
 	if !ok {
@@ -134,8 +136,8 @@ func (p *Planner) words(c *syntax.Call, any bool) Access {
 	return combine(list, any)
 }
 
-// term returns the documents that have all words of a term, for a phrase in any order. It returns nil if the
-// index cannot answer, as for a fuzzy term.
+// term returns the access for documents that contain all words of a term, for a phrase in any order. It
+// returns nil if the index cannot find them, as for a fuzzy term.
 func (p *Planner) term(path index.Path, term *lang.TextTerm) Access {
 	if term.Distance > 0 || len(term.Words) == 0 {
 		return nil

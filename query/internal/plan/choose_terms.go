@@ -15,16 +15,16 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// TermTest tests conditions about one path alone on the terms of its index: CONTAINS(c.a, "x") needs only the
-// value of c.a, and the term is that value. The conditions are those of the query, compiled for documents.
-// They are tested on the smallest document that has the value at the path. Terms that do not stand for a
-// single value (see ExactTerm) cannot be decided.
+// TermTest tests conditions about a single path on the terms of the path's index. For example, CONTAINS(c.a,
+// "x") depends only on the value of c.a, and the index term of c.a is that value. The conditions are those
+// of the query, compiled for documents. They are tested on the smallest document that has the value at the
+// path. A term that does not stand for a single value (see ExactTerm) does not decide the conditions.
 type TermTest struct {
 	deciders   []eval.Decider
-	Head, Tail []byte // of the smallest document, around the value
+	Head, Tail []byte // the text of the smallest document before and after the value
 }
 
-// newTermTest returns a test of a condition about a path.
+// newTermTest returns a test of the condition cond, which must be about path alone.
 func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *TermTest {
 	t := LeastAt(path)
 	t.deciders = []eval.Decider{p.compiler().Decide(cond)}
@@ -41,12 +41,12 @@ func LeastAt(path index.Path) *TermTest {
 	return t
 }
 
-// and returns the test of the conditions of both.
+// and returns the test that both tests' conditions hold.
 func (t *TermTest) and(o *TermTest) *TermTest {
 	return &TermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head, Tail: t.Tail}
 }
 
-// lacks reports whether documents without the path pass.
+// lacks reports whether a document that does not have the path passes the test.
 func (t *TermTest) lacks(info *bind.Info, given []jsondoc.Value) bool {
 	l := eval.Layout{Params: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
@@ -64,7 +64,7 @@ func (t *TermTest) Holds(f *eval.Frame) bool {
 	return true
 }
 
-// testing adds the condition of a constraint to it as a test of terms, if it is about that path alone.
+// testing adds to a constraint a test of terms for its condition, if the condition is about that path alone.
 func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	t, known := p.tests[e]
 	if !known && p.onlyPath(e) == l.name {
@@ -75,8 +75,8 @@ func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	}
 }
 
-// termsOf returns the constraint of a condition about one indexed path alone that implies no range of terms.
-// All terms of the path are tested.
+// termsOf returns the constraint of a condition that depends on one indexed path alone but selects no range
+// of its terms. All terms of the path are tested.
 func (p *Planner) termsOf(e syntax.Expr) *Constraint {
 	name := p.onlyPath(e)
 	if name == "" {
@@ -133,7 +133,8 @@ func (p *Planner) onlyPath(e syntax.Expr) (name string) {
 	return name
 }
 
-// plainRoute returns the path from the item that an expression is, if documents store its value as it is.
+// plainRoute returns the path from the item that an expression consists of. ok is false if it is something
+// else, or if documents do not store the value in the form that queries return.
 func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 	a, names, ok := p.DocumentPath(e)
 	if !ok || !a.Item || len(names) == 0 || jsondoc.IsSystem(names[0]) ||
@@ -144,9 +145,9 @@ func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 	return path.String(), ok
 }
 
-// ExactTerm returns the value that a term of a range index stands for. It returns false if only the document
-// has the value: for a string that was cut, or that may have had a lone surrogate, an integer that a double
-// does not represent exactly, an array or an object.
+// ExactTerm returns the value that a term of a range index stands for. It returns false if the value is only
+// in the document. This is the case for a string that was cut or may have had a lone surrogate, for an
+// integer that a double does not represent exactly, and for an array or an object.
 func ExactTerm(key []byte) (jsondoc.Value, bool) {
 	v, exact := index.TermValue(key)
 	switch {

@@ -12,14 +12,16 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textOrder orders documents by the score of a text, with statistics that the query contains.
+// textOrder orders documents by the score of a text. The statistics that the score needs are part of the
+// query.
 type textOrder struct {
 	Ranker
 	x      syntax.Expr // the text
 	Scores lang.BM25
 }
 
-// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil if none does.
+// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers). It returns nil if
+// no index does.
 func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 	c, ok := key.X.(*syntax.Call)
 	if f, known := lang.Lookup(nameOf(c)); !ok || c.UDF || !known || f.Name != lang.TextScore || !key.Desc {

@@ -9,8 +9,8 @@ import (
 // leastSquare is the smallest squared length of a vector for which codes can be used.
 const leastSquare = 1e-60
 
-// chooseCodes finds out whether codes can be used. The query's vector must have a direction, and a finite
-// squared length.
+// chooseCodes decides whether the codes of vectors can be used. The query's vector must not be (nearly) zero
+// and its squared length must be finite.
 func (p *Planner) chooseCodes(v *Vectors) {
 	key, codes := p.Info.Index.VectorCodes(v.path)
 	if codes != nil && codes.Dimensions() == len(v.Query) &&
@@ -19,7 +19,7 @@ func (p *Planner) chooseCodes(v *Vectors) {
 	}
 }
 
-// Vectors orders documents by the vectors of an index.
+// Vectors says how an index orders documents by the distance of their vectors from the query's vector.
 type Vectors struct {
 	path   index.Path
 	Key    []byte // common key of all entries
@@ -31,11 +31,12 @@ type Vectors struct {
 	Codes   *index.VectorQuery // nil: there are none
 }
 
-// chooseVectors returns how an index serves VectorDistance(path, [constants]); nil if none does.
+// chooseVectors returns how an index serves VectorDistance(path, [constants]). It returns nil if no index
+// does.
 func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
 	c, ok := e.(*syntax.Call)
 	if !ok {
-		return nil // folding has made it a constant
+		return nil // the argument has been folded into a constant
 	}
 	for i := range 2 {
 		l, constant := c.Args[1-i].(*syntax.Literal)
@@ -71,8 +72,8 @@ func (v *Vectors) String() string {
 	return "vectors of " + v.path.String()
 }
 
-// Sign returns the factor that makes the best value the least: -1 for similarities, for which greater is
-// better.
+// Sign returns the factor by which values are multiplied so that the best is the least: -1 for similarities,
+// of which the greatest is the best, and 1 otherwise.
 func (v *Vectors) Sign() float64 {
 	if v.Metric.Descending() {
 		return -1

@@ -38,7 +38,7 @@ func badComputed(one bind.Computed, why string) error {
 	return fault.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
 }
 
-// impure returns the reason why an expression is not allowed in a computed property; "" if it is.
+// impure returns the reason why an expression is not allowed in a computed property, or "" if it is allowed.
 func impure(e syntax.Expr, one bind.Computed, list []bind.Computed) (why string) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n := n.(type) {

@@ -12,9 +12,9 @@ import (
 
 // Some queries can be answered by an index alone. An entry of a range index holds the value of a document at
 // a path, unless the term stands for several values (see ExactTerm). A query that uses nothing else needs
-// only these entries. For entries that are not exact the documents are read, one by one, so no result depends
-// on how long a text is. An entry may belong to a dead document. Sources can list these (see source.Census);
-// if one cannot, the documents are read as usual.
+// only these entries. If an entry is not exact, its document is read, so results are the same for texts of
+// any length. An entry may belong to a dead document. Sources can list these (see source.Census); if one
+// cannot, the documents are read as usual.
 
 // indexOnly describes what can be computed from index entries alone.
 type indexOnly struct {
@@ -27,20 +27,20 @@ type indexOnly struct {
 type indexOnlyKind uint8
 
 const (
-	CountAll    indexOnlyKind = iota + 1 // all aggregates count all documents
-	CountWanted                          // all aggregates count the documents that match the conditions
-	OfValues                             // aggregates of the values at paths
-	ofGroups                             // GROUP BY one path, with aggregates of that path
+	CountAll    indexOnlyKind = iota + 1 // each aggregate counts all documents
+	CountWanted                          // each aggregate counts the documents that match the conditions
+	OfValues                             // aggregates over the values at paths
+	ofGroups                             // GROUP BY one path, with aggregates over that path
 )
 
 // IndexOnlyArg is the argument of an aggregate: a path, or a value that every document has.
 type IndexOnlyArg struct {
 	Path   index.Path  // nil: every document
-	Bounds []Span      // the values at the path that are counted
+	Bounds []Span      // the values at the path that count
 	Value  eval.Valuer // compiled, with path
 }
 
-// findIndexOnly is the rule "index-only": it finds out whether the aggregates can be computed without
+// findIndexOnly is the rule "index-only": it decides whether the aggregates can be computed without
 // documents.
 func findIndexOnly(p *Planner) { p.Plan.IndexOnly = p.indexOnly() }
 
@@ -83,7 +83,8 @@ func (p *Planner) indexOnly() *indexOnly {
 	return o
 }
 
-// onlyGroups completes the description of a GROUP BY of one path.
+// onlyGroups adds GROUP BY one path to the description. It returns nil if that cannot be answered from an
+// index.
 func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 	route, plain := p.plainPath(key)
 	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) ||
@@ -97,7 +98,7 @@ func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 	return o
 }
 
-// decided reports whether the conditions are about single paths, so that terms decide them.
+// decided reports whether each condition is about a single path, so that index terms decide it.
 func (p *Planner) decided(t *bind.Block) bool {
 	if len(t.Where) > 0 && len(p.Plan.Constraints) == 0 || p.Plan.loose {
 		return false
@@ -114,7 +115,7 @@ func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
 	}
 	switch a.Name {
 	case "COUNT", "MIN", "MAX":
-	case "SUM", "AVG": // a group has one entry and a count
+	case "SUM", "AVG": // these are computed from one entry and the number of entries of the group
 		if len(p.Plan.Top.GroupBy) > 0 {
 			return IndexOnlyArg{}, false
 		}
@@ -128,7 +129,8 @@ func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
 	return IndexOnlyArg{Path: route}, true
 }
 
-// plainPath returns the path that an expression is, if documents store its value as it is.
+// plainPath returns the path that an expression consists of. ok is false if it is something else, or if
+// documents do not store the value in the form that queries return.
 func (p *Planner) plainPath(e syntax.Expr) (index.Path, bool) {
 	if _, plain := p.plainRoute(e); !plain {
 		return nil, false

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// A plan is a chain of nodes: the returned page comes first, the documents last. Each node makes its rows
-// from those of the node behind it. String and Explain print the same chain that runs.
+// A plan is a chain of nodes. The first node returns the page, the last one reads the documents. Each node
+// makes its rows from those of the node after it in the chain. String and Explain print the same chain that
+// runs.
 //
 //	page ◄ distinct ◄ project ◄ group ◄ rows ◄ each ... ◄ order or rank ◄ filter ◄ documents
 //
-// A plan whose FROM has a subquery over all items has two such chains, one behind the other. A node holds no
+// A plan whose FROM has a subquery over all items has two such chains, one after the other. A node holds no
 // state. The state of a run is in local variables of the node's function, or in the execution.
 //
 // Up to the filter, documents are pulled: iterators of sources, of indexes and of sorted files have a Next
@@ -26,7 +27,7 @@ type node interface {
 	fmt.Stringer
 }
 
-// OfDocuments reports whether the statistics of a node are those of the page.
+// OfDocuments reports whether a node handles documents, so that its statistics are those of the page.
 func OfDocuments(n node) bool {
 	switch n := n.(type) {
 	case *DocumentsNode:
@@ -105,7 +106,7 @@ func (p *Plan) chainSources(bl *bind.Block, rs *eval.Rowset) {
 // last line says how the documents are found.
 func (p *Plan) String() string { return p.Text(func(int) string { return "" }) }
 
-// Text prints the nodes, each followed by the result of tell.
+// Text prints the nodes, one a line, each followed by the text that tell returns for it.
 func (p *Plan) Text(tell func(i int) string) string {
 	var b strings.Builder
 	depth := 0
@@ -129,13 +130,13 @@ type nothing struct{}
 
 func (nothing) String() string { return "nothing" }
 
-// FilterNode drops rows for which the conditions do not hold. It tests the conditions that need no sources
-// other than those behind it.
+// FilterNode drops rows for which the conditions do not hold. Its conditions use only the sources of the
+// nodes after it.
 type FilterNode struct {
 	plan   *Plan
 	of     *bind.Block
 	Rowset *eval.Rowset
-	// the rows are documents; an OrderNode applies the filter to them itself
+	// the rows are documents; an OrderNode that reads them applies the filter itself
 	OfItems bool
 }
 
@@ -145,16 +146,16 @@ type RowsNode struct{}
 // String implements node.
 func (RowsNode) String() string { return "" }
 
-// EachNode makes a row of each value of a FROM or JOIN source, for each of its input rows.
+// EachNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.
 type EachNode struct {
 	plan    *Plan
 	step    *bind.Step
 	Rowset  *eval.Rowset
 	I       int  // of the source
-	Derived bool // its values are the rows of the node behind it
+	Derived bool // the values are the rows of the node after it
 }
 
-// ProjectNode makes the result of a row: the returned text, or a value.
+// ProjectNode computes the result of a row: the JSON text to return, or a value.
 type ProjectNode struct {
 	of     *bind.Block
 	Rowset *eval.Rowset

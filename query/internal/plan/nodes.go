@@ -27,8 +27,8 @@ type DistinctSet struct{}
 // String implements node.
 func (DistinctSet) String() string { return "distinct" }
 
-// DocumentsNode reads the documents that may match the conditions, in the order of their rids, one source
-// after the other.
+// DocumentsNode reads the documents that may match the conditions, one source after the other, each in the
+// order of rids.
 type DocumentsNode struct{ plan *Plan }
 
 // OrderNode merges the documents of the sources. Each source returns them in the order of the query, through
@@ -40,13 +40,14 @@ type OrderNode struct{ plan *Plan }
 type RankNode struct{ plan *Plan }
 
 // GroupNode makes groups of rows and their aggregates, from indexes alone if possible. In the grouping form
-// the groups come in the order of their keys: a page makes the groups behind those of the previous page, as
-// many as fit. If all groups fit in one page, they may come in the order in which they are found.
+// the groups come in the order of their keys, and a page makes the groups that come after those of the
+// previous page, as many as fit. If all groups fit in one page, they may come in the order in which they are
+// found.
 type GroupNode struct {
 	of        *bind.Block
 	Rowset    *eval.Rowset
-	IndexOnly *indexOnly  // how an index makes the groups; nil: no index
-	Counts    *textCounts // how an index of words makes the groups; nil: no index
+	IndexOnly *indexOnly  // how an index alone makes the groups; nil: it cannot
+	Counts    *textCounts // how an index of words alone makes the groups; nil: it cannot
 	Paged     bool
 	ByTurn    bool // see Plan
 }
@@ -81,9 +82,9 @@ func (n *GroupNode) String() string {
 // PageNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
 // next page resumes depends on the form of the plan. The cursor is a position among documents (see
 // DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
-// returned, the cursor is a count of rows. These rows are one page, unless they are too long for one. The
-// next page then reads the rest from a file that this page has written, or makes all rows again and skips
-// those that were returned.
+// returned, the cursor is a count of rows. These rows are one page if they fit. If they do not, the next
+// page reads the rest from a file that this page has written, or makes all rows again and skips those that
+// were returned.
 type PageNode struct{ of *bind.Block }
 
 // String implements node.

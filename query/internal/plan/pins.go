@@ -10,19 +10,20 @@ import (
 // Pins holds the partition keys that the conditions of a query allow.
 type Pins struct {
 	Known bool
-	Keys  [][]jsondoc.Value // full keys, or prefixes of them; none: no rows
+	Keys  [][]jsondoc.Value // full keys, or prefixes of keys; empty: the query has no rows
 }
 
-// maxPins is the maximum number of partition keys that a query is split by.
+// maxPins is the maximum number of partition keys to which a query is restricted. With more keys it is not
+// restricted.
 const maxPins = 1000
 
-// PinnedKeys returns the partition keys that the query's rows can be in. They are full keys or, for a
-// hierarchical partition key, also prefixes, each value as in the conditions. There are no keys if the query
-// reads no rows, because it has no FROM or because its conditions contradict each other. ok is false if the
-// conditions do not restrict the keys.
+// PinnedKeys returns the partition keys that the conditions allow. They are full keys or, for a hierarchical
+// partition key, also prefixes of keys. The values are those in the conditions. The list is empty if the
+// query reads no rows, because it has no FROM or because its conditions contradict each other. ok is false
+// if the conditions do not restrict the keys.
 func (p *Plan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) { return p.Pins.Keys, p.Pins.Known }
 
-// pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must match.
+// pinKeys is the rule "pin": it finds the partition keys that the conditions allow.
 func pinKeys(p *Planner) {
 	if p.Plan.Never || !p.Plan.Top.Container {
 		p.Plan.Pins = Pins{Known: true}
@@ -73,7 +74,8 @@ func (p *Planner) pinned(path string) (values []jsondoc.Value, ok bool) {
 	return values, ok
 }
 
-// pinnedBy returns the values that one condition allows for a path.
+// pinnedBy returns the values that one condition allows for a path. ok is false if it does not restrict
+// them.
 func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]jsondoc.Value, bool) {
 	switch e := e.(type) {
 	case *syntax.Binary:
@@ -118,7 +120,7 @@ func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]jsondoc.Value, bool) {
 	return []jsondoc.Value{jsondoc.BoolValue(true)}, p.isPath(e, path)
 }
 
-// defined returns the values that can equal v: v itself, or none if it is undefined.
+// defined returns the values that can be equal to v: v itself, or none if v is undefined.
 func defined(v jsondoc.Value) []jsondoc.Value {
 	if v.Kind() == jsondoc.Undefined {
 		return nil

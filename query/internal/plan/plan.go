@@ -17,21 +17,22 @@ import (
 // Plan is a query prepared for one container. It is immutable and safe for concurrent use.
 type Plan struct {
 	eval.Layout
-	Hash      uint64 // of the text and the parameters; without the WHERE if ORDER BY pages by key
+	// hash of the text and the parameters; without the WHERE if the cursor is an ORDER BY key
+	Hash      uint64
 	Top       *bind.Block
 	Rows      *eval.Rowset
 	Nodes     []node
 	Form      cursor.Form
-	distinct  bool // of the written query: equal rows of several ranges have to be merged
+	distinct  bool // the query as written has a DISTINCT: equal rows of several ranges have to be merged
 	Never     bool // no row can match the conditions
-	ByTurn    bool // groups come as they are found, if one page has them all
+	ByTurn    bool // groups are returned in the order in which they are found, if they fit in one page
 	Order     *ordering
 	Rank      []Ranker
 	Counts    *textCounts // how an index of words computes the aggregates; nil: it cannot
-	IndexOnly *indexOnly  // how an index makes the rows without documents; nil: it cannot
-	loose     bool        // a condition is not about one path
-	// AccessPaths lead through indexes to the documents that may match the conditions. Each includes all of
-	// these; none: all documents are scanned
+	IndexOnly *indexOnly  // how an index alone makes the rows; nil: documents are needed
+	loose     bool        // there is a condition that is not about a single path
+	// AccessPaths are the ways through indexes to the documents that may match the conditions. Each of them
+	// finds all these documents. If there is none, all documents are scanned
 	AccessPaths []Access
 	Constraints []*Constraint // the constraints of single paths
 	Pins        Pins
@@ -69,20 +70,20 @@ type Planner struct {
 	*bind.Binder
 	Plan    *Plan
 	folding lang.Meter // cost of constants so far
-	open    bool       // parameters that are operands are not replaced: see shape
+	open    bool       // parameters that are operands stay parameters: see shape
 	tests   map[syntax.Expr]*TermTest
 	paths   map[syntax.Expr]pathFacts
-	again   bool // tests and paths are complete: only read them
+	again   bool // the tests and paths of the shape are complete and must not be added to
 }
 
-// rule is one step of planning. Each has a file and a test of its own.
+// rule is one step of planning. Each rule has its own file and test.
 type rule struct {
 	Name  string
 	Apply func(*Planner)
 }
 
-// ShapeRules returns the rules of the first list, in order: later ones rely on earlier ones. They look at no
-// value of an open parameter.
+// ShapeRules returns the rules of the first list. Their order matters, since later rules rely on earlier
+// ones. They do not look at the value of any open parameter (see shape).
 func ShapeRules() []rule {
 	return []rule{
 		{"fold", foldExprs},
@@ -94,7 +95,8 @@ func ShapeRules() []rule {
 	}
 }
 
-// ValueRules returns the rules of the second list. They do not change the blocks.
+// ValueRules returns the rules of the second list, which look at the values of parameters. They do not
+// change the blocks.
 func ValueRules() []rule {
 	return []rule{
 		{"pin", pinKeys},
@@ -106,7 +108,7 @@ func ValueRules() []rule {
 	}
 }
 
-// Compiler returns a compiler of expressions that do not use computed properties.
+// compiler returns a compiler of expressions that do not use computed properties.
 func (p *Planner) compiler() *eval.Compiler {
 	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.Block]*eval.Rowset{}}
 }
@@ -139,17 +141,17 @@ func hashQuery(text string, params []bind.Parameter) uint64 {
 	return h.Sum64()
 }
 
-// Streamable reports whether the query consists only of SELECT, VALUE, FROM, JOIN and WHERE, so that its rows
-// over several partition ranges are those of one range after the other. Any other query over several ranges
-// needs merging.
+// Streamable reports whether the query consists only of SELECT, VALUE, FROM, JOIN and WHERE, so that its
+// result over several partition ranges is the rows of one range after the other. Any other query over
+// several ranges needs merging.
 func (p *Plan) Streamable() bool {
 	t := p.Top
 	return p.Form == cursor.Streaming && t.Top < 0 && t.Limit < 0 && t.Container && !p.distinct
 }
 
 // ListsAggregates reports whether a select list has aggregates over all rows rather than groups. A gateway
-// does not serve such a query to a client that does not announce that it merges them, even if the conditions
-// name one partition; the tests of the SDK for Python require this.
+// refuses such a query if the client does not announce that it merges aggregates, even if the conditions
+// name one partition. The tests of the SDK for Python require this.
 func (p *Plan) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
 
 // IndexUse lists the indexes that a query uses and those that would help it, as index metrics name them: /a/?
@@ -162,8 +164,8 @@ type IndexUse struct {
 // IndexUse returns the query's use of indexes.
 func (p *Plan) IndexUse() IndexUse { return p.Use }
 
-// Ordered reports whether the rows come by an ORDER BY, and whether its first key is DESC, in which case the
-// latest of equal rows comes first.
+// Ordered reports whether the query has an ORDER BY. descending reports whether its first key is DESC; rows
+// with equal keys then come last to first.
 func (p *Plan) Ordered() (descending, ok bool) {
 	if len(p.Top.Order) == 0 || p.Order != nil && p.Order.implied {
 		return false, false
@@ -216,5 +218,5 @@ func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.V
 	}, nil
 }
 
-// HashIn returns the hash of the query in a scope.
+// HashIn returns the hash of the query together with the scope.
 func (p *Plan) HashIn(scope string) uint64 { return p.Hash ^ cursor.KeySum([]byte(scope)) }

@@ -12,12 +12,12 @@ import (
 
 // Some conditions can never hold: c.a = 1 AND c.a = 2, c.a > 5 AND c.a < 3, UPPER(c.a) = 1, c.a = undefined.
 // The rule "never" detects such conditions from the types of expressions, and from several conditions on one
-// value. It need not detect all of them: an undetected one only costs useless reads, and no result changes.
-// The rule "pin" of the partition key comes before it, since what a gateway returns to a client does not
-// depend on this rule.
+// value. It need not detect all such conditions: if it misses one, documents are read in vain, but the
+// result is the same. The rule "pin", which finds the partition keys, runs before it, so that what a gateway
+// returns to a client does not depend on this rule.
 
-// findContradictions is the rule "never". It sets for each block whether it has no rows, and for the plan
-// whether no document can have a row.
+// findContradictions is the rule "never". For each block it decides whether the block has no rows, and for
+// the plan whether no document can have a row.
 func findContradictions(p *Planner) {
 	none := make(map[*bind.Block]bool, len(p.Subs))
 	var empty func(bl *bind.Block) bool
@@ -43,25 +43,25 @@ func findContradictions(p *Planner) {
 // maxContradictions bounds the number of conditions that are checked for a contradiction.
 const maxContradictions = 2000
 
-// limits collects the restrictions of the conditions on values.
+// limits collects what the conditions say about values.
 type limits struct {
 	p    *Planner
 	work int
 	of   map[valueName]*limit
 }
 
-// valueName names a value that does not change within a row: a path from an alias.
+// valueName identifies a value that is the same throughout a row: a path from an alias.
 type valueName struct {
 	from *bind.Alias
 	path string
 }
 
-// limit is the remaining domain of a value.
+// limit is the set of values that an expression can still have under the conditions.
 type limit struct {
 	kinds eval.KindSet
-	among []jsondoc.Value // nil: all values of the kinds
+	among []jsondoc.Value // the only possible values; nil: all values of the kinds
 	tests []func(jsondoc.Value) bool
-	low   *endpoint // of numbers or of strings, according to kinds
+	low   *endpoint // bounds of numbers or of strings, according to kinds
 	high  *endpoint
 }
 
@@ -150,13 +150,13 @@ func (d *limit) hasValues() bool {
 	})
 }
 
-// isEmpty reports whether the end of an interval lies before its beginning.
+// isEmpty reports whether the upper end of an interval is below its lower end.
 func (d *limit) isEmpty() bool {
 	if d.low == nil || d.high == nil {
 		return false
 	}
 	if !lang.Orderable(d.low.v, d.high.v) {
-		return true // no value lies between two of different types
+		return true // no value is between two values of different types
 	}
 	c := jsondoc.Compare(d.low.v, d.high.v)
 	return c > 0 || c == 0 && (d.low.open || d.high.open)
@@ -213,8 +213,8 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 	return d.hasValues()
 }
 
-// narrower returns the narrower of two ends of an interval; side is -1 for upper ends and 1 for lower ends.
-// Ends of different types exclude each other, which kinds already expresses.
+// narrower returns the end that makes an interval smaller. side is -1 for upper ends and 1 for lower ends.
+// For ends of different types the result does not matter: kinds then already excludes all values.
 func narrower(a, b *endpoint, side int) *endpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
@@ -340,7 +340,7 @@ func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 	return ^eval.KindSet(0)
 }
 
-// kindsMade returns the kinds of values that a function returns, besides undefined.
+// kindsMade returns the kinds of values that a function can return, besides undefined.
 func kindsMade(name string) eval.KindSet {
 	switch name {
 	case "LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM", "CONCAT", "SUBSTRING", "REPLACE", "REPLICATE", "LEFT",

@@ -5,8 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 )
 
-// covers is the rule "cover": it finds out whether the query uses only the ORDER BY path of the documents,
-// and whether a skipped row need not be read.
+// covers is the rule "cover": it decides whether the query uses nothing of the documents but the ORDER BY
+// path, and whether rows that OFFSET skips need not be read.
 func covers(p *Planner) {
 	t, o := p.Plan.Top, p.Plan.Order
 	if p.Plan.Form != cursor.Sorting || o.Walk == nil || o.Walk.Composite != nil || len(t.Steps) != 1 ||
@@ -27,7 +27,7 @@ func covers(p *Planner) {
 	o.Covered = only
 	o.Loose = o.Distinct > 0 && o.Distinct == len(t.Order)
 	if t.Value != nil && o.Loose {
-		o.Walk.Undefined = false // a document without the path is no row
+		o.Walk.Undefined = false // a document without the path has no row
 	}
 	decided := p.decided(t) && (len(p.Plan.Constraints) == 0 || len(p.Plan.Constraints) == 1 &&
 		p.Plan.Constraints[0].name == path && !p.Plan.Constraints[0].Superset)

@@ -5,9 +5,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// simplifyDistinct is the rule "distinct". It drops DISTINCT if no two rows can be equal: if there is one
-// row, if the rows are groups and show all of their keys, or if each row shows the whole of a different item,
-// or its resource id.
+// simplifyDistinct is the rule "distinct". It drops DISTINCT if no two rows can be equal: if there is only
+// one row, if the rows are groups and contain all of their keys, or if each row contains a different item,
+// whole or as its resource id.
 func simplifyDistinct(p *Planner) {
 	p.Plan.distinct = p.Plan.Top.Distinct
 	for _, bl := range p.Subs {
@@ -18,7 +18,7 @@ func simplifyDistinct(p *Planner) {
 	}
 }
 
-// showsItem reports whether each row of a block belongs to a different item and identifies it.
+// showsItem reports whether each row of a block comes from a different item and identifies the item.
 func showsItem(b *bind.Binder, bl *bind.Block) bool {
 	if len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem {
 		return false

@@ -45,7 +45,8 @@ func foldExprs(p *Planner) {
 	}
 }
 
-// flatten splits conditions again: replacing a parameter may have exposed an AND inside another one.
+// flatten splits conditions at AND again, since replacing a parameter may have moved an AND to the top of a
+// condition.
 func flatten(conditions []syntax.Expr) []syntax.Expr {
 	var flat []syntax.Expr
 	for _, e := range conditions {
@@ -65,7 +66,7 @@ func (p *Planner) foldAll(list []syntax.Expr) []syntax.Expr {
 
 // fold returns the expression with its constant parts replaced.
 func (p *Planner) fold(e syntax.Expr) syntax.Expr {
-	if _, ok := p.Keys[e]; ok { // it will be replaced by the key's value
+	if _, ok := p.Keys[e]; ok { // it is replaced by the value of the key
 		return e
 	}
 	switch e := e.(type) {
@@ -83,7 +84,7 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 		}
 		return e
 	case *syntax.Call:
-		if _, ok := p.Aggs[e]; ok { // its argument is folded with those of the block
+		if _, ok := p.Aggs[e]; ok { // its argument is folded with the block's aggregates
 			return e
 		}
 	}
@@ -109,8 +110,8 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldOperands folds the operands of an expression, and reports whether all of them are constant. Parameters
-// stay if they can, beside operands that are not constant.
+// foldOperands folds the operands of an expression, and reports whether all of them are constant. Beside
+// operands that are not constant, parameters are kept where takesParameters allows it.
 func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool) {
 	constant = true
 	operand := func(x syntax.Expr) syntax.Expr {
@@ -133,8 +134,9 @@ func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool
 	return syntax.Map(e, operand), constant
 }
 
-// takesParameters reports whether parameters that are operands of a condition can stay open, so that the
-// folded condition is valid for any of their values. A longer IN is made a set instead, which is faster.
+// takesParameters reports whether parameters that are operands of a condition can stay parameters, so that
+// the folded condition is valid for all of their values. In a long IN list they are replaced by their
+// values, since a set of constants is faster.
 func takesParameters(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Binary:
@@ -175,7 +177,8 @@ func foldChoice(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldLogical drops operands that do not affect the result, and ends a chain at an operand that decides it.
+// foldLogical drops operands that do not affect the result. It drops all operands after one that decides the
+// result.
 func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
 	neutral := e.Op == syntax.And
 	var left []syntax.Expr
@@ -222,8 +225,8 @@ func (p *Planner) pure(c *syntax.Call) bool {
 	return !c.UDF && ok && !f.Volatile && f.Class == lang.ClassScalar && f.Fn != nil
 }
 
-// constant evaluates an expression without names. It returns an expression that is too expensive to evaluate
-// before the query runs unchanged; a run has its own time limit.
+// constant evaluates an expression without names. If that is too expensive before the query runs, it returns
+// the expression unchanged: a run has its own time limit.
 func (p *Planner) constant(e syntax.Expr) syntax.Expr {
 	f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{Planar: p.Info.Geometry}, eval.Env{}),
 		eval.Layout{})

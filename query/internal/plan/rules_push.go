@@ -5,8 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// pushFilters is the rule "push-filter": it moves every condition to the first source behind which all names
-// that it uses are bound. So a row that does not match is not multiplied by later sources.
+// pushFilters is the rule "push-filter": it moves each condition to the first source after which all names
+// in the condition are bound. So a row that does not match is dropped before later sources multiply it.
 func pushFilters(p *Planner) {
 	for _, bl := range p.Subs {
 		for _, e := range bl.Where {

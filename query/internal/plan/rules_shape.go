@@ -14,7 +14,7 @@ func chooseForm(p *Planner) {
 		if len(t.GroupBy) > 0 {
 			t.Sorted = t.Order
 		}
-		t.Order = nil // ORDER BY would order groups, or one row
+		t.Order = nil // ORDER BY would sort groups, or a single row
 		p.Plan.Form = cursor.Blocking
 		if len(t.GroupBy) > 0 && len(t.Sorted) == 0 && !t.Distinct && t.Derived() == nil {
 			p.Plan.Form = cursor.Grouping
@@ -37,8 +37,8 @@ func chooseForm(p *Planner) {
 	}
 }
 
-// countsPath reports whether the query groups by one path and shows nothing else but COUNT of a constant. In
-// this case Cosmos DB returns the groups in the order of the index.
+// countsPath reports whether the query groups by one path and its select list has nothing else but a COUNT
+// of a constant. In this case Cosmos DB returns the groups in the order of the index.
 func (p *Planner) countsPath(t *bind.Block) bool {
 	for _, a := range t.Aggs {
 		if _, constant := a.Arg.(*syntax.Literal); a.Name != "COUNT" || !constant {
@@ -49,8 +49,8 @@ func (p *Planner) countsPath(t *bind.Block) bool {
 	return len(t.GroupBy) == 1 && path && len(steps) > 0
 }
 
-// orderDistinct orders a DISTINCT of an indexed path by that path. Equal values are then adjacent in the
-// index, so the values already returned need not be stored.
+// orderDistinct gives a DISTINCT of an indexed path the order of that path. Equal values are then adjacent
+// in the index, so the run need not remember the values that it has returned.
 func (p *Planner) orderDistinct(t *bind.Block) {
 	shown := t.Value
 	if shown == nil && len(t.Items) == 1 {

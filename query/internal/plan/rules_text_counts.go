@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textCounts lists the aggregates of a query that an index of words can compute. The query comes from a
-// client that merges: it counts documents, the words of their texts, and the texts with each term.
+// textCounts lists the aggregates of a query that an index of words can compute. Such a query comes from a
+// client that merges ranges: it counts documents, the words of their texts, and the texts that contain each
+// term.
 type textCounts struct{ Args []textCount }
 
 // textCount is the argument of an aggregate.
@@ -21,7 +22,7 @@ type textCount struct {
 	x    syntax.Expr
 }
 
-// findTextCounts is the rule "text-counts".
+// findTextCounts is the rule "text-counts": it decides whether an index of words can compute the aggregates.
 func findTextCounts(p *Planner) {
 	t := p.Plan.Top
 	if !t.Grouped || len(t.GroupBy) > 0 || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem ||

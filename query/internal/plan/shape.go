@@ -10,33 +10,33 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// shape is a query that is planned as far as the values of its parameters do not matter: it is parsed, bound,
-// folded, and its expressions are compiled. Parameters stay open if they are operands of comparisons,
+// shape is the part of a plan that does not depend on the values of parameters: the query is parsed, bound
+// and folded, and its expressions are compiled. Parameters stay open if they are operands of comparisons,
 // BETWEEN, short IN lists or some functions of strings and arrays in a WHERE (see takesParameters). Compiled
-// expressions read their values from the run. The rules that look at the values are those of ValueRules,
-// which make a Plan of the shape for each set of values.
+// expressions read the values of open parameters from the run. ValueRules make a Plan from the shape for
+// each set of values.
 //
-// All other uses of a parameter's value go through binder.given, which records that the shape is valid for
-// these values alone: a TOP or OFFSET, an operand of a constant expression, an expression in a select list,
-// an ORDER BY or a GROUP BY, the pattern of a LIKE or of a regular expression, the terms of a score, a
+// All other uses of a parameter's value go through Binder.PinnedValue, which records that the shape is valid
+// for these values only: a TOP or OFFSET, an operand of a constant expression, an expression in a select
+// list, an ORDER BY or a GROUP BY, the pattern of a LIKE or of a regular expression, the terms of a score, a
 // vector, a geometry. The shape of a query with ORDER BY RANK is never valid for other values.
 //
 // A shape does not change after its first plan is made.
 type shape struct {
 	*bind.Binder
-	bare     Plan // the plan after the rules that look at no values
+	bare     Plan // the plan after ShapeRules
 	keys     []eval.Valuer
 	computed map[string]eval.Valuer
 	rank     []*bind.RankPart
-	tests    map[syntax.Expr]*TermTest // of conditions; nil: no test
+	tests    map[syntax.Expr]*TermTest // tests of conditions; nil: the condition has no test
 	paths    map[syntax.Expr]pathFacts // of operands
-	// text hashed for the cursor, if it is not that of the query
+	// text that is hashed for the cursor, if it differs from the text of the query
 	paging  string
 	Names   []string
 	written *bind.Query // before the rules
 }
 
-// shapeOf runs the rules that look at no values, and compiles the query.
+// shapeOf runs ShapeRules and compiles the query.
 func shapeOf(b *bind.Query) (*shape, error) {
 	s := &shape{Binder: b.Binder, bare: Plan{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
 		tests: map[syntax.Expr]*TermTest{}, paths: map[syntax.Expr]pathFacts{}, written: b.Written()}
@@ -58,9 +58,9 @@ func shapeOf(b *bind.Query) (*shape, error) {
 	}
 	s.bare.Layout = eval.Layout{Slots: c.Slots, Aggs: len(c.Aggs), Keys: c.Groups, Planar: b.Info.Geometry}
 	if s.bare.Form == cursor.Sorting {
-		// The cursor holds the last row's key, which is a position that does not depend on the WHERE. The SDK
-		// for JavaScript relies on this: it resumes a query with the cursor of the previous page and a filter
-		// of its own, made from that row.
+		// The cursor holds the key of the last row, so it stays valid if the WHERE changes. The SDK for
+		// JavaScript relies on this: it resumes a query with the cursor of the previous page and a filter
+		// that it makes from that row.
 		unfiltered := *b.Q
 		unfiltered.Where = nil
 		s.paging = syntax.Print(&unfiltered)
@@ -72,7 +72,7 @@ func shapeOf(b *bind.Query) (*shape, error) {
 	return s, nil
 }
 
-// first returns the plan for the values that the shape was made with.
+// first returns the plan for the values of parameters that the shape was made with.
 func (s *shape) first(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: s.Binder, tests: s.tests, paths: s.paths})
 }
@@ -84,7 +84,7 @@ func (s *shape) again(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: &b, tests: s.tests, paths: s.paths, again: true})
 }
 
-// plan runs the rules that look at values.
+// plan runs ValueRules for the values in params.
 func (s *shape) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	plan := s.bare
 	p.Plan = &plan
@@ -117,9 +117,9 @@ func (s *shape) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	return &plan, nil
 }
 
-// pathFacts holds the properties of an expression that may be a path.
+// pathFacts holds what is known of an expression that may be a path.
 type pathFacts struct {
-	value valueName // empty if the expression begins with no name
+	value valueName // empty if the expression does not begin with a name
 	// of a path from the item
 	route       index.Path
 	name        string
@@ -156,8 +156,8 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	return s.again(params)
 }
 
-// Written returns the query as it was written and bound, for the values of the plan. It may be called by one
-// caller only: it shares its tree and tables with the plan, which must not be changed.
+// Written returns the query as it was written and bound, for the values of the plan. The result shares its
+// tree and tables with the plan, so only one caller may use it and must not change them.
 func (p *Plan) Written() *bind.Query {
 	q, b := *p.Shape.written, *p.Shape.Binder
 	b.Values = p.Params

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Reader reads numbers from bytes; ok becomes false if the bytes end too early.
+// Reader reads numbers and byte strings from bytes. ok is false after the bytes have ended too early.
 type Reader struct {
 	Rest []byte
 	Ok   bool
@@ -68,5 +68,5 @@ func AppendSized(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// MaxCursorKey is how many bytes of a key a cursor holds at most.
+// MaxCursorKey is the maximum number of bytes of a key that a cursor holds.
 const MaxCursorKey = 256

@@ -7,7 +7,8 @@ import (
 
 // Source is the data of one partition range for a query: the documents of the query's scope in one snapshot,
 // at one moment. Documents that have expired by that moment, or were deleted with their partition key, are
-// never returned. Index entries are only candidates: they may name such rids, or rids outside the scope.
+// never returned. Index entries are only candidates: their rids may belong to such documents, or to
+// documents outside the scope.
 //
 // A rid is the number that a document keeps for its whole life. Ascending rids are the order of insertion.
 //
@@ -78,10 +79,12 @@ type Terms interface {
 // EntryCounter is implemented by a Source that counts index entries faster than Terms returns them. Entries
 // of dead documents, or of documents outside the scope, count as well.
 type EntryCounter interface {
-	// CountEntries returns the number of index entries with keys in [lo, hi). It calls pass with the number
-	// of entries that it has read since the last call, now and then, and fails with the error of pass.
+	// CountEntries returns the number of index entries with keys in [lo, hi). While it reads entries it
+	// calls pass with the number read since the last call. If pass returns an error, CountEntries returns
+	// it.
 	CountEntries(lo, hi []byte, pass func(n int) error) (n int64, err error)
-	// KnownEntries returns the result of CountEntries if that is known without reading the entries.
+	// KnownEntries returns what CountEntries would return, if that number is known without reading the
+	// entries.
 	KnownEntries(lo, hi []byte) (n int64, ok bool)
 }
 
@@ -115,8 +118,8 @@ type Counter interface {
 // Census is implemented by a Source that can list the dead documents that still have index entries. With this
 // list a query can be answered from the index alone.
 type Census interface {
-	// Dead returns the rids of those documents in order. ok is false if there are more than most, or if the
-	// index has documents outside the scope.
+	// Dead returns the rids of the dead documents that still have index entries, in order. ok is false if
+	// there are more than most, or if the index has documents outside the scope.
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 
@@ -131,12 +134,13 @@ type Versioned interface {
 // Partitioned is implemented by a Source that can report the partition key of its scope.
 type Partitioned interface {
 	// PartitionValues returns the values that all documents of the scope have at the paths of the partition
-	// key; nil: unknown.
+	// key, or nil if these are not known.
 	PartitionValues() []jsondoc.Value
 }
 
-// Finder is implemented by a Source that finds a document anywhere in the container. This is needed if a page
-// covers only a part of what the previous page covered: the last document may then lie in another part.
+// Finder is implemented by a Source that finds a document anywhere in the container. This is needed if a
+// page covers only a part of what the previous page covered, since the last document of the previous page
+// may be in another part.
 type Finder interface {
 	// Find returns a live document, or false if there is none. The document is valid until the next Find.
 	Find(rid uint64) (Document, bool, error)
@@ -147,7 +151,7 @@ type Shapes interface {
 	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
 	// does not return. RangeIndexed must accept the path, and it must not enter arrays. The iteration begins
 	// at the rid from and goes downwards if reverse is set; SeekGE may be used upwards only. Like all
-	// postings the rids are only candidates: a document may have the path all the same, and then also appears
+	// postings the rids are only candidates: a listed document may have the path, and then also appears
 	// among the terms. The result is false if the source cannot list the documents.
 	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
 }

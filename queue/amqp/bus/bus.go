@@ -20,16 +20,16 @@ type Options struct {
 	Guard  *access.Guard
 	Wall   ttl.Clock    // real time; nil is the system's
 	Logger *slog.Logger // nil discards
-	// the faults on demand; nil: none
+	// the fault rules (see package inject); nil: none
 	Faults *inject.Rules
 	// Memory is the memory limit that messages count against; nil: no limit.
 	Memory amqp.MemoryLimit
-	// CrossEntityTransactions allows transactions over more than one queue or topic, which the service
+	// CrossEntityTransactions allows transactions over more than one queue or topic, which Service Bus
 	// refuses.
 	CrossEntityTransactions bool
 	// Requests is the log to which operations are added; nil: no log.
 	Requests *requests.Log
-	// Observe is called after each operation on messages; nil: not called.
+	// Observe is called after each operation on messages, if it is not nil.
 	Observe func(Observation)
 }
 
@@ -53,8 +53,9 @@ func New(o Options) *Bus {
 	return &Bus{o: o}
 }
 
-// warnClock logs a warning, once, if a lock is given while the data's clock differs from the machine's
-// clock by more than the lock's duration: clients compute the time of renewal by their own clock.
+// warnClock logs a warning, once, if a message is locked while the server's clock, which can be moved,
+// differs from the machine's clock by more than the duration of the lock. Clients compute the time at which
+// they renew a lock by the machine's clock.
 func (b *Bus) warnClock(path string, lasts time.Duration) {
 	ahead := b.o.Queues.Now().Sub(b.o.Wall.Now())
 	if ahead.Abs() <= lasts || b.clockWarned.Swap(true) {

@@ -36,8 +36,8 @@ func (t *tokens) Transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 	return states
 }
 
-// take processes a put-token request and sends the response. A failure of the token is reported in the
-// response. The log of requests gets neither the token nor the response.
+// take processes a put-token request and sends the response. If the token is refused, the response says so.
+// The log of requests gets neither the token nor the response.
 func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) error {
 	m, err := message.Parse(payload)
 	if err != nil {
@@ -62,7 +62,8 @@ func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) er
 		t.c.record(e, nil)
 	}
 	t.c.bus.o.Logger.Debug("a token was put", "audience", audience, "status", status, "description", text)
-	// There is no error-condition, not even an empty one: some clients take its presence as a failure.
+	// The response has no error-condition, not even an empty one, since some clients treat its presence as a
+	// failure.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},
 		{Key: "status-description", Value: text}}, nil)
 	if err == nil && !to.push(reply) {
@@ -71,8 +72,8 @@ func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) er
 	return err
 }
 
-// put verifies a token and records its grant. It refuses a token for an entity that does not exist;
-// audience is the entity's address as a URI.
+// put verifies a token and records its grant. audience is the address of the entity, a URI. put refuses a
+// token for an entity that does not exist.
 func (t *tokens) put(ctx context.Context, m *message.Message, audience string) error {
 	if operation, _ := wire.Text(m.Get("operation")); operation != "put-token" {
 		return &entity.Error{Code: entity.CodeNotImplemented, Message: "The operation '" + operation +
@@ -93,9 +94,9 @@ func (t *tokens) put(ctx context.Context, m *message.Message, audience string) e
 	return nil
 }
 
-// mustExist fails with CodeEntityNotFound if an audience names an entity that does not exist. It accepts
-// audiences of the namespace and of other nodes, and texts that are no address, because attaching a link
-// checks the rights.
+// mustExist fails with CodeEntityNotFound if an audience names an entity that does not exist. It accepts the
+// namespace, other nodes, and texts that are not addresses, because the rights are checked when a link is
+// attached.
 func (c *conn) mustExist(ctx context.Context, audience string) error {
 	_, rest, absolute := strings.Cut(audience, "://")
 	_, path, _ := strings.Cut(rest, "/")
@@ -121,5 +122,5 @@ func (c *conn) mustExist(ctx context.Context, audience string) error {
 	return err
 }
 
-// resource returns the address of an entity as it appears in the service's messages.
+// resource returns the address of an entity in the form that it has in Service Bus's messages.
 func (c *conn) resource(path string) string { return "sb://" + c.namespace + "/" + path }

@@ -17,19 +17,20 @@ import (
 // conn is the amqp.Handler of one connection.
 type conn struct {
 	bus           *Bus
-	number        uint64 // the connection's number in messages
+	number        uint64 // the number of the connection in log messages
 	queues        *queue.Queues
 	ctx           context.Context // ends with the connection
 	namespace     string          // the server's host name, as the client sent it
-	client        string          // the client's name of itself
+	client        string          // the name that the client gives itself
 	authenticated atomic.Bool     // the client has shown a valid key, or needs none
 
-	mu           sync.Mutex // guards the following fields
-	grants       []access.Grant
-	links        map[*amqp.Link]right // the right that each link needs
-	stopTimer    func()               // stops the timer for the first grant to expire; nil: no timer
-	replies      []*replies
-	tokenLinks   map[bool]*amqp.Link      // the last links to $cbs, by whether the client receives
+	mu        sync.Mutex // guards the following fields
+	grants    []access.Grant
+	links     map[*amqp.Link]right // the right that each link needs
+	stopTimer func()               // stops the timer for the first grant to expire; nil: no timer
+	replies   []*replies
+	// the last links to $cbs; the key is true for the link on which the client receives
+	tokenLinks   map[bool]*amqp.Link
 	sessions     map[*amqp.Link]*receiver // receivers
 	transactions map[string]*transaction
 	lastTxn      uint64
@@ -80,8 +81,9 @@ func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amq
 	return answer, nil
 }
 
-// takeTokenNode registers a link to $cbs. A connection can have one such link in each direction: Go's SDK
-// detects by the refusal that it has left a link open. The place of a link that has ended is free.
+// takeTokenNode registers a link to $cbs. A connection can have one such link in each direction, since Go's
+// SDK relies on the refusal of a second one to detect that it has left a link open. A link that has ended
+// does not count.
 func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	c.mu.Lock()
 	last := c.tokenLinks[receiver]
@@ -113,7 +115,7 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	}
 	e, err := c.queues.Get(ctx, at.Entity)
 	if err != nil {
-		return answer, err // reported before missing rights, as in the service
+		return answer, err // reported before missing rights, as in Service Bus
 	}
 	if err := c.admit(l, need); err != nil {
 		return answer, err
@@ -133,8 +135,8 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	return c.receive(ctx, l, a, at, e)
 }
 
-// manage creates the $management node of an entity. It checks no right: some clients send their token while
-// they attach, and each request checks the right that it needs.
+// manage creates the $management node of an entity. It does not check rights, since some clients send their
+// token while they attach. Each request checks the right that it needs.
 func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.Answer,
 	error) {
 	if _, err := c.queues.Get(ctx, at.Entity); err != nil {
@@ -146,7 +148,7 @@ func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	return amqp.Answer{Sink: &management{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
 }
 
-// maxRequest is the maximal size of a management request in bytes. A request may contain messages to
+// maxRequest is the maximal size in bytes of a management request. A request can contain messages to
 // schedule.
 const maxRequest = 4 << 20
 

@@ -21,16 +21,16 @@
 //
 // # Rights
 //
-// A connection collects the grants of its tokens. Each link needs one of these grants. It is detached when
-// that grant has expired and no other grant allows it (rights.go).
+// A connection collects the grants of its tokens. Each link needs one of these grants. When that grant has
+// expired and no other grant allows the link, the link is detached (rights.go).
 //
-// # Faults on demand
+// # Faults
 //
-// Sending, receiving and settling a message, and a request to renew locks, can meet a fault on demand
-// (faults.go). observe.go reports the results of operations for metrics.
+// A fault rule (see package inject) can make a send, a receive, a settlement or a request to renew locks
+// fail (faults.go). observe.go reports the results of operations for metrics.
 //
 // # Errors
 //
 // One table maps errors of package queue to AMQP conditions and to statuses of management responses
-// (errors.go). Descriptions end with a tracking id, as the service's do.
+// (errors.go). Descriptions end with a tracking id, as in Service Bus.
 package bus

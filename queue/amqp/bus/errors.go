@@ -76,8 +76,8 @@ func failureOf(code entity.Code) failure {
 	return failure{frame.CondInternal, http.StatusInternalServerError}
 }
 
-// asError converts an error to the error that the client gets. path is the entity concerned, if the error
-// names none. Errors that no client has caused are logged.
+// asError converts an error to the error that is sent to the client. path is the entity concerned, if err
+// does not name one. Errors that were not caused by a client are logged.
 func (c *conn) asError(err error, path string) *frame.Error {
 	var standard *frame.Error // an error that is not of package queue
 	if errors.As(err, &standard) {
@@ -92,8 +92,8 @@ func (c *conn) asError(err error, path string) *frame.Error {
 		Description: c.track(own.Message, path, tracking)}
 }
 
-// toQueueError converts an error to one of package queue. tracking is the id that connects the client's
-// message with the log line.
+// toQueueError converts an error to one of package queue. tracking is the id that appears both in the
+// client's message and in the log line.
 func (c *conn) toQueueError(err error) (own *entity.Error, tracking string) {
 	tracking = uuid.NewString()
 	var format *message.FormatError
@@ -113,7 +113,7 @@ func (c *conn) toQueueError(err error) (own *entity.Error, tracking string) {
 		Err: err}, tracking
 }
 
-// track appends to a description the tracking data that the service's descriptions have.
+// track appends the tracking data to a description, as Service Bus does.
 func (c *conn) track(text, path, tracking string) string {
 	var b strings.Builder
 	b.WriteString(text)

@@ -11,19 +11,19 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Package inject implements faults on demand; this file applies them to operations on messages. Sending,
+// Package inject implements fault rules; this file applies them to operations on messages. Sending,
 // receiving or settling one message is one operation. A request to renew or settle several locks is one
-// operation, too.
+// operation as well.
 
-// meet returns the fault that an operation meets, after its delay. now reports that the fault replaces the
-// operation.
+// meet returns the fault that applies to an operation, after waiting for the delay of the fault. now reports
+// that the fault replaces the operation.
 func (c *conn) meet(op inject.Operation, path string) (hit inject.Hit, now bool) {
 	hit = c.bus.o.Faults.Match(inject.Target{Operation: op, Entity: path})
 	now, err := hit.BeforeOperation(c.ctx, c.bus.o.Wall)
-	return hit, now && err == nil // if the connection has ended, the operation is carried out anyway
+	return hit, now && err == nil // if the connection ended during the delay, the operation is carried out
 }
 
-// isFaultAfter reports whether the fault occurs after the operation, and waits for its delay.
+// isFaultAfter reports whether the fault comes after the operation, and waits for its delay.
 func (c *conn) isFaultAfter(hit *inject.Hit) (now bool) {
 	now, err := hit.AfterOperation(c.ctx, c.bus.o.Wall)
 	return now && err == nil
@@ -57,8 +57,8 @@ func (c *conn) detached(hit *inject.Hit, path string) *frame.Error {
 		Description: "The link is force detached by the broker." + onDemand(hit)}, path)
 }
 
-// withFaults runs an operation with the fault that it meets before or after it. lose causes the loss of a
-// lock, for that fault. rule is the id of the rule that was met.
+// withFaults runs an operation, with the fault that applies before or after it. lose is called if the fault
+// is the loss of a lock. rule is the id of the fault rule that applied; "": none.
 func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do func() frame.State,
 	lose func()) (state frame.State, rule string) {
 	hit, now := c.meet(op, path)
@@ -75,7 +75,7 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 	return &frame.Rejected{Error: c.asError(c.applyFault(l, &hit, path), path)}, hit.Rule
 }
 
-// withFaults runs a management operation with the fault that it meets before or after it.
+// withFaults runs a management operation, with the fault that applies before or after it.
 func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
 	error) {
 	hit, now := r.c.meet(op, r.at.String())
@@ -106,9 +106,9 @@ var settleOperations = map[queue.Outcome]inject.Operation{queue.Complete: inject
 	queue.Abandon: inject.Abandon, queue.Release: inject.Abandon, queue.Defer: inject.Defer,
 	queue.DeadLetter: inject.DeadLetter}
 
-// loseLock makes a message available again and counts the delivery, as a lapsed lock does.
+// loseLock makes a message available again and counts a delivery, as when a lock lapses.
 func (c *conn) loseLock(ctx context.Context, at entity.Address, token message.UUID) {
-	// If Settle fails, the lock is lost already.
+	// If Settle fails, the lock has been lost already.
 	_ = c.queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Abandon}, nil)
 }
 
@@ -128,8 +128,8 @@ func sessionLost(id, path string) *entity.Error {
 		Message: "The session lock of '" + id + "' has expired: accept a new session."}
 }
 
-// applyFaults applies faults to received messages, and returns the messages to send. The messages after a
-// fault are given back, and so is a message whose fault occurs before it is sent. The error ends the link.
+// applyFaults applies fault rules to received messages, and returns the messages to send. A message with a
+// fault before the operation is released, and so are all messages after a fault. An error ends the link.
 func (n *receiver) applyFaults(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
 	if !n.c.bus.o.Faults.Armed() {
 		n.recordReceived(out, nil, nil)

@@ -37,7 +37,7 @@ func (n *management) Transfer(ctx context.Context, list []amqp.Incoming) []frame
 			states[i] = &frame.Rejected{Error: n.c.asError(err, n.at.String())}
 		case done:
 			states[i] = joined(in.State, &frame.Accepted{})
-		default: // the request was processed, but not as part of its transaction
+		default: // the request succeeded, but not as part of its transaction
 			states[i] = &frame.Accepted{}
 		}
 	}
@@ -50,9 +50,9 @@ type request struct {
 	ctx   context.Context
 	m     *message.Message
 	body  wire.Map
-	state frame.State // of its transaction; nil: none
+	state frame.State // state of the transaction; nil: none
 
-	rule           string // of the fault on demand that it met; "": none
+	rule           string // id of the fault rule that applied; "": none
 	faultOperation inject.Operation
 }
 
@@ -62,7 +62,7 @@ type response struct {
 	body   wire.Map
 }
 
-// take runs a request and sends the response. done reports whether the request has succeeded.
+// take runs a request and sends the response. done reports whether the request succeeded.
 func (n *management) take(ctx context.Context, in amqp.Incoming) (done bool, err error) {
 	m, err := message.Parse(in.Payload)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *request) record(e *requests.Entry, payload, reply []byte, failed error)
 	r.c.record(e, &frame.Error{Condition: failureOf(entity.CodeOf(failed)).condition})
 }
 
-// vendor is the prefix of the names of operations.
+// vendor is the prefix of the names of Service Bus's management operations.
 const vendor = "com.microsoft:"
 
 // respond encodes the response to a request.
@@ -186,7 +186,7 @@ func (r *request) run() (response, error) {
 type operation struct {
 	do    func(*request) (response, error)
 	need  access.Rights
-	alone bool // it cannot be part of a transaction
+	alone bool // cannot be part of a transaction
 }
 
 func operations(name string) (op operation, ok bool) {
@@ -223,8 +223,8 @@ func operations(name string) (op operation, ok bool) {
 	return op, op.do != nil
 }
 
-// join returns the transaction of the request, or nil if it has none. sends reports that the request sends
-// messages.
+// join returns the transaction of the request, or nil if it has none. sends reports whether the request
+// sends messages.
 func (r *request) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
 	return r.c.join(r.state, participant{link: r.link, at: r.at, sends: sends, partition: partition})
 }

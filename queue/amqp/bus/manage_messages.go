@@ -48,7 +48,7 @@ func (r *request) peek() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	if session == nil { // some clients name only the link that has the session
+	if session == nil { // some clients name only the link that holds the session
 		if holder := r.holder(nil); holder != nil {
 			if id, _, ok := holder.Session(); ok {
 				session = &id
@@ -196,7 +196,7 @@ func (r *request) updateDisposition() (response, error) {
 	})
 }
 
-// lockLost changes the loss of a session lock to the loss of a message lock if the connection still holds
+// lockLost returns the loss of a session lock as the loss of a message lock, if the connection still holds
 // the session lock.
 func (r *request) lockLost(err error) error {
 	session, _ := r.text("session-id")

@@ -19,7 +19,7 @@ const (
 	descSQLAction         = 0x0000013700000006
 )
 
-// compatibility is the compatibility level that the service sends with each SQL expression.
+// compatibility is the compatibility level that Service Bus sends with each SQL expression.
 const compatibility = int32(20)
 
 func (r *request) addRule() (response, error) {
@@ -43,7 +43,7 @@ func (r *request) addRule() (response, error) {
 	return response{}, err
 }
 
-// filter decodes the filter of a rule. The default is True.
+// filter decodes the filter of a rule. A missing filter is True.
 func (r *request) filter(description wire.Map) (f rule.Filter, err error) {
 	if v, ok := description.Get("correlation-filter"); ok && v != nil {
 		m, ok := v.(wire.Map)
@@ -93,7 +93,7 @@ func (r *request) correlation(m wire.Map) (rule.Filter, error) {
 	return rule.NewCorrelation(c)
 }
 
-// action decodes the action of a rule. The default is the zero Action.
+// action decodes the action of a rule. A missing action is the zero Action.
 func (r *request) action(description wire.Map) (a rule.Action, err error) {
 	v, ok := description.Get("sql-rule-action")
 	m, isMap := v.(wire.Map)

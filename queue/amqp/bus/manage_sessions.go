@@ -94,8 +94,8 @@ func (r *request) setSessionState() (response, error) {
 	return response{}, holder.SetSessionState(r.ctx, state, tx)
 }
 
-// allSessionsTime is the last-updated-time that selects sessions with messages or a state: the end of the
-// year 9999.
+// allSessionsTime is the end of the year 9999 in milliseconds. As the last-updated-time it selects all
+// sessions that have messages or a state.
 const allSessionsTime = 253402300799000
 
 func (r *request) sessions() (response, error) {

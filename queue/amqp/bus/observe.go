@@ -19,7 +19,7 @@ type Observation struct {
 	Condition string
 }
 
-// observing begins an observation. The returned function ends it with the states sent to the client.
+// observing starts an observation. The caller calls end with the states that were sent to the client.
 func (c *conn) observing(operation, path string, messages int) (end func([]frame.State)) {
 	log := c.bus.o.Logger
 	debug := messages > 0 && log.Enabled(c.ctx, slog.LevelDebug) // manage.go logs requests in more detail

@@ -81,9 +81,9 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at en
 }
 
 // lostSessionTime is how long a link stays attached after its session lock has ended, if the client is
-// waiting for messages. A client that waits for as long as the lock lasts then gets no messages, instead of
-// the loss of the lock. A settlement ends the link at once. A link without a waiting client ends with the
-// lock.
+// waiting for messages. A client that waits exactly as long as the lock lasts then receives no messages
+// instead of an error. A settlement ends the link at once. If no client is waiting, the link ends together
+// with the lock.
 const lostSessionTime = 2 * time.Second
 
 // watch detaches the link when the receiver ends.
@@ -154,13 +154,13 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	if len(out) == 0 {
 		release()
 	} else {
-		out[0].Done = release // Done of the first message releases all of them
+		out[0].Done = release // Done of the first message releases all
 	}
 	return out, err
 }
 
-// awaitEnd waits for the end of the link of a lost session, if wait is set. It returns true if the link
-// must stay attached.
+// awaitEnd reports whether a link whose session lock is lost must stay attached. If wait is set, it waits
+// until the link may end.
 func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	if wait {
 		select {
@@ -188,7 +188,7 @@ func (n *receiver) Release(list []amqp.Outgoing) {
 			tokens = append(tokens, token)
 		}
 	}
-	// A message whose lock is lost meanwhile is available again already.
+	// A message whose lock has been lost in between is already available again.
 	_ = n.c.queues.SettleAll(context.WithoutCancel(n.c.ctx), n.at, tokens,
 		slices.Repeat([]queue.Settlement{{Outcome: queue.Release}}, len(tokens)))
 }

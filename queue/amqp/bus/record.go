@@ -20,7 +20,7 @@ const (
 	managementFrame  = "management" // a transfer to or from a $management or $cbs node
 )
 
-// recording begins an entry of the log of requests. It returns nil if there is no log.
+// recording starts an entry of the log of requests. It returns nil if there is no log.
 func (c *conn) recording(frame, operation, path string) *requests.Entry {
 	if c.bus.o.Requests == nil {
 		return nil
@@ -43,7 +43,8 @@ func (c *conn) record(e *requests.Entry, failed *frame.Error) {
 	c.bus.o.Requests.Add(e)
 }
 
-// recordEach adds an entry for each state: e, with what complete fills in. The log keeps no reference to e.
+// recordEach adds one log entry for each state: a copy of e that complete has filled in. The log keeps no
+// reference to e.
 func (c *conn) recordEach(e *requests.Entry, states []frame.State, complete func(i int, e *requests.Entry)) {
 	if e == nil {
 		return
@@ -90,7 +91,7 @@ func (c *conn) recordAttach(e *requests.Entry, err error) {
 	c.record(e, failed)
 }
 
-// recordReceived adds the received messages to the log, and the fault after them, if there was one.
+// recordReceived adds the received messages to the log, and the fault that came after them, if any.
 func (n *receiver) recordReceived(list []amqp.Outgoing, hit *inject.Hit, failed *frame.Error) {
 	e := n.c.recording(transferFrame, "receive", n.at.String())
 	if e == nil {
@@ -109,7 +110,7 @@ func (n *receiver) recordReceived(list []amqp.Outgoing, hit *inject.Hit, failed 
 	}
 }
 
-// clientOf returns the client's name: from the properties of its open, or else its container id.
+// clientOf returns the name of the client from its connection properties, or else its container id.
 func clientOf(p *amqp.Peer) string {
 	text := func(name string) string {
 		v, _ := p.Properties.Get(name)

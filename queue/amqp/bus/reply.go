@@ -13,13 +13,14 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// maxReplies is how many responses may wait on a link without credit.
+// maxReplies is the maximal number of responses that wait on a link without credit.
 const maxReplies = 1000
 
 const (
-	// maxReplyBytes is how many bytes these responses may have. A single response may be larger.
+	// maxReplyBytes is the maximal size in bytes of these responses together. A single response may be
+	// larger.
 	maxReplyBytes = 4 << 20
-	// earlyReplyBytes is the limit in bytes for all links of a client that is not authorized yet.
+	// earlyReplyBytes is the limit in bytes for all such links of a client that is not authorized yet.
 	earlyReplyBytes = 16 << 10
 )
 
@@ -27,7 +28,7 @@ const (
 type replies struct {
 	c       *conn
 	link    *amqp.Link
-	node    string // to which the requests are sent
+	node    string // the node to which the requests are sent
 	target  string // the client's reply address; "" for none
 	settled bool
 

@@ -16,7 +16,8 @@ type right struct {
 	need access.Rights
 }
 
-// admit registers a link and the right that it needs, or fails with CodeUnauthorized.
+// admit registers a link and the right that it needs. It fails with CodeUnauthorized if the connection does
+// not have that right.
 func (c *conn) admit(l *amqp.Link, r right) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +107,7 @@ func (c *conn) watch() {
 	}
 }
 
-// expire removes expired grants, and detaches the links that no remaining grant allows.
+// expire removes expired grants, and detaches the links that the remaining grants do not allow.
 func (c *conn) expire() {
 	c.mu.Lock()
 	now := c.bus.o.Wall.Now()

@@ -19,7 +19,7 @@ type sender struct {
 	link    *amqp.Link
 	at      entity.Address
 	address string          // at as a string
-	via     *entity.Address // the entity by way of which messages are sent; nil: none
+	via     *entity.Address // the entity through which messages are sent (via entity); nil: none
 }
 
 // send creates the node of a link on which a client sends.
@@ -47,8 +47,8 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entit
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
 }
 
-// transferDestination is the link property with the address of the entity to which messages are sent by way
-// of the link's entity.
+// transferDestination is the link property with the address of the entity to which messages are sent through
+// the link's entity.
 const transferDestination = "com.microsoft:transfer-destination-address"
 
 // destination returns the entity named by a transferDestination property.
@@ -73,14 +73,15 @@ func (c *conn) destination(ctx context.Context, value any) (at entity.Address, e
 	return at, e, err
 }
 
-// tooLarge returns the error for a message that exceeds the limit before it is complete, with a tracking
-// id.
+// tooLarge returns the error, with a tracking id, for a message that exceeds the size limit before it has
+// arrived completely.
 func (s *sender) tooLarge() *frame.Error {
 	return s.c.asError(&entity.Error{Code: entity.CodeMessageTooLarge,
 		Message: "The message is larger than the entity allows."}, s.address)
 }
 
-// noRoom returns the error for a message for which there is no memory. Clients retry after it.
+// noRoom returns the error for a message that is refused for lack of memory. Clients send the message again
+// after this error.
 func (s *sender) noRoom() *frame.Error {
 	return s.c.asError(&entity.Error{Code: entity.CodeServerBusy,
 		Message: "The messages of other clients take all the memory that there is for them."}, s.address)
@@ -105,7 +106,7 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []f
 		return s.transfer(ctx, list)
 	}
 	states = make([]frame.State, len(list))
-	for i := range list { // one by one, so that each meets its own fault
+	for i := range list { // one by one, so that a fault rule applies to each message separately
 		states[i], rules[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.State {
 			return s.transfer(ctx, list[i:i+1])[0]
 		}, func() {})
@@ -113,7 +114,7 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []f
 	return states
 }
 
-// transfer is Transfer without faults on demand.
+// transfer is like Transfer, without fault rules.
 func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	parsed := make([][]*message.Message, len(list))
@@ -148,14 +149,14 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 	return states
 }
 
-// mayBeStored reports whether messages may have been stored though the send has failed, so that the server
-// must not try again.
+// mayBeStored reports whether messages may have been stored although the send failed. The server must then
+// not try again.
 func mayBeStored(err error) bool {
 	code := entity.CodeOf(err)
 	return code == entity.CodeStorage || code == entity.CodeCancelled
 }
 
-// stateAfter returns the state of a transfer after a send.
+// stateAfter returns the state of a transfer whose send has returned err.
 func (s *sender) stateAfter(err error) frame.State {
 	if err != nil {
 		return s.rejected(err)

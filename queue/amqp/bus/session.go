@@ -14,7 +14,7 @@ const (
 	sessionFilter = "com.microsoft:session-filter"
 	lockedUntil   = "com.microsoft:locked-until-utc"
 	timeoutName   = "com.microsoft:timeout"
-	// defaultPatience is how long a client waits for the next session if it sets no timeout.
+	// defaultPatience is how long a client that sets no timeout waits for the next session.
 	defaultPatience = 65 * time.Second
 	maxPatience     = 24 * time.Hour
 )
@@ -54,7 +54,7 @@ func readSessionFilter(a *frame.Attach) (*requestedSession, error) {
 }
 
 // knownFilters refuses unsupported filters whose name begins with "com.microsoft:". Other filters are
-// ignored, and the answer does not list them.
+// ignored, and the response does not list them.
 func knownFilters(filters wire.Map) error {
 	for _, p := range filters {
 		if name, _ := nameOf(p.Key); strings.HasPrefix(name, "com.microsoft:") {
@@ -75,8 +75,8 @@ func milliseconds(m wire.Map, name string) (d time.Duration, ok bool) {
 	return time.Duration(n) * time.Millisecond, true
 }
 
-// answer returns the source with the locked session, encoded in the form of the request, because each SDK
-// accepts only its own form. The end of the lock is in the properties.
+// answer returns the source that names the locked session, in the form of the request, because each SDK
+// accepts only its own form. The properties contain the time at which the lock ends.
 func (w *requestedSession) answer(asked *frame.Source, r *queue.Receiver) (*frame.Source, wire.Map) {
 	id, until, _ := r.Session()
 	var value any = id
@@ -84,7 +84,7 @@ func (w *requestedSession) answer(asked *frame.Source, r *queue.Receiver) (*fram
 		value = wire.Described{Descriptor: w.descriptor, Value: id}
 	}
 	from := *asked
-	from.Filter = nil // the answer lists only applied filters
+	from.Filter = nil // the response lists only filters that are applied
 	for _, p := range asked.Filter {
 		if name, _ := nameOf(p.Key); name == sessionFilter {
 			p.Value = value

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// The application properties with the reason of a dead letter.
+// The application properties with the reason and the description of a dead letter.
 const (
 	propReason      = "DeadLetterReason"
 	propDescription = "DeadLetterErrorDescription"
@@ -22,7 +22,8 @@ const (
 // Settle implements amqp.Source.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
 	if err := n.r.Err(); entity.CodeOf(err) == entity.CodeSessionLockLost {
-		n.link.Detach(n.c.asError(err, n.at.String())) // first: SDKs then relock the session
+		// first, since SDKs lock the session again after the detach
+		n.link.Detach(n.c.asError(err, n.at.String()))
 	}
 	states := make([]frame.State, len(list))
 	rules := make([]string, len(list))
@@ -35,7 +36,7 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 			one.Operation, one.Rule, one.FaultOperation = name, rules[i], op.String()
 		})
 	}()
-	if len(list) == 1 || n.c.bus.o.Faults.Armed() { // faults depend on the order
+	if len(list) == 1 || n.c.bus.o.Faults.Armed() { // fault rules depend on the order
 		for i, s := range list {
 			states[i], rules[i] = n.settle(ctx, s)
 		}
@@ -48,7 +49,7 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 // settleAll settles messages together, except those that a transaction will settle. It sets the state of
 // each.
 func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states []frame.State) {
-	at := make([]int, 0, len(list)) // those that are settled together
+	at := make([]int, 0, len(list)) // indexes of those that are settled together
 	tokens := make([]message.UUID, 0, len(list))
 	wanted := make([]queue.Settlement, 0, len(list))
 	for i, s := range list {
@@ -73,8 +74,8 @@ func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states
 	}
 }
 
-// settle settles one message. If it succeeds, it returns the client's state, else a rejection. rule is the
-// id of the fault rule that was met.
+// settle settles one message. It returns the client's state if the settlement succeeds, and a rejection
+// otherwise. rule is the id of the fault rule that applied; "": none.
 func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
 	token, ok := tokenOf(s.Tag)
 	tx, err := n.c.join(s.State, participant{link: n.link, at: n.at,
@@ -106,10 +107,10 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.St
 		func() { n.loseLock(ctx, token) })
 }
 
-// rejected returns the rejection of a settlement. If the server itself has failed, so that the settlement may
-// have happened or may succeed later, it detaches the link, and the client is not told an outcome. A client
-// treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an error,
-// it reports success without asking the server.
+// rejected returns the rejection of a settlement. If the server itself has failed, the settlement may have
+// happened or may succeed later: rejected then detaches the link, and the client receives no outcome. A
+// client treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an
+// error, it reports success without a request to the server.
 func (n *receiver) rejected(err error) frame.State {
 	answer := n.c.asError(err, n.at.String())
 	if own := (*entity.Error)(nil); errors.As(err, &own) {

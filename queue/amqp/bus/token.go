@@ -3,7 +3,7 @@ package bus
 import "github.com/mayflydb/mayfly/queue/message"
 
 // A lock token has two forms on the wire: an AMQP UUID in requests, and the delivery tag. The tag has the
-// bytes in the order of a Windows GUID: the first three groups are little-endian.
+// bytes in the order of a Windows GUID: the first three groups of bytes are little-endian.
 
 func tagOf(token message.UUID) []byte {
 	return []byte{token[3], token[2], token[1], token[0], token[5], token[4], token[7], token[6],

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// maxTransactions is how many undischarged transactions a connection can have.
+// maxTransactions is the maximal number of transactions of a connection that have not been discharged.
 const maxTransactions = 1000
 
 // earlyTransactions is maxTransactions for a client that is not authorized yet. Some clients declare a
@@ -25,7 +25,8 @@ type transaction struct {
 	tx *queue.Transaction
 	by *coordinator
 
-	entity    string // the queue or topic it belongs to, in lower case; "": no operation has joined yet
+	// the queue or topic that it belongs to, in lower case; "": no operation has joined it yet
+	entity    string
 	partition string // its partition key; "": none
 }
 
@@ -46,8 +47,8 @@ func groupOf(l *amqp.Link) *group {
 	return g
 }
 
-// Attaching implements amqp.Handler. It records the first link to an entity in each session: in a session
-// with a coordinator, that entity is the one of its transactions.
+// Attaching implements amqp.Handler. It records the first link to an entity in each session. In a session
+// with a coordinator, transactions belong to that entity.
 func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +66,8 @@ func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	}
 }
 
-// joinGroup refuses a receiver of another entity than the session's first one if the session has a
-// coordinator.
+// joinGroup refuses a receiver if the session has a coordinator and the receiver's entity is not that of the
+// session's first link.
 func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +78,7 @@ func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	return crossEntityError(at)
 }
 
-// leaveGroup undoes Attaching for a link that was refused.
+// leaveGroup reverts Attaching for a link that was refused.
 func (c *conn) leaveGroup(l *amqp.Link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,8 +95,8 @@ func crossEntityError(at entity.Address) error {
 // participant is an operation that can join a transaction.
 type participant struct {
 	link  *amqp.Link
-	at    entity.Address // the entity by way of which it runs
-	sends bool           // it sends messages, which may go to other entities in a session with a coordinator
+	at    entity.Address // the entity through which the operation runs
+	sends bool           // sends messages, which may go to other entities in a session with a coordinator
 	// partition returns the partition key of the operation; "": none.
 	partition func() (key string, err error)
 }
@@ -127,7 +128,7 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 		if !c.bus.o.CrossEntityTransactions && !(together && p.sends) {
 			return nil, crossEntityError(p.at)
 		}
-		return t.tx, nil // the partition check applies to the transaction's own entity
+		return t.tx, nil // the partition check applies only to the transaction's own entity
 	}
 	if key != "" && t.partition != "" && key != t.partition {
 		return nil, &entity.Error{Code: entity.CodeNotAllowed, Entity: p.at.String(),
@@ -137,7 +138,8 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 	return t.tx, nil
 }
 
-// joined wraps the outcome of an operation if its state names a transaction.
+// joined returns the outcome of an operation. If the operation's state names a transaction, the outcome is
+// wrapped in a Transactional.
 func joined(state, outcome frame.State) frame.State {
 	if part, ok := state.(*frame.Transactional); ok {
 		return &frame.Transactional{TxnID: part.TxnID, Outcome: outcome}
@@ -150,13 +152,13 @@ func unknownTransaction() error {
 		Description: "There is no transaction of that id."}
 }
 
-// coordinator is the node on which a client declares and discharges transactions.
+// coordinator is the node at which a client declares and discharges transactions.
 type coordinator struct {
 	c    *conn
 	link *amqp.Link
 }
 
-// answer returns the link's properties of a coordinator.
+// answer returns the properties of a link to a coordinator.
 func (k *coordinator) answer() amqp.Answer { return amqp.Answer{Sink: k, Discharges: discharges} }
 
 // discharges decodes a discharge; see amqp.Answer.
@@ -230,7 +232,7 @@ func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 }
 
 // discharge ends a transaction. It rolls the transaction back if some of its work was refused or lost,
-// because the client may have sent the discharge before it was notified of that.
+// because the client may have sent the discharge before it knew that.
 func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incomplete bool) error {
 	k.c.mu.Lock()
 	t := k.c.transactions[string(d.TxnID)]

@@ -43,7 +43,7 @@ func elements(v any) (list []any, ok bool) {
 	return nil, false
 }
 
-// integer returns an integer in the body, or absent if it is missing.
+// integer returns the integer with this name in the body of a request, or absent if there is none.
 func (r *request) integer(name string, absent int64) (int64, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {
@@ -56,7 +56,7 @@ func (r *request) integer(name string, absent int64) (int64, error) {
 	return n, nil
 }
 
-// text returns a string in the body, or nil if it is missing.
+// text returns the string with this name in the body, or nil if there is none.
 func (r *request) text(name string) (*string, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {

@@ -19,14 +19,14 @@ const (
 // The settle modes of a receiver.
 const (
 	ReceiverFirst  = 0 // at once
-	ReceiverSecond = 1 // after the sender has settled
+	ReceiverSecond = 1 // after the sender has settled the delivery
 )
 
 // Attach begins a link.
 type Attach struct {
 	Name                 string
 	Handle               uint32
-	Receiver             bool // the role of the peer that sends this
+	Receiver             bool // the role of the peer that sends this attach
 	SndSettleMode        uint8
 	RcvSettleMode        uint8
 	Source               *Source // nil: null

@@ -11,10 +11,9 @@
 //
 // # Fields
 //
-// Each body is written with all of its fields, with null for empty ones: older clients read fields by
-// position and fail if the list is shorter. A body that is read may have fewer fields, or additional
-// unknown ones. A missing mandatory field is a *FormatError with the condition that the standard defines
-// for it.
+// Each body is written with all of its fields, null for an empty one, because older clients read fields by
+// position and fail if the list is shorter. A received body may have fewer fields, or additional unknown
+// ones. A missing mandatory field is a *FormatError with the condition that the standard defines for it.
 //
 // # Memory
 //

@@ -77,7 +77,8 @@ func (l *list) raw(v []byte) {
 	l.dst, l.n = append(l.dst, v...), l.n+1
 }
 
-// value writes any value. A value without an encoding is a bug of the caller, and is written as null.
+// value writes any value. If the type of the value has no encoding, which is a bug of the caller, it writes
+// null.
 func (l *list) value(v any) {
 	out, err := wire.Append(l.dst, v)
 	if err != nil {
@@ -105,7 +106,7 @@ func (l *list) pairs(v wire.Map) {
 	l.value(v)
 }
 
-// body writes a described list within another one. If is is false, it writes null.
+// body writes a described list as a field of another one. If is is false, it writes null.
 func (l *list) body(v interface {
 	descriptor() uint64
 	fields(*list)

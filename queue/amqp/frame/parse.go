@@ -44,7 +44,7 @@ func Parse(b []byte) (body Body, payload []byte, err error) {
 	return body, payload, nil
 }
 
-// formatError returns a *FormatError unchanged, and converts other errors, which are of package wire, to
+// formatError returns err if it is a *FormatError. Other errors come from package wire; it converts them to
 // decode-error.
 func formatError(err error) error {
 	var e *FormatError
@@ -97,8 +97,8 @@ func described(raw []byte) (code uint64, value []byte, err error) {
 	return code, value, err
 }
 
-// inner begins to read a described list within another one. ok is false if the value is null or missing. It
-// is also false if the value has another descriptor; then f gets an error.
+// inner starts to read a described list that is a field of another one. ok is false if the value is null or
+// missing. If the value has another descriptor, ok is false as well, and f fails.
 func inner(f *wire.Fields, want uint64, what string) (in wire.Fields, ok bool) {
 	raw := f.Raw()
 	if raw == nil {
@@ -147,7 +147,8 @@ func maybe(f *wire.Fields) Maybe {
 	return Maybe{n, ok}
 }
 
-// maybeUpTo reads an optional number of a type narrower than uint32.
+// maybeUpTo reads an optional number of a type that is smaller than uint32. most is the maximum of that
+// type.
 func maybeUpTo(f *wire.Fields, most uint32, what string) Maybe {
 	m := maybe(f)
 	if m.Set && m.Value > most {

@@ -64,7 +64,7 @@ func readOpen(f *wire.Fields) *Open {
 
 // Begin begins a session.
 type Begin struct {
-	RemoteChannel  Maybe // the channel of the session that is answered
+	RemoteChannel  Maybe // the channel of the session to which this is the response
 	NextOutgoingID uint32
 	IncomingWindow uint32
 	OutgoingWindow uint32
@@ -101,7 +101,7 @@ func readBegin(f *wire.Fields) *Begin {
 	return b
 }
 
-// Flow updates windows and credit.
+// Flow updates the windows of a session and the credit of a link.
 type Flow struct {
 	NextIncomingID Maybe
 	IncomingWindow uint32
@@ -184,7 +184,7 @@ func readTransfer(f *wire.Fields) *Transfer {
 
 // Disposition updates the state of deliveries.
 type Disposition struct {
-	Receiver  bool // it is sent by the receiver of the deliveries
+	Receiver  bool // sent by the receiver of the deliveries
 	First     uint32
 	Last      Maybe // absent: First
 	Settled   bool
@@ -208,7 +208,7 @@ func readDisposition(f *wire.Fields) *Disposition {
 		Last: maybe(f), Settled: f.Bool(false), State: readState(f), Batchable: f.Bool(false)}
 }
 
-// Detach ends a link. Closed ends it permanently.
+// Detach detaches a link. If Closed is set, the link is closed and cannot be resumed.
 type Detach struct {
 	Handle uint32
 	Closed bool

@@ -20,7 +20,7 @@ const (
 	TypeSASL = 1
 )
 
-// ProtocolHeader is the first data of a connection and of its security layer.
+// ProtocolHeader is the first data that a peer sends on a connection, and again after the security layer.
 type ProtocolHeader [8]byte
 
 // The supported headers.
@@ -35,8 +35,8 @@ func HeaderAMQP() ProtocolHeader { return headerAMQP }
 // HeaderSASL returns the header of the security layer.
 func HeaderSASL() ProtocolHeader { return headerSASL }
 
-// FormatError is the error for data that is no valid frame or performative. Condition is the standard's
-// condition for it.
+// FormatError reports data that is not a valid frame or performative. Condition is the condition that the
+// standard defines for it.
 type FormatError struct {
 	Condition wire.Symbol
 	Reason    string
@@ -67,12 +67,12 @@ type Frame struct {
 // readSize is the size of a Reader's buffer in bytes, unless a frame is larger.
 const readSize = 4 << 10
 
-// Reader reads frames, and reads ahead. It is not safe for concurrent use.
+// Reader reads frames. It reads ahead into a buffer. It is not safe for concurrent use.
 type Reader struct {
 	r        io.Reader
 	max      uint32
 	buf      []byte
-	from, to int // the part of buf that has been read and not returned
+	from, to int // the part of buf that has been read from the connection and not returned yet
 }
 
 // NewReader returns a Reader of frames of up to max bytes.
@@ -90,7 +90,8 @@ func (r *Reader) ProtocolHeader() (h ProtocolHeader, err error) {
 	return h, nil
 }
 
-// fill reads until n bytes are in the buffer. The error is io.EOF if the input ends before the first of them.
+// fill reads until there are n bytes in the buffer. It returns io.EOF if the input ends before the first of
+// them.
 func (r *Reader) fill(n int) error {
 	if r.from == r.to {
 		r.from, r.to = 0, 0
@@ -123,8 +124,8 @@ func (r *Reader) HasNext() bool {
 	return have >= headSize && uint32(have) >= binary.BigEndian.Uint32(r.buf[r.from:])
 }
 
-// Next reads a frame. Its body is valid until the next call. The error is a *FormatError with CondFraming, or
-// an error of the connection. At the end of input between two frames it is io.EOF.
+// Next reads a frame. Its body is valid until the next call. It returns a *FormatError with CondFraming, an
+// error of the connection, or io.EOF if the input ends between two frames.
 func (r *Reader) Next() (Frame, error) {
 	if err := r.fill(headSize); err != nil {
 		return Frame{}, err

@@ -36,7 +36,7 @@ type Challenge struct{ Data []byte }
 // Response is the client's response to a Challenge.
 type Response struct{ Data []byte }
 
-// Outcome ends the exchange.
+// Outcome ends the SASL exchange and says whether it succeeded.
 type Outcome struct {
 	Code uint8
 	Data []byte
@@ -48,7 +48,8 @@ func (*Challenge) descriptor() uint64  { return descChallenge }
 func (*Response) descriptor() uint64   { return descResponse }
 func (*Outcome) descriptor() uint64    { return descSASLOutcome }
 
-// fields writes an array even for one mechanism, because older clients do not read a single symbol.
+// fields writes the mechanisms as an array even if there is only one, because older clients do not accept a
+// single symbol.
 func (m *Mechanisms) fields(l *list) { l.value(wire.Symbols(m.List)) }
 
 func (i *Init) fields(l *list) {

@@ -98,7 +98,8 @@ func readState(f *wire.Fields) State {
 	return s
 }
 
-// parseState decodes a state. A Transactional cannot contain another one: outer is false inside of it.
+// parseState decodes a state. A Transactional cannot contain another Transactional: outer is false for the
+// state in a Transactional.
 func parseState(raw []byte, outer bool) (State, error) {
 	code, value, err := described(raw)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Alarm calls fire at moments of a clock. Each call of fire returns the millisecond of the next
-// call. One goroutine makes all calls, from Start to Stop.
+// Alarm calls a function at given times of a clock that can be moved. Each call of fire returns the time of
+// the next call, in milliseconds. One goroutine makes all calls, from Start to Stop.
 type Alarm struct {
 	clock *host.Clock
 	fire  func(ctx context.Context, now int64) (next int64)
-	wake  chan struct{} // one slot: the next moment has changed, or the clock was moved
+	wake  chan struct{} // capacity 1: the time of the next call has changed, or the clock was moved
 
 	end  context.CancelFunc
 	done sync.WaitGroup

@@ -1,2 +1,2 @@
-// Package alarm calls a function at moments of a clock that can be moved.
+// Package alarm calls a function at given times of a clock that can be moved.
 package alarm

@@ -16,7 +16,8 @@ import (
 )
 
 // Store reports each violated invariant of one store, in the state that r shows. It stops as soon as report
-// returns false; stopped reports that. It verifies that the keys of the store correspond one to one:
+// returns false; stopped reports whether it did. It verifies that the keys of the store correspond one to
+// one:
 //
 //	message (m) <-> body (b)
 //	active message <-> an entry for receivers (r, or q), one for the reaper (w or x; no dead letter)
@@ -25,7 +26,7 @@ import (
 //	message with a stored lock (k) <-> an entry by its end (u), or by its session (y), and none in r, q, w, x
 //	session with a stored lock (g) <-> an entry by its end (v)
 //
-// It also verifies that the counters equal the messages counted. The error returned is a read error.
+// It also verifies that the counters equal the messages counted. It returns an error only if it cannot read.
 func Store(ctx context.Context, r engine.Reader, s *view.Store,
 	report func(error) bool) (stopped bool, err error) {
 	k := storeChecker{Store: s, ctx: ctx, r: r, report: report}
@@ -121,7 +122,7 @@ func (k *storeChecker) message(seq int64, h *layout.Header, want layout.Counters
 	return nil
 }
 
-// wakes checks that the store's next change is not later than the end of a lock.
+// wakes checks that Counters.Next is not later than the end of a lock.
 func (k *storeChecker) wakes(want layout.Counters, l *layout.Lock) {
 	if !l.Covered && l.Lapses() < host.Never && (want.Next == 0 || want.Next > l.Lapses()) {
 		k.fault("a lock lapses at %d, and the next change is due at %d", l.Lapses(), want.Next)
@@ -209,8 +210,8 @@ func (k *storeChecker) ids(want layout.Counters) error {
 	return it.Close()
 }
 
-// families checks the number of keys in each family. If it is the expected number, there are no keys except
-// the expected ones, which have been looked up before.
+// families checks the number of keys in each family. All expected keys have been found before, so if the
+// numbers are equal there are no other keys.
 func (k *storeChecker) families() error {
 	there := make(map[byte]int64)
 	it := k.r.Scan(engine.Prefix(k.Keys), false)
@@ -221,7 +222,7 @@ func (k *storeChecker) families() error {
 		return err
 	}
 	if k.BySession {
-		delete(there, layout.FamilyState) // a session state belongs to no message
+		delete(there, layout.FamilyState) // the state of a session belongs to no message
 	}
 	delete(there, layout.FamilyAccessed)
 	for f, n := range there {
@@ -248,7 +249,7 @@ func Strays(ctx context.Context, r engine.Reader, stores []*view.Store, report f
 		case len(key) == layout.StorePrefixLen &&
 			(bytes.Equal(key, engine.CeilingKey(key[:layout.StorePrefixLen-1])) ||
 				bytes.Equal(key, engine.MarkKey(key[:layout.StorePrefixLen-1]))):
-			// A key of the engine. Its scope may have been deleted.
+			// This key belongs to the engine. Its scope may have been deleted.
 		default:
 			if !report(fmt.Errorf("key %x belongs to no message store", key)) {
 				return it.Close()

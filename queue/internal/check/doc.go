@@ -1,2 +1,2 @@
-// Package check verifies that the stored keys of queues and topics agree with each other.
+// Package check verifies that the stored keys of queues and topics are consistent.
 package check

@@ -19,7 +19,7 @@ const (
 	maxProperties = 64 << 10 // bytes of all properties
 )
 
-// Parse decodes a stored body, or returns engine.ErrCorrupt.
+// Parse decodes a stored body. It returns engine.ErrCorrupt if the body is invalid.
 func Parse(body []byte) (*message.Message, error) {
 	m, err := message.ParseStored(body)
 	if err != nil {

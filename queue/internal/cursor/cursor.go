@@ -4,16 +4,17 @@ import (
 	"container/heap"
 )
 
-// maxReturned is how many returned messages below its position a cursor records individually.
+// maxReturned is the maximal number of messages below its position that a cursor lists as returned.
 const maxReturned = 1024
 
-// Cursor is the position up to which the active messages of a store, or of a session, have been
-// handed out. Each message below next is claimed, has expired, or is in returned. A receive therefore does
-// not scan locked messages again.
+// Cursor is the position up to which the active messages of a store, or of a session, have been handed out.
+// Each message below next is claimed, has expired, or is listed in returned. Therefore a receive does not
+// scan the locked messages again.
 type Cursor struct {
-	next       int64
-	returned   numbers
-	generation uint64 // counts Release and Restart; a receive that read an older count must not advance
+	next     int64
+	returned numbers
+	// incremented by Release and Restart; a receive that has read an older count must not advance
+	generation uint64
 	Waiters    Waiters
 }
 
@@ -35,7 +36,8 @@ func (p *Cursor) Restart() {
 	p.next, p.returned = 0, nil
 }
 
-// Advance moves the cursor behind a message, unless moves has changed since the caller read it.
+// Advance moves the cursor to the message after behind. It does nothing if the count moves has changed since
+// the caller read it.
 func (p *Cursor) Advance(behind int64, moves uint64) {
 	if p.generation == moves {
 		p.next = max(p.next, behind+1)
@@ -66,10 +68,11 @@ func (n *numbers) Pop() any {
 }
 
 // Position returns the number of the first message that may not have been handed out, and the count that
-// Advance expects.
+// Advance expects as moves.
 func (p *Cursor) Position() (next int64, moves uint64) { return p.next, p.generation }
 
-// PopReturned removes the lowest number among the messages that have become available below the position.
+// PopReturned removes and returns the lowest number among the messages below the position that have become
+// available again.
 func (p *Cursor) PopReturned() (seq int64, ok bool) {
 	if len(p.returned) == 0 {
 		return 0, false

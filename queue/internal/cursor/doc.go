@@ -1,3 +1,3 @@
-// Package cursor keeps the position of the receivers of a message store, and the receivers that wait for
+// Package cursor holds how far the messages of a store have been handed out, and the receivers that wait for
 // messages. The mutex of the store guards its values.
 package cursor

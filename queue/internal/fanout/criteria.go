@@ -11,13 +11,13 @@ import (
 
 // criterion is a property that a correlation filter compares.
 type criterion struct {
-	system rule.System // 0: an application property
+	system rule.System // 0: it is an application property
 	user   string      // the application property's name, in lower case
 }
 
-// criteria returns the properties that a filter compares, in a fixed order, and the joined keys of the
-// values that it requires. The list is empty for a filter that an index cannot answer: a filter of another
-// kind, or one with a value that equals nothing.
+// criteria returns the properties that a filter compares, in a fixed order, and the values that it requires
+// of them, joined to one key. The list is empty for a filter that an index cannot answer: a filter of
+// another kind, or one with a value that equals nothing.
 func criteria(f rule.Filter) (list []criterion, values string) {
 	if f.Kind() != rule.KindCorrelation {
 		return nil, ""
@@ -66,8 +66,8 @@ func joined(list []criterion) (name string) {
 	return name
 }
 
-// values returns the joined keys of a message's values for the criteria of an index; ok is false if one is
-// missing.
+// values returns the values of a message for the properties of an index, joined to one key. ok is false if
+// one is missing.
 func (v *View) values(list []criterion) (values string, ok bool) {
 	for _, c := range list {
 		var value rule.Value
@@ -85,8 +85,8 @@ func (v *View) values(list []criterion) (values string, ok bool) {
 	return values, true
 }
 
-// valueKey returns the same key for values that filters consider equal; ok is false for a value that equals
-// nothing.
+// valueKey returns the key of a value. Values that filters consider equal have the same key. ok is false for
+// a value that equals nothing.
 func valueKey(v rule.Value) (key string, ok bool) {
 	switch v.Kind {
 	case rule.Text:

@@ -18,8 +18,8 @@ type Index struct {
 	tables map[string]*table // by the properties that their filters compare
 }
 
-// Place identifies a rule: the position of its subscription, and its position among the subscription's
-// rules.
+// Place identifies a rule of a topic: the index of its subscription, and the index of the rule in that
+// subscription.
 type Place struct{ Subscription, Rule int }
 
 // table contains the filters that compare the same properties.
@@ -28,7 +28,7 @@ type table struct {
 	rules    map[string][]Place // by the joined keys of the required values
 }
 
-// Add adds the filter of a rule.
+// Add adds the filter f of the rule at the given place.
 func (x *Index) Add(at Place, f rule.Filter) {
 	list, values := criteria(f)
 	if len(list) == 0 {

@@ -10,20 +10,20 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Table is the rules of all subscriptions of a topic, with an Index over them. It is immutable.
+// Table holds the rules of all subscriptions of a topic and an Index over them. It is immutable.
 type Table[T any] struct {
 	subscriptions []Subscription[T]
 	index         Index
 }
 
-// Subscription is a subscription of a topic: To identifies it for the caller.
+// Subscription is a subscription of a topic and its rules. To identifies it for the caller.
 type Subscription[T any] struct {
 	To     T
 	Number uint32
 	Rules  *record.Rules
 }
 
-// Recipient is a subscription that gets copies of a message.
+// Recipient is a subscription that receives a message, with the rules that matched.
 type Recipient[T any] struct {
 	To      T
 	Plain   bool           // a rule without an action matches

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// View is a message as rules see it: the sender's properties and those set by the topic. It implements
-// rule.Message and rule.Editable. Editing changes Message.
+// View is a message in the form in which rules see it: the sender's properties and those that the topic
+// sets. It implements rule.Message and rule.Editable. Editing changes Message.
 type View struct {
 	Message *message.Message
 	Header  *layout.Header
@@ -84,8 +84,8 @@ func (v *View) User(name string) rule.Value {
 	return entity.PropertyValue(x, raw)
 }
 
-// SetSystem implements rule.Editable. If the session id changes, an existing partition key is changed, too,
-// because they must be equal.
+// SetSystem implements rule.Editable. If the session id changes and the message has a partition key, that
+// changes as well, because the two must be equal.
 func (v *View) SetSystem(s rule.System, to rule.Value) {
 	slot, ok := slotOf(s)
 	if !ok {

@@ -75,7 +75,7 @@ type StoreKeys []byte
 // StorePrefixLen is the length of number and store.
 const StorePrefixLen = 5
 
-// EntityPrefix returns the common prefix of all keys of an entity's messages.
+// EntityPrefix returns the prefix that all keys of an entity's messages have in common.
 func EntityPrefix(number uint32) []byte {
 	return binary.BigEndian.AppendUint32(make([]byte, 0, 16), number|storeNumberBit)
 }
@@ -113,16 +113,17 @@ func (s StoreKeys) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }
 
-// ReadyPrefix returns the common prefix of the keys of active messages in a store without sessions.
+// ReadyPrefix returns the prefix of the keys of active messages in a store without sessions.
 func (s StoreKeys) ReadyPrefix() []byte { return s.Family(familyReady) }
 
-// SessionPrefix returns the common prefix of the keys of a session's active messages.
+// SessionPrefix returns the prefix of the keys of a session's active messages.
 func (s StoreKeys) SessionPrefix(session string) []byte { return s.TextKey(FamilySession, session) }
 
-// HeldPrefix returns the common prefix of the keys of the messages that are locked with a session.
+// HeldPrefix returns the prefix of the keys of messages that are locked together with a session.
 func (s StoreKeys) HeldPrefix(session string) []byte { return s.TextKey(FamilyHeld, session) }
 
-// SessionLapseKey returns the entry of a session's lock by the time at which it lapses.
+// SessionLapseKey returns the index entry of a session's lock, which is ordered by the time at which the
+// lock lapses.
 func (s StoreKeys) SessionLapseKey(until int64, session string) []byte {
 	return jsondoc.AppendEscaped(s.Key(FamilySessionLapse, until), []byte(session))
 }

@@ -9,17 +9,18 @@ import (
 // Lock is the stored lock of a message or of a session.
 type Lock struct {
 	Token message.UUID
-	// Until is the millisecond at which the lock lapses. It is 0 for the lock of a message that was lost
-	// while a transaction was going to settle the message.
+	// Until is the millisecond at which the lock lapses. It is 0 for the lock of a message if the lock was
+	// lost while a transaction was about to settle the message.
 	Until int64
-	Busy  int64 // until this millisecond, a transaction may settle the message; 0: none
-	// Covered is set for a message whose lock is that of its session. Until then has no meaning.
+	Busy  int64 // a transaction may settle the message until this millisecond; 0: none
+	// Covered is set for a message that is locked together with its session. Until then has no meaning.
 	Covered bool
-	Session string // the session of a covered message
-	Holder  string // of a session's lock: the name of the receiver
+	Session string // session of a covered message
+	Holder  string // of a session's lock: name of the receiver
 }
 
-// Lapses returns the millisecond at which the lock of a message that no session covers ends.
+// Lapses returns the millisecond at which the lock of a message ends, if it is not covered by a session's
+// lock.
 func (l *Lock) Lapses() int64 { return max(l.Until, l.Busy) }
 
 // Encode returns the stored form.

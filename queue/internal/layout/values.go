@@ -22,16 +22,17 @@ const (
 // Header is the broker's data of a message. It is stored apart from the body, so that a settlement need not
 // read and write the body.
 type Header struct {
-	State    State
-	Hops     uint8 // how many times it was forwarded
-	Count    int32 // failed deliveries; of a message in publication: the number of the next subscription
+	State State
+	Hops  uint8 // how many times it was forwarded
+	// failed deliveries; while a message is being published: the number of the next subscription
+	Count    int32
 	Enqueued int64 // in ms; for a scheduled message, when it was sent
 	TTL      int64 // in ms, limited by the entity's default; NoTTL for none
 	Due      int64 // the scheduled time in ms, kept after the message became active; 0: none
-	Origin   int64 // the sequence number in its first entity if it was forwarded; else 0
+	Origin   int64 // sequence number in its first entity, if it was forwarded; else 0
 	Size     int64 // bytes of the body
 	Session  string
-	Source   string // the entity it was dead-lettered in, if it was forwarded from the dead letters
+	Source   string // entity in whose dead-letter queue it was, if it was forwarded from there
 }
 
 // NoTTL is the TTL of a message without a time to live of its own.
@@ -126,8 +127,8 @@ func (d *fields) end(what string) error {
 	return nil
 }
 
-// Counters are the counts of a message store. They are updated in the transactions that change it. A store
-// exists as long as its counters do.
+// Counters are the counters of a message store. They are updated by the transactions that change the store.
+// A store exists as long as its counters do.
 type Counters struct {
 	Last      int64 // the highest sequence number assigned
 	Active    int64 // active and deferred messages
@@ -135,8 +136,8 @@ type Counters struct {
 	Bytes     int64 // of all messages
 	Latest    int64 // the latest time at which something was stored, in ms
 	Seen      int64 // the highest number in j
-	// Next is a time in ms before which no lock lapses and no scheduled message is due; 0: there are none.
-	// It is 0 in an engine that only one server has open.
+	// Next is a time in ms before which no lock lapses and no scheduled message becomes due; 0 means that
+	// there are none. It is always 0 if only one server has the engine open.
 	Next int64
 }
 
@@ -168,7 +169,7 @@ func DecodeCounters(b []byte) (c Counters, err error) {
 	return c, d.end("the counters of a message store")
 }
 
-// Wake makes Next at most a time. It ignores host.Never.
+// Wake sets Next to a time, unless Next is earlier. It ignores host.Never.
 func (c *Counters) Wake(at int64) {
 	if at != host.Never && (c.Next == 0 || at < c.Next) {
 		c.Next = at

@@ -33,11 +33,11 @@ type Entity struct {
 	Topic      uint32            `json:"topic,omitempty"`
 	Created    int64             `json:"created"`
 	Updated    int64             `json:"updated"`
-	Accessed   int64             `json:"accessed,omitempty"` // as of the last orderly shutdown
+	Accessed   int64             `json:"accessed,omitempty"` // as of the last orderly shutdown of the server
 	Properties entity.Properties `json:"properties"`
 }
 
-// Key returns the key of a record; case does not matter in its name.
+// Key returns the key of a record. Case is ignored in the name.
 func Key(kind byte, parent uint32, name string) []byte {
 	return jsondoc.AppendEscaped(host.AppendCatalogHead(nil, kind, parent), []byte(strings.ToLower(name)))
 }
@@ -51,7 +51,7 @@ func (r *Entity) Key() []byte {
 	return Key(KindEntity, r.Topic, name)
 }
 
-// Scope returns the engine scope of the entity: a subscription lies in the scope of its topic.
+// Scope returns the engine scope of the entity. That of a subscription is the scope of its topic.
 func (r *Entity) Scope() []byte {
 	if r.Topic != 0 {
 		return layout.EntityPrefix(r.Topic)
@@ -59,7 +59,7 @@ func (r *Entity) Scope() []byte {
 	return layout.EntityPrefix(r.Number)
 }
 
-// Stored is what the catalog has of an entity.
+// Stored is what the catalog contains about an entity.
 type Stored struct {
 	Rec     Entity
 	Rules   *Rules // of a subscription
@@ -120,5 +120,5 @@ func readVersions(r engine.Reader, list []*Stored) error {
 	})
 }
 
-// corrupt returns the error for a catalog that contradicts itself.
+// corrupt returns the error for records of a catalog that contradict each other.
 func corrupt(what string) error { return fmt.Errorf("%w: %s", engine.ErrCorrupt, what) }

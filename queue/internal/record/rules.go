@@ -7,14 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Rules is the rules of a subscription, sorted by name. It is immutable, so that readers need no lock.
+// Rules holds the rules of a subscription, sorted by name. It is immutable, so that readers need no lock.
 type Rules struct{ List []entity.Rule }
 
 func compareRule(r entity.Rule, name string) int {
 	return strings.Compare(strings.ToLower(r.Name), strings.ToLower(name))
 }
 
-// Find returns the position of a rule, or the one at which it would be inserted. Case is ignored.
+// Find returns the index of a rule. ok is false if there is none; at is then the index at which it would be
+// inserted. Case is ignored.
 func (s *Rules) Find(name string) (at int, ok bool) {
 	return slices.BinarySearchFunc(s.List, name, compareRule)
 }

@@ -1,3 +1,3 @@
-// Package view reads message stores: their keys, counters, messages, locks and sessions. It holds no state,
-// so that the consistency check and transactions read by the same code.
+// Package view reads message stores: their keys, counters, messages, locks and sessions. It holds no state.
+// The consistency check and the transactions use the same functions.
 package view

@@ -7,13 +7,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// NotFound returns the error for a store that does not exist any more.
+// NotFound returns the error for a store that no longer exists.
 func (s *Store) NotFound() *entity.Error {
 	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: s.Name(),
 		Message: "The messaging entity '" + s.Name() + "' could not be found."}
 }
 
-// Refuse returns an error of the store.
+// Refuse returns an error about this store, with a code and a text.
 func (s *Store) Refuse(code entity.Code, text string) *entity.Error {
 	return &entity.Error{Code: code, Message: text, Entity: s.Name()}
 }
@@ -64,7 +64,7 @@ func (s *Store) MessageNotFound(seq int64) *entity.Error {
 		fmt.Sprintf("Failed to lock or find the message with the sequence number %d.", seq))
 }
 
-// Corrupt returns the error for stored data of a message that contradicts itself.
+// Corrupt returns the error for stored data of a message that is inconsistent.
 func (s *Store) Corrupt(seq int64, what string) error {
 	return fmt.Errorf("%w: message %d of %s %s", engine.ErrCorrupt, seq, s.Name(), what)
 }

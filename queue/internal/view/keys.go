@@ -6,17 +6,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// Store is what never changes about a message store. Its methods build keys of the store, and read the
+// Store holds what never changes about a message store. Its methods return keys of the store, and read the
 // store in the state that an engine.Reader shows.
 type Store struct {
 	Path      string // of the entity, in the spelling of the client that created it
 	Sub       entity.Sub
 	Keys      layout.StoreKeys
-	BySession bool // messages are received session by session
-	Shared    bool // several servers share the engine: locks are keys
+	BySession bool // messages are received by session
+	Shared    bool // several servers share the engine, so locks are stored under keys
 }
 
-// Of returns the store sub of an entity. Dead letters are never received by session.
+// Of returns the store of an entity that sub selects. Dead letters are never received by session.
 func Of(kind entity.Kind, path string, number uint32, p *entity.Properties, sub entity.Sub) Store {
 	return Store{Path: path, Sub: sub, Keys: layout.StoreKeysOf(number, sub),
 		BySession: sub == entity.Main && kind != entity.Topic && p.RequiresSession}
@@ -25,7 +25,7 @@ func Of(kind entity.Kind, path string, number uint32, p *entity.Properties, sub 
 // Name returns the store's address.
 func (s *Store) Name() string { return entity.Address{Entity: s.Path, Sub: s.Sub}.String() }
 
-// ReadyPrefix returns the key prefix of the messages that receivers scan: those of one session, or all.
+// ReadyPrefix returns the key prefix of the messages that a receiver reads: those of one session, or all.
 func (s *Store) ReadyPrefix(session string) []byte {
 	if s.BySession {
 		return s.Keys.SessionPrefix(session)

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Locks is the locks of some messages and sessions. What has no lock is missing.
+// Locks holds the locks of some messages and sessions. A message or session without a lock is not in it.
 type Locks struct {
 	Sessions map[string]layout.Lock
 	Messages map[int64]int64 // the millisecond at which the lock of a message ends
@@ -48,8 +48,8 @@ func (s *Store) LockedNumbers(r engine.Reader) (map[int64]bool, error) {
 	return list, it.Close()
 }
 
-// StoredLocks returns the stored locks of sessions and of messages. The lock of a message has the end of its
-// session's lock if that covers it.
+// StoredLocks returns the stored locks of sessions and of messages. If a message is locked together with its
+// session, its lock ends when that of the session does.
 func (s *Store) StoredLocks(r engine.Reader, sessions []string, messages []int64) (Locks, error) {
 	found := Locks{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
 	var keys [][]byte
@@ -91,8 +91,8 @@ func eachLock(r engine.Reader, keys [][]byte, fn func(i int, l layout.Lock)) err
 	})
 }
 
-// HoldsSession fails with CodeSessionLockLost unless a lock of a session with a token is stored that has not
-// lapsed.
+// HoldsSession fails with CodeSessionLockLost unless the session has a stored lock with this token that has
+// not lapsed.
 func (s *Store) HoldsSession(r engine.Reader, id string, token message.UUID, now int64) error {
 	l, ok, err := s.SessionLockOf(r, id)
 	if err == nil && (!ok || l.Token != token || l.Until <= now) {

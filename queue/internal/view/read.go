@@ -33,7 +33,7 @@ func (s *Store) Header(r engine.Reader, seq int64) (h layout.Header, ok bool, er
 	return h, err == nil, err
 }
 
-// lookEvery is the number of keys after which a walk looks at its context.
+// lookEvery is the number of keys after which an iteration checks its context.
 const lookEvery = 256
 
 // EachHeader calls fn with each message from a number on. It stops if fn returns false or an error.
@@ -59,8 +59,8 @@ func (s *Store) EachHeader(ctx context.Context, r engine.Reader, from int64,
 	return err
 }
 
-// FirstOf returns the first sequence number from one on among the keys with a prefix, or 0 if there is
-// none.
+// FirstOf returns the first sequence number not less than from among the keys with a prefix, or 0 if there
+// is none.
 func FirstOf(r engine.Reader, prefix []byte, from int64) (seq int64, err error) {
 	rg := engine.Prefix(prefix)
 	rg.Start = layout.AppendSeq(prefix, from)

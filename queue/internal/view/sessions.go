@@ -117,7 +117,7 @@ func (w *sessionWalk) id() (id string, ok bool, err error) {
 	return string(raw), true, nil
 }
 
-// pass moves the walk behind a session.
+// pass moves the iteration to the session after this one.
 func (w *sessionWalk) pass(id string) {
 	if w.more {
 		behind := engine.Prefix(jsondoc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id))).End
@@ -127,7 +127,7 @@ func (w *sessionWalk) pass(id string) {
 	}
 }
 
-// CountActive counts the active messages of a session, most at most.
+// CountActive counts the active messages of a session. It stops at most.
 func (s *Store) CountActive(ctx context.Context, r engine.Reader, id string, most int) (n int, err error) {
 	if n, err = s.countReady(ctx, r, id, most); err != nil || !s.Shared {
 		return n, err
@@ -149,7 +149,7 @@ func (s *Store) CountActive(ctx context.Context, r engine.Reader, id string, mos
 	})
 }
 
-// countReady counts the active messages of a session that have no stored lock, most at most.
+// countReady counts the active messages of a session that have no stored lock. It stops at most.
 func (s *Store) countReady(ctx context.Context, r engine.Reader, id string, most int) (n int, err error) {
 	it := r.Scan(engine.Prefix(s.Keys.SessionPrefix(id)), false)
 	for n < most && it.Next() {

@@ -10,11 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// Use is the stored last use of an entity with AutoDeleteOnIdle, in an engine that several servers share.
+// Use is the stored last use of an entity with AutoDeleteOnIdle. It is stored only if several servers share
+// the engine.
 type Use struct {
 	Server   uint64 // that has stored it
 	Accessed int64  // the millisecond of the last use
-	Until    int64  // the server may use the entity until this millisecond without storing that
+	Until    int64  // until this millisecond the server may use the entity without storing it
 }
 
 // UseKey returns the key of an entity's last use.
