@@ -129,8 +129,7 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.Atomic, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Batch-Continue-On-Error":
 		h.ContinueOnError, err = parseBool(name, value)
-	// batches that are not atomic run in order unless they continue on errors
-	case "X-Ms-Cosmos-Batch-Ordered":
+	case "X-Ms-Cosmos-Batch-Ordered": // non-atomic batches run in order unless they continue on errors
 		_, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Query-Enablecrosspartition":
 		h.CrossPartition, err = parseBool(name, value)

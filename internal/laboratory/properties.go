@@ -230,11 +230,11 @@ func (list *wholeNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]int64)(list), "whole numbers")
 }
 
-// stringList is a JSON array of strings.
-type stringList []string
+// words is a JSON array of strings.
+type words []string
 
 // DecodeMember implements route.Member.
-func (list *stringList) DecodeMember(name string, v jsondoc.Value) error {
+func (list *words) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]string)(list), "strings")
 }
 

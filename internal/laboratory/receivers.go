@@ -181,10 +181,10 @@ var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": q
 
 type settleRequest struct {
 	InReceiver
-	Tokens      stringList `json:"lockTokens" missing:"The body must have 'lockTokens'."`
-	Outcome     string     `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
-	Reason      *string    `json:"reason,omitempty" description:"Of a dead letter."`
-	Description *string    `json:"description,omitempty" description:"Of a dead letter."`
+	Tokens      words   `json:"lockTokens" missing:"The body must have 'lockTokens'."`
+	Outcome     string  `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
+	Reason      *string `json:"reason,omitempty" description:"Of a dead letter."`
+	Description *string `json:"description,omitempty" description:"Of a dead letter."`
 	OfProperties
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
@@ -223,7 +223,7 @@ func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out
 }
 
 // tokens parses the lock tokens.
-func (list stringList) tokens() ([]message.UUID, error) {
+func (list words) tokens() ([]message.UUID, error) {
 	out := make([]message.UUID, len(list))
 	for i, text := range list {
 		var ok bool
@@ -236,8 +236,8 @@ func (list stringList) tokens() ([]message.UUID, error) {
 
 type renewRequest struct {
 	InReceiver
-	Tokens stringList `json:"lockTokens,omitempty" description:"None: of the session."`
-	_      struct{}   `body:"optional" takes:"renew takes %" additionalProperties:"false"`
+	Tokens words    `json:"lockTokens,omitempty" description:"None: of the session."`
+	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 
 // Renewed contains the time at which renewed locks end.
