@@ -10,13 +10,6 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
-// TestKeptSeeds runs the seeds that have failed before.
-func TestKeptSeeds(t *testing.T) {
-	for _, seed := range simulation.KeptSeeds() {
-		check(t, varied(seed))
-	}
-}
-
 // TestRepeats runs seeds twice: a run must begin in the same way each time.
 func TestRepeats(t *testing.T) {
 	const same = 10 // lines of the trace

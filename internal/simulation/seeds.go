@@ -1,6 +1,6 @@
 package simulation
 
-// KeptSeeds returns the seeds of simulations that have found a defect of Mayfly. The long tests run them
+// KeptSeeds returns the seeds of simulations that have found a defect of Mayfly. The tests run them
 // again. Seeds that have failed are added here, with a description of the defect.
 func KeptSeeds() []uint64 {
 	return []uint64{

@@ -64,3 +64,10 @@ func TestSimulation(t *testing.T) {
 	c.Duration = 15 * time.Second
 	check(t, c)
 }
+
+// TestKeptSeeds runs the seeds that have failed before.
+func TestKeptSeeds(t *testing.T) {
+	for _, seed := range simulation.KeptSeeds() {
+		check(t, varied(seed))
+	}
+}

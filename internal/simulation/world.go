@@ -2,12 +2,10 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,14 +41,6 @@ type Report struct {
 	Operations int
 	Database   database.Stats
 	Servers    int // that were started
-}
-
-// Err returns the violations as an error, with the end of the trace.
-func (r Report) Err() error {
-	if len(r.Violations) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(r.Violations, "\n"))
 }
 
 // World is a running simulation.
