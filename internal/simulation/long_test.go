@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/metatest"
-	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
 // TestRepeats runs seeds twice: a run must begin in the same way each time.
