@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -16,7 +17,8 @@ import (
 // uncertainEngine is an engine whose transactions are committed and fail all the same.
 type uncertainEngine struct {
 	*pebble.Engine
-	shared, lost bool
+	shared bool
+	lost   atomic.Bool // read by the background work of the host, too
 }
 
 func (e *uncertainEngine) Shared() bool { return e.shared }
@@ -24,7 +26,7 @@ func (e *uncertainEngine) Shared() bool { return e.shared }
 func (e *uncertainEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	at, err := e.Engine.Update(ctx, scopes, fn, ahead...)
-	if err == nil && e.lost {
+	if err == nil && e.lost.Load() {
 		err = engine.ErrUnavailable
 	}
 	return at, err
@@ -46,9 +48,9 @@ func TestUncertainSettlement(t *testing.T) {
 		w.queue("q")
 		w.send("q", msg("A"), msg("B"), msg("C"))
 		d := w.expect("q", "A B C")
-		e.lost = true
+		e.lost.Store(true)
 		errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d), make([]Settlement, 3))
-		e.lost = false
+		e.lost.Store(false)
 		for i := range 3 {
 			if len(errs) != 3 || entity.CodeOf(errs[i]) != entity.CodeStorage {
 				t.Error(shared, i, errs)
