@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,9 +26,14 @@ import (
 const asMain = "TEST_BINARY_IS_MAYFLY"
 
 func TestMain(m *testing.M) {
+	const threads = "GOMAXPROCS"
 	if os.Getenv(asMain) != "" {
+		os.Unsetenv(threads)
 		main()
 	}
+	// With this variable serve does not add threads to its process. Servers that overlap in the process of the
+	// tests would each double what the others have added.
+	os.Setenv(threads, strconv.Itoa(runtime.GOMAXPROCS(0)))
 	goleak.VerifyTestMain(m)
 }
 
