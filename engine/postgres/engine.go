@@ -32,10 +32,7 @@ type Engine struct {
 	epoch   atomic.Uint64 // number of times that all idle connections were closed: see lost
 	told    atomic.Int64  // the latest time of the database's clock, in microseconds since 1970; 0: none yet
 
-	mu     sync.Mutex
-	shut   bool
-	inside int
-	empty  chan struct{}  // closed when the last running call returns after Close
+	calls  engine.Calls
 	ending sync.WaitGroup // connections that are being released
 }
 
@@ -83,41 +80,10 @@ func (e *Engine) tell(now int64) {
 	}
 }
 
-func (e *Engine) enter() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.shut {
-		return engine.ErrClosed
-	}
-	e.inside++
-	return nil
-}
-
-func (e *Engine) leave() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.inside--; e.inside == 0 && e.empty != nil {
-		close(e.empty)
-		e.empty = nil
-	}
-}
-
 // Close waits for running calls, makes everything durable and releases the resources.
 func (e *Engine) Close() error {
-	e.mu.Lock()
-	if e.shut {
-		e.mu.Unlock()
-		return engine.ErrClosed
-	}
-	e.shut = true
-	var empty chan struct{}
-	if e.inside > 0 {
-		empty = make(chan struct{})
-		e.empty = empty
-	}
-	e.mu.Unlock()
-	if empty != nil {
-		<-empty
+	if err := e.calls.Close(); err != nil {
+		return err
 	}
 	e.ending.Wait()
 	e.writers.Close()
@@ -127,10 +93,10 @@ func (e *Engine) Close() error {
 
 // View runs fn over one snapshot: see engine.Engine.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -230,10 +196,10 @@ func (v *view) end() {
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return nil, engine.Position{}, err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	if err := ctx.Err(); err != nil {
 		return nil, engine.Position{}, err
 	}
@@ -303,10 +269,10 @@ func (e *Engine) try(ctx context.Context, fn func() error) error {
 // Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the database
 // does not respond.
 func (e *Engine) Horizon(scope []byte) uint64 {
-	if e.enter() != nil {
+	if e.calls.Begin() != nil {
 		return 0
 	}
-	defer e.leave()
+	defer e.calls.End()
 	found, _, err := e.read(context.Background(), engine.CeilingKey(scope))
 	if err != nil {
 		return 0
@@ -320,20 +286,20 @@ func (e *Engine) Horizon(scope []byte) uint64 {
 
 // Settle returns at once, because everything that is visible is durable.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	return ctx.Err()
 }
 
 // Metrics returns the counters since Open. DiskBytes is 0 if the database does not respond. The sizes of
 // caches and of the write-ahead log are not reported.
 func (e *Engine) Metrics() engine.Metrics {
-	if e.enter() != nil {
+	if e.calls.Begin() != nil {
 		return engine.Metrics{}
 	}
-	defer e.leave()
+	defer e.calls.End()
 	m := engine.Metrics{Commits: e.commits.Load(), Barriers: e.groups.Load()}
 	own, cancel := context.WithTimeout(context.Background(), connectLimit)
 	defer cancel()

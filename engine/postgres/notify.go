@@ -43,10 +43,10 @@ func channelOf(schema string) string {
 
 // Await requests reports of commits in scopes, for engine.AwaitTime: see engine.Notifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	if len(scopes) == 0 || e.silent.Load() {
 		return ctx.Err()
 	}

@@ -42,10 +42,10 @@ func (r *request) joins() bool { return len(r.queues) == 1 }
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return nil, err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	if len(scopes) == 0 {
 		return nil, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
 	}

@@ -21,14 +21,12 @@ type Engine struct {
 	name    string
 	machine ttl.Clock // the clock of the server's machine
 	inbox   inbox
+	calls   engine.Calls
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	queues  map[string]*scopeQueue
 	told    int64         // the latest time that the database has returned, in microseconds since 1970
 	paused  chan struct{} // closed when the server continues; nil: it is not paused
-	inside  int           // running calls
-	shut    bool
-	empty   chan struct{} // closed when the last running call returns after Close
 	rng     *rand.Rand
 	commits uint64
 	groups  uint64
@@ -149,41 +147,10 @@ func (e *Engine) Running(done <-chan struct{}) {
 	}
 }
 
-func (e *Engine) enter() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.shut {
-		return engine.ErrClosed
-	}
-	e.inside++
-	return nil
-}
-
-func (e *Engine) leave() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.inside--; e.inside == 0 && e.empty != nil {
-		close(e.empty)
-		e.empty = nil
-	}
-}
-
 // Close waits for running calls, makes everything durable and releases the resources.
 func (e *Engine) Close() error {
-	e.mu.Lock()
-	if e.shut {
-		e.mu.Unlock()
-		return engine.ErrClosed
-	}
-	e.shut = true
-	var empty chan struct{}
-	if e.inside > 0 {
-		empty = make(chan struct{})
-		e.empty = empty
-	}
-	e.mu.Unlock()
-	if empty != nil {
-		<-empty
+	if err := e.calls.Close(); err != nil {
+		return err
 	}
 	e.d.mu.Lock()
 	defer e.d.mu.Unlock()
@@ -269,10 +236,10 @@ func (e *Engine) ask(ctx context.Context, execute func() error) error {
 
 // View runs fn over one snapshot: see engine.Engine.
 func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -313,10 +280,10 @@ func (e *Engine) Horizon(scope []byte) (lsn uint64) {
 
 // Settle returns at once, because everything that is visible is durable.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	return ctx.Err()
 }
 

@@ -37,10 +37,10 @@ func (b *inbox) take() [][]byte {
 
 // Await requests reports of commits in scopes, for engine.AwaitTime: see engine.Notifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
-	if err := e.enter(); err != nil {
+	if err := e.calls.Begin(); err != nil {
 		return err
 	}
-	defer e.leave()
+	defer e.calls.End()
 	return e.ask(ctx, func() error {
 		e.d.mu.Lock()
 		defer e.d.mu.Unlock()
