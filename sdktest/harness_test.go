@@ -24,20 +24,7 @@ import (
 
 var binary string // of the server, built once
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "mayfly-sdktest-")
-		if err == nil {
-			defer os.RemoveAll(dir)
-			binary, err = Build(dir)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { os.Exit(RunTests(&binary, m.Run)) }
 
 // start runs a server for the time of the test.
 func start(t *testing.T, args ...string) *Server {

@@ -62,6 +62,21 @@ func Build(dir string) (string, error) {
 	return bin, nil
 }
 
+// RunTests builds the server into a temporary folder, sets *binary to its path, and calls run, which is that of
+// a testing.M. It returns the exit code.
+func RunTests(binary *string, run func() int) int {
+	dir, err := os.MkdirTemp("", "mayfly-sdktest-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		*binary, err = Build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run()
+}
+
 // Server is one mayfly process after another on the same port. Its fields are set before Start.
 type Server struct {
 	Bin  string

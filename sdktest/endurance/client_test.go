@@ -4,7 +4,6 @@ package endurance
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,20 +16,7 @@ import (
 
 var binary string // of the server
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "mayfly-endurance-")
-		if err == nil {
-			defer os.RemoveAll(dir)
-			binary, err = sdktest.Build(dir)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { os.Exit(sdktest.RunTests(&binary, m.Run)) }
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -22,21 +22,10 @@ import (
 var binary string // of the server, built once
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		if os.Getenv(roundsVariable) == "" {
-			return m.Run()
-		}
-		dir, err := os.MkdirTemp("", "mayfly-failover-")
-		if err == nil {
-			defer os.RemoveAll(dir)
-			binary, err = sdktest.Build(dir)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
+	if os.Getenv(roundsVariable) == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(sdktest.RunTests(&binary, m.Run))
 }
 
 const roundsVariable = "MAYFLY_FAILOVER"
