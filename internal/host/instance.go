@@ -83,14 +83,7 @@ func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 	if err := in.eng.View(ctx, in.clock.restore); err != nil {
 		return err
 	}
-	// Another server may change the catalog while this one opens it.
-	err := in.openPauses(ctx)
-	for errors.Is(err, ErrCatalogMoved) {
-		if err = in.catalog.load(ctx); err == nil {
-			err = in.openPauses(ctx)
-		}
-	}
-	if err != nil {
+	if err := repeatMoved(ctx, in.openPauses, in.catalog.load); err != nil {
 		return err
 	}
 	for i, t := range ts {
@@ -126,17 +119,23 @@ func (in *Instance) recover(ctx context.Context) error {
 		if r.Life == nil {
 			continue
 		}
-		err := r.Life.Recover(ctx)
-		for errors.Is(err, ErrCatalogMoved) { // start again with the changes of another server
-			if err = in.catalog.CatchUp(ctx); err == nil {
-				err = r.Life.Recover(ctx)
-			}
-		}
-		if err != nil {
+		if err := repeatMoved(ctx, r.Life.Recover, in.catalog.CatchUp); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// repeatMoved runs fn. As long as it fails with ErrCatalogMoved, because another server changes the catalog
+// while this one opens it, repeatMoved reads the changes by reload and runs fn again.
+func repeatMoved(ctx context.Context, fn, reload func(context.Context) error) error {
+	err := fn(ctx)
+	for errors.Is(err, ErrCatalogMoved) {
+		if err = reload(ctx); err == nil {
+			err = fn(ctx)
+		}
+	}
+	return err
 }
 
 // start starts the reaper and the tenants' background work.
