@@ -160,7 +160,7 @@ func (e *Engine) Close() error {
 
 // delay waits for the time that a request or a response takes.
 func (e *Engine) delay() {
-	n := e.d.o.Network
+	n := &e.d.o.Network // Calm changes only the probabilities
 	if n.MaxDelay <= 0 {
 		return
 	}
