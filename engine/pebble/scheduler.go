@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +19,8 @@ type scheduler struct {
 	fence *fence
 	db    pebble.DBForCompaction
 	more  atomic.Bool // more compactions may be allowed than are running
+
+	measured atomic.Uint32 // number of calls of MeasureCPU
 
 	mu   sync.Mutex
 	idle sync.Cond // signalled when granting becomes false
@@ -122,8 +125,18 @@ func (s *scheduler) grantAndUnlock() {
 // Started does nothing: compactions are neither measured nor slowed down.
 func (s *scheduler) Started() {}
 
-// MeasureCPU does nothing.
-func (s *scheduler) MeasureCPU(pebble.CompactionGoroutineKind) {}
+// yieldEvery is the number of calls of MeasureCPU between two yields of a compaction. A compaction calls it
+// every 128 keys, so it yields about once in a millisecond.
+const yieldEvery = 8
+
+// MeasureCPU lets other goroutines run, from time to time. A compaction rarely waits for the disk. Without
+// yields it would keep its processor until the Go scheduler takes it away after ten milliseconds, while
+// requests are ready to run.
+func (s *scheduler) MeasureCPU(kind pebble.CompactionGoroutineKind) {
+	if kind == pebble.CompactionGoroutinePrimary && s.measured.Add(1)%yieldEvery == 0 {
+		runtime.Gosched()
+	}
+}
 
 // CumulativeStats does nothing.
 func (s *scheduler) CumulativeStats(pebble.CompactionGrantHandleStats) {}
