@@ -9,12 +9,13 @@ import "time"
 // the pause grows with the load. No measure of the machine's capacity is needed.
 //
 // The multiple is halved each time the backlog has lasted for another span of halving: 8, 4, 2, ... down to
-// a quarter. So a short burst of expired items is purged slowly, with a ninth of one goroutine's time. A
-// steady stream of expired items gets more and more time, up to four fifths. It never gets all: a waiting
-// operation runs between two batches. When nothing is due any more, the next backlog starts with 8 again.
+// a quarter. So a burst of expired items is purged slowly, with a ninth of one goroutine's time: the flushes
+// and compactions that follow a purge take more time than the purge itself. A steady stream of expired items
+// gets more and more time, up to four fifths. It never gets all: a waiting operation runs between two
+// batches. When nothing is due any more, the next backlog starts with 8 again.
 const (
 	gentlest = 8
-	halving  = 2 * time.Second
+	halving  = 10 * time.Second
 	maxPause = 50 * time.Millisecond // for a batch that took very long, such as the first on a cold disk
 )
 

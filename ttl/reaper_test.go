@@ -107,24 +107,24 @@ func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
 // figures.
 func TestReaperMakesWay(t *testing.T) {
 	g := newRig(t, ttl.ReaperOptions{Load: func() int { return 1 }}, func(y *yard) {
-		y.put(slot(1), 320_000, 0)
+		y.put(slot(1), 640_000, 0)
 		y.before = func(context.Context, ttl.Range) error {
 			y.pace.Advance(time.Millisecond) // how long a batch takes
 			return nil
 		}
 	})
 	g.settle()
-	g.check(t, 0, "1*10000")
+	g.check(t, 0, "1*20000")
 	naps := g.pace.takeNaps()
 	counts := map[time.Duration]int{}
-	for _, d := range naps[:10_000] {
+	for _, d := range naps[:20_000] {
 		counts[d]++
 	}
-	if !slices.IsSortedFunc(naps[:10_000], func(a, b time.Duration) int { return int(b - a) }) {
+	if !slices.IsSortedFunc(naps[:20_000], func(a, b time.Duration) int { return int(b - a) }) {
 		t.Error("the pauses grew while the backlog persisted")
 	}
-	if naps[0] != 8*time.Millisecond || naps[9999] != 250*time.Microsecond || len(counts) != 6 {
-		t.Errorf("pauses from %s to %s, of %d lengths", naps[0], naps[9999], len(counts))
+	if naps[0] != 8*time.Millisecond || naps[19_999] != 250*time.Microsecond || len(counts) != 6 {
+		t.Errorf("pauses from %s to %s, of %d lengths", naps[0], naps[19_999], len(counts))
 	}
 
 	g.yard.put(slot(1), 64, 0)
