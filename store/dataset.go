@@ -24,17 +24,17 @@ import (
 // dataset is the store's data in one instance of its host: the engine and the catalog in memory. Each
 // Database and Container belongs to one dataset for its whole life.
 type dataset struct {
-	db         *DB
-	in         *host.Instance
-	eng        engine.Engine
-	get        host.GetFunc
-	opts       Options
-	marks      container.Marks // of the catalog
-	rids       work.RIDCache
-	txs        transaction.Pool // of writes
-	purgeBatch int              // how many items one purging transaction deletes at most
-	pageStates *work.PageStates // the state that a page of results keeps for the next page
-	tallies    *work.Tallies    // the numbers of index entries that queries have counted
+	db          *DB
+	in          *host.Instance
+	eng         engine.Engine
+	get         host.GetFunc
+	opts        Options
+	marks       container.Marks // of the catalog
+	rids        work.RIDCache
+	txs         transaction.Pool // of writes
+	purgeLimits purgeLimits
+	pageStates  *work.PageStates // the state that a page of results keeps for the next page
+	tallies     *work.Tallies    // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  splitter
@@ -85,7 +85,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
-		purgeBatch: purgeBatchOf(in.Engine()), tallies: work.NewTallies(),
+		purgeLimits: purgeLimitsOf(in.Engine()), tallies: work.NewTallies(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.Teller)
 	db.rids.Seed()

@@ -50,7 +50,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 	o = db.opts
 	_, err = host.Open(ctx, e, host.Options{
 		Clock: o.Clock, Wall: o.Wall, Logger: o.Logger, ManualReaper: o.ManualReaper,
-		Batch: purgeBatchOf(e), FirstNumber: o.FirstNumber, Server: o.Server,
+		Batch: purgeLimitsOf(e).step, FirstNumber: o.FirstNumber, Server: o.Server,
 	}, append([]host.Tenant{db.Tenant()}, neighbours...)...)
 	if err != nil {
 		return nil, classify.ToFault(err)

@@ -140,7 +140,7 @@ func (c *Container) announceBatch(ctx context.Context, s *container.Partition, b
 		alive = survivors
 		var ghosts []*transaction.Stored
 		var err error
-		if judged, ghosts, err = t.SelectExpired(batch, &alive); err != nil {
+		if judged, ghosts, err = t.SelectExpired(batch, c.ds.purgeLimits.bytes, &alive); err != nil {
 			return err
 		}
 		for _, g := range ghosts {

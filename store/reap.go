@@ -18,16 +18,21 @@ import (
 // candidates in the families w and x in a short view, then delete at most a batch of them in a
 // transaction, which reads and checks each candidate again.
 
-// localPurge is the number of items that one purging transaction deletes, unless the engine advises
-// otherwise. It is small, so that a foreground write in the same range never waits for long.
-const localPurge = 32
+// purgeLimits limits the steps of the reaper.
+type purgeLimits struct {
+	step  int // items that one step finds and purges, in several transactions
+	items int // items that one transaction deletes
+	bytes int // of the bodies of these items; a transaction deletes one item of any size
+}
 
-// purgeBatchOf returns how many items one purging transaction deletes at most.
-func purgeBatchOf(e engine.Engine) int {
+// purgeLimitsOf returns the limits for an engine. On an engine without a network, a transaction costs little
+// in itself, and the writers of the range wait while it runs. So it is small: sixteen documents of 1 KB take
+// less than a millisecond. The bytes limit the number of index entries, which grows with the documents.
+func purgeLimitsOf(e engine.Engine) purgeLimits {
 	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
-		return n
+		return purgeLimits{step: n, items: n, bytes: 4 << 20}
 	}
-	return localPurge
+	return purgeLimits{step: 32, items: 16, bytes: 32 << 10}
 }
 
 // rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning
@@ -183,7 +188,7 @@ func (c *Container) purge(ctx context.Context, s *container.Partition, items []s
 	for len(items) > 0 && err == nil {
 		var judged, n int
 		var alive []sweep.Candidate
-		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), c.ds.purgeBatch)])
+		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), c.ds.purgeLimits.items)])
 		items = items[judged:]
 		purged += n
 		survivors = append(survivors, alive...)
@@ -241,7 +246,7 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch 
 			return err
 		}
 		alive = alive[:0]
-		n, ghosts, err := t.SelectExpired(batch, &alive)
+		n, ghosts, err := t.SelectExpired(batch, c.ds.purgeLimits.bytes, &alive)
 		if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 		s.Rescan.Store(true) // the pass may have gone past items whose purge was delayed
 		for more := true; more && purged < limit; {
 			err := c.ds.in.HoldReaper(ctx, func(ctx context.Context) error {
-				sw, err := c.sweep(ctx, s, min(c.ds.purgeBatch, limit-purged), true)
+				sw, err := c.sweep(ctx, s, min(c.ds.purgeLimits.step, limit-purged), true)
 				purged, more = purged+sw.Purged, sw.More
 				return err
 			})

@@ -285,13 +285,14 @@ func (t *Tx) purge(ghost *Stored) error {
 		return err
 	}
 	t.changed, t.terms = keys, terms
-	t.purgeWith(ghost, keys)
+	t.recordPurge(ghost)
+	t.remove(ghost, keys)
 	return nil
 }
 
-// purgeWith is purge for a ghost whose keys are known. Only the feed of all versions shows a purge. There
-// it is a change with its own sequence, before that of an item that takes over the ghost's id.
-func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
+// recordPurge adds the purge of a ghost to the logs. Only the feed of all versions shows a purge. There it
+// is a change with its own sequence, before that of an item that takes over the ghost's id.
+func (t *Tx) recordPurge(ghost *Stored) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)
 	if t.keeps || logged {
@@ -307,7 +308,6 @@ func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
 			t.logExpiry(ghost)
 		}
 	}
-	t.remove(ghost, keys)
 }
 
 // charge adds the entries that the container's indexing policy asks for to the number on which the charge
@@ -329,8 +329,7 @@ func (t *Tx) owned(dst []view.KeyValue, item *Stored) ([]view.KeyValue, error) {
 	return dst, err
 }
 
-// remove deletes an item and its keys. To remove several items, get the keys of all of them first: a read
-// after a write makes the transaction build an index of its writes.
+// remove deletes an item and its keys. PurgeAll does the same for several items.
 func (t *Tx) remove(item *Stored, keys []view.KeyValue) {
 	for _, e := range keys {
 		t.Delete(e.Key)

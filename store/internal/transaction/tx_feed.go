@@ -23,8 +23,7 @@ type versionWrite struct {
 func (t *Tx) Finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
-		key := t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, f.seq))
-		t.set(true, key, t.mem.Keep(f.entry.Append(t.mem.Free())))
+		t.set(true, t.feedKey(f.seq), t.mem.Keep(f.entry.Append(t.mem.Free())))
 	}
 	for i := range t.history {
 		v := &t.history[i]
@@ -43,7 +42,12 @@ func (t *Tx) dropFeed(seq layout.Sequence) {
 			return
 		}
 	}
-	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq)))
+	t.Delete(t.feedKey(seq))
+}
+
+// feedKey returns the key of a version's entry in the feed of latest versions.
+func (t *Tx) feedKey(seq layout.Sequence) []byte {
+	return t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq))
 }
 
 // record adds a change to the feed of all versions, if the container keeps one, with the sequence that take
