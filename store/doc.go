@@ -27,7 +27,9 @@
 //
 // Every read decides by the rule above, from the item's header. The reaper only frees the space. It finds
 // expired items in two indexes (by write time, by deadline) and checks each item again in the transaction
-// that deletes it. No answer depends on how fast it works.
+// that deletes it. No answer depends on how fast it works. After a thousand purges in a range it also deletes
+// their place in the families that are in the order of time, as ranges without keys, so that iterators skip
+// the place instead of stepping over each deleted key.
 //
 // Each container has a gate. Writes and purges hold it shared, a change of the policy holds it exclusively,
 // and the current moment is read inside it. So every operation uses a policy and a moment that belong

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -13,13 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // deletionCounter is an engine that counts the items that each transaction deletes.
 type deletionCounter struct {
 	*pebble.Engine
-	items []int // of the transactions that delete any
+	items  []int // of the transactions that delete any
+	ranges []engine.Range
 }
 
 func (d *deletionCounter) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
@@ -27,7 +30,7 @@ func (d *deletionCounter) Update(ctx context.Context, scopes [][]byte, fn func(e
 	n := 0
 	at, err := d.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		n = 0
-		return fn(&countingTxn{t, &n})
+		return fn(&countingTxn{t, &n, d})
 	}, ahead...)
 	if n > 0 {
 		d.items = append(d.items, n)
@@ -38,6 +41,12 @@ func (d *deletionCounter) Update(ctx context.Context, scopes [][]byte, fn func(e
 type countingTxn struct {
 	engine.Txn
 	items *int
+	of    *deletionCounter
+}
+
+func (t *countingTxn) DeleteRange(r engine.Range) {
+	t.of.ranges = append(t.of.ranges, engine.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)})
+	t.Txn.DeleteRange(r)
 }
 
 func (t *countingTxn) Delete(key []byte) {
@@ -75,5 +84,56 @@ func TestPurgesAreShortTransactions(t *testing.T) {
 				t.Errorf("a transaction has deleted %d documents, want at most %d: %v", got, c.most, e.items)
 			}
 		})
+	}
+}
+
+// After many purges, the place of the purged items is deleted as a range in each family whose keys are in the
+// order of time: an iterator does not step over the deleted keys one by one. Documents that live, before,
+// between and behind the purged ones, are unharmed.
+func TestPlaceOfPurgedItemsIsCleared(t *testing.T) {
+	t.Parallel()
+	var e *deletionCounter
+	b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true},
+		func(p *pebble.Engine) engine.Engine { e = &deletionCounter{Engine: p}; return e })
+	defer b.close()
+	const documents, lives = 3_000, 1_500
+	alive := func(i int) bool { return i%lives == 0 || i == documents-1 }
+	for i := range documents {
+		ttl := 0
+		if alive(i) {
+			ttl = -1
+		}
+		body := fmt.Appendf(nil, `{"id":"%d","pk":"x","n":%d`, i, i)
+		if ttl != 0 {
+			body = fmt.Appendf(body, `,"ttl":%d`, ttl)
+		}
+		if _, _, err := b.c.Create(b.ctx, pk("x"), append(body, '}'), store.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.clock.Advance(10 * time.Second)
+	if n, err := b.db.SweepNow(b.ctx); n != documents-3 || err != nil {
+		t.Fatal(n, err)
+	}
+	cleared := map[byte]int{}
+	for _, r := range e.ranges {
+		if len(r.Start) > layout.ScopeLen {
+			cleared[r.Start[layout.ScopeLen]]++
+		}
+	}
+	for _, family := range []byte{layout.FamilyItem, layout.FamilyFeed, layout.FamilyWritten} {
+		if cleared[family] != 2 { // one for each 1,024 items
+			t.Errorf("%d ranges of the family %c were deleted, want 2", cleared[family], family)
+		}
+	}
+	for i := range documents {
+		_, _, err := b.c.Read(b.ctx, pk("x"), fmt.Sprint(i), store.ReadOptions{})
+		if alive(i) && err != nil || !alive(i) && !is(err, fault.CodeNotFound) {
+			t.Errorf("document %d: %v", i, err)
+		}
+	}
+	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{MaxItems: -1})
+	if err != nil || len(page.Changes) != 3 {
+		t.Errorf("the feed has %d changes, %v", len(page.Changes), err)
 	}
 }

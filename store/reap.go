@@ -23,6 +23,9 @@ type purgeLimits struct {
 	step  int // items that one step finds and purges, in several transactions
 	items int // items that one transaction deletes
 	bytes int // of the bodies of these items; a transaction deletes one item of any size
+	// clear is the number of purged items after which their place in some families is deleted as a range; 0:
+	// never, since the engine does not step over deleted keys one by one
+	clear int
 }
 
 // purgeLimitsOf returns the limits for an engine. On an engine without a network, a transaction costs little
@@ -32,7 +35,7 @@ func purgeLimitsOf(e engine.Engine) purgeLimits {
 	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
 		return purgeLimits{step: n, items: n, bytes: 4 << 20}
 	}
-	return purgeLimits{step: 32, items: 16, bytes: 32 << 10}
+	return purgeLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
 }
 
 // rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning
@@ -175,7 +178,37 @@ func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *co
 	}
 	purged, survivors, err := c.purge(ctx, s, l.Items)
 	more := l.Finish(survivors)
+	if err == nil && purged > 0 {
+		err = c.clearPurged(ctx, s, l.Items[0], purged)
+	}
 	return ttl.Swept{Purged: purged, More: more, Next: l.Next}, err
+}
+
+// clearPurged deletes the place of purged items as ranges, once there are enough of them. It changes nothing
+// but the speed of reads. So it does not wait for the disk, and nothing is lost if it is never called.
+func (c *Container) clearPurged(ctx context.Context, s *container.Partition, first sweep.Candidate,
+	purged int) error {
+	if s.Purged == 0 {
+		s.FirstPurged = first
+	}
+	s.Purged += purged
+	if limit := c.ds.purgeLimits.clear; limit == 0 || s.Purged < limit {
+		return nil
+	}
+	s.Purged = 0
+	st, _, err := c.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.leave()
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.Scope}, func(t engine.Txn) error {
+		if err := c.writable(t, st, s); err != nil {
+			return err
+		}
+		t.Relax()
+		return transaction.ClearAround(t, s.Scope, s.FirstPurged)
+	})
+	return err
 }
 
 // purge deletes those candidates that have expired by the policy and the moment of the deleting

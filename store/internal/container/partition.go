@@ -34,6 +34,10 @@ type Partition struct {
 	Announcing sweep.ExpiryPasses // the positions of announcing expiries in the log, while purges are delayed
 	Rescan     atomic.Bool
 	Begun      int64 // the second in which the reaper's pass last started at the beginning
+	// Purged counts the items purged since the reaper last cleared their place, and FirstPurged is the first
+	// of them: see transaction.ClearAround. Both belong to the reaper.
+	Purged      int
+	FirstPurged sweep.Candidate
 
 	Shapes    ShapeBook
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done

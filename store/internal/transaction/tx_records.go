@@ -1,12 +1,14 @@
 package transaction
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -155,4 +157,55 @@ func (t *Tx) Prefetch(list []*Prepared) {
 		}
 	}
 	far.Prefetch(items)
+}
+
+// ClearAround deletes, as one range, the place of deleted items in the families whose keys are in the order
+// of creation or of time. at is one of these items, which was found by its expiry.
+//
+// After a purge of many items, each of these families has a long run of deleted keys. An iterator must step
+// over them one by one until compactions have removed them, but it skips a range at once. ClearAround only
+// deletes ranges between two adjacent keys, so it changes nothing that a reader can see. The other families
+// do not have such runs, or too many of them.
+func ClearAround(t engine.Txn, scope []byte, at sweep.Candidate) error {
+	anchors := [][]byte{
+		layout.AppendScopeKey(nil, scope, layout.FamilyItem, at.RID),
+		layout.AppendSequenceKey(nil, scope, layout.FamilyFeed, layout.RIDCreated(at.RID)),
+	}
+	if at.Family != 0 {
+		anchors = append(anchors, layout.AppendTimeKey(nil, scope, at.Family, at.Second, at.RID))
+	}
+	var gaps []engine.Range // found first: a read after a write needs an index of the writes
+	for _, anchor := range anchors {
+		gap, err := gapAround(t, layout.ScopeFamily(scope, anchor[layout.ScopeLen]), anchor)
+		if err != nil {
+			return err
+		}
+		if bytes.Compare(gap.Start, gap.End) < 0 {
+			gaps = append(gaps, gap)
+		}
+	}
+	for _, gap := range gaps {
+		t.DeleteRange(gap)
+	}
+	return nil
+}
+
+// gapAround returns the largest range around an absent key, within a family, that has no keys. The range is
+// empty if the key exists.
+func gapAround(r engine.Reader, family engine.Range, key []byte) (gap engine.Range, err error) {
+	gap = family
+	before := r.Scan(engine.Range{Start: family.Start, End: key}, true)
+	if before.Next() {
+		gap.Start = append(bytes.Clone(before.Key()), 0)
+	}
+	if err := before.Close(); err != nil {
+		return gap, err
+	}
+	after := r.Scan(engine.Range{Start: key, End: family.End}, false)
+	if after.Next() {
+		if gap.End = bytes.Clone(after.Key()); bytes.Equal(gap.End, key) {
+			gap.Start = gap.End
+		}
+	}
+	return gap, after.Close()
 }
