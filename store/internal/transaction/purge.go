@@ -3,7 +3,6 @@ package transaction
 import (
 	"bytes"
 	"errors"
-	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/container"
@@ -92,9 +91,6 @@ func (t *Tx) SelectExpired(batch []sweep.Candidate, maxBytes int, alive *[]sweep
 
 // PurgeAll removes ghosts, and calls take for those that have to be moved to the expiry sink. late is the
 // first ghost that the sink has not taken, nil if it has taken all.
-//
-// It deletes the keys of all ghosts in ascending order: the engine finds the place of a key faster if it is
-// near that of the key before.
 func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late *Stored, err error) {
 	keys := t.changed[:0]
 	ends := make([]int, len(ghosts))
@@ -123,11 +119,7 @@ func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late 
 		t.touch(g)
 		purged = ends[i]
 	}
-	keys = keys[:purged]
-	slices.SortFunc(keys, func(a, b view.KeyValue) int { return bytes.Compare(a.Key, b.Key) })
-	for _, k := range keys {
-		t.Delete(k.Key)
-	}
+	t.deleteAll(keys[:purged])
 	return late, nil
 }
 

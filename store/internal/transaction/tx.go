@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -337,4 +338,13 @@ func (t *Tx) remove(item *Stored, keys []view.KeyValue) {
 	t.dropFeed(item.Head.Sequence)
 	t.Delete(t.itemKey(item.RID))
 	t.touch(item)
+}
+
+// deleteAll sorts keys of several items and deletes them. The engine finds the place of a key faster if it is
+// near that of the key before.
+func (t *Tx) deleteAll(keys []view.KeyValue) {
+	slices.SortFunc(keys, func(a, b view.KeyValue) int { return bytes.Compare(a.Key, b.Key) })
+	for _, k := range keys {
+		t.Delete(k.Key)
+	}
 }
