@@ -26,8 +26,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -48,13 +48,13 @@ func Build(dir string) (string, error) {
 	if bin := os.Getenv("MAYFLY_BIN"); bin != "" {
 		return filepath.Abs(bin)
 	}
-	_, self, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("the source of this package cannot be found")
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/mayflydb/mayfly").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
 	}
 	bin := filepath.Join(dir, "mayfly")
 	cmd := exec.Command("go", "build", "-o", bin, "./cmd/mayfly")
-	cmd.Dir = filepath.Dir(filepath.Dir(self))
+	cmd.Dir = strings.TrimSpace(string(root))
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
