@@ -143,13 +143,13 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exis
 	return c.virtual().Rebase(base, *own)
 }
 
-// serverScopes returns the scope that a transaction must lock to read the records of all servers. It
-// returns none if there can be only one server.
+// serverScopes returns the scopes that a transaction must lock so that no server can join or leave while it
+// runs. It returns none if there can be only one server.
 func (in *Instance) serverScopes() [][]byte {
 	if !in.Shared() {
 		return nil
 	}
-	return [][]byte{leaseScope()}
+	return allServerScopes()
 }
 
 // onlyServer fails with ErrSeveralServers if another server shares the data. A server that starts later reads

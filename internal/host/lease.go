@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 // server, together with the record that says that the server is running. A server stops the work of a lease
 // before the lease ends, even if the database does not respond.
 //
+// Hundreds of servers can share their data. So a renewal reads first, and locks the scope of the leases only
+// if it has leases or can take one; the records of servers are divided among serverScopes scopes.
+//
 // A lease only prevents that several servers do the same work. It does not guarantee this: a server may be
 // suspended in the middle of a transaction until its lease has ended. So all work under a lease must be
 // correct even if two servers do it.
@@ -21,7 +25,8 @@ import (
 //	00 · l · 1 · server   a running server
 //	00 · l · 2 · name     a lease
 //
-// The records have a scope of their own, 00 l, so that renewals do not wait for changes of the catalog.
+// The records of leases have the scope 00 l, so that renewals do not wait for changes of the catalog. The
+// record of a server has the scope 00 · l · 3 · n, where n follows from the server's id.
 
 const (
 	// leaseTime is how long a lease is valid after its last renewal.
@@ -38,9 +43,34 @@ const (
 	kindLease   = 'l'
 	leaseServer = 1 // the parent of the records of servers
 	leaseWork   = 2 // the parent of the records of leases
+	leaseShard  = 3 // the parent of the scopes of the records of servers
+
+	// serverScopes is the number of scopes of the records of servers.
+	serverScopes = 16
 )
 
+// leaseScope returns the scope of the records of leases.
 func leaseScope() []byte { return []byte{0, kindLease} }
+
+// serverScope returns the scope of the record of a server.
+func serverScope(id string) []byte {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return shardScope(h.Sum32() % serverScopes)
+}
+
+func shardScope(n uint32) []byte {
+	return append(AppendCatalogHead(nil, kindLease, leaseShard), byte(n))
+}
+
+// allServerScopes returns the scopes of the records of all servers.
+func allServerScopes() [][]byte {
+	list := make([][]byte, serverScopes)
+	for n := range list {
+		list[n] = shardScope(uint32(n))
+	}
+	return list
+}
 
 // leaseKey returns the key of a record.
 func leaseKey(parent uint32, name string) []byte {
@@ -196,23 +226,58 @@ func (m *membership) renew(ctx context.Context) error {
 	m.mu.Lock()
 	wanted, given := m.names()
 	m.mu.Unlock()
-	ahead := [][]byte{leaseKey(leaseServer, m.id)}
-	for _, name := range append(slices.Clone(wanted), given...) {
+	count, wanted, err := m.survey(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	scopes, ahead := [][]byte{serverScope(m.id)}, [][]byte{leaseKey(leaseServer, m.id)}
+	if len(wanted)+len(given) > 0 {
+		scopes = append(scopes, leaseScope())
+	}
+	for _, name := range slices.Concat(wanted, given) {
 		ahead = append(ahead, leaseKey(leaseWork, name))
 	}
 	sent := m.wall.Now()
 	var held map[string]bool
-	var running []Server
-	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) (err error) {
-		t.NextLSN(leaseScope())
-		if held, err = m.write(t, wanted, given); err == nil {
-			running, err = m.read(t)
+	_, err = m.in.eng.Update(ctx, scopes, func(t engine.Txn) (err error) {
+		for _, scope := range scopes {
+			t.NextLSN(scope)
 		}
+		held, err = m.write(t, wanted, given)
 		return err
 	}, ahead...)
 	if err != nil {
 		return err
 	}
-	m.renewed(sent.Add(leaseTime-leaseSafety), held, len(running))
+	m.renewed(sent.Add(leaseTime-leaseSafety), held, count)
 	return nil
+}
+
+// survey returns the number of running servers with this one, and which of the wanted leases are not those
+// of other running servers.
+func (m *membership) survey(ctx context.Context, wanted []string) (count int, free []string, err error) {
+	err = m.in.eng.View(ctx, func(r engine.Reader) error {
+		running, err := m.read(r)
+		if err != nil {
+			return err
+		}
+		count = 1
+		for _, s := range running {
+			if !s.Self {
+				count++
+			}
+		}
+		free = slices.Clone(wanted)
+		if len(free) == 0 {
+			return nil
+		}
+		now := m.now()
+		return scanRecords(r, leaseRecords(leaseWork), func(key []byte, rec leaseRecord) error {
+			if i, found := slices.BinarySearch(free, leaseName(key)); found && rec.Owner != m.id && rec.Until > now {
+				free = slices.Delete(free, i, i+1)
+			}
+			return nil
+		})
+	})
+	return count, free, err
 }

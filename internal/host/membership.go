@@ -218,7 +218,7 @@ func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
 
 // read returns the servers that are running according to r.
 func (m *membership) read(r engine.Reader) (list []Server, err error) {
-	if _, err := r.Positions([][]byte{leaseScope()}); err != nil { // for the time of the database
+	if _, err := r.Positions([][]byte{serverScope(m.id)}); err != nil { // for the time of the database
 		return nil, err
 	}
 	now := m.now()

@@ -32,7 +32,10 @@ type reader struct {
 	iterators []*iterator
 }
 
-var _ engine.Reader = (*reader)(nil)
+var (
+	_ engine.Reader     = (*reader)(nil)
+	_ engine.Prefetcher = (*reader)(nil)
+)
 
 // finish closes the iterators.
 func (r *reader) finish() {
@@ -58,6 +61,9 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	}
 	return nil, engine.ErrNotFound
 }
+
+// Prefetch fetches keys in one exchange: see engine.Prefetcher. An error is returned when a key is read.
+func (r *reader) Prefetch(keys [][]byte) { _ = r.from.fetch(keys...) }
 
 // GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {

@@ -107,6 +107,11 @@ func (s *Partition) Holds(epk []byte) bool {
 	return bytes.Compare(s.Min, epk) <= 0 && (len(s.max) == 0 || bytes.Compare(epk, s.max) < 0)
 }
 
+// StoredKeys returns the keys from which the state of a range is loaded.
+func (s *Partition) StoredKeys() [][]byte {
+	return [][]byte{layout.SweptKey(s.Scope), layout.LeasedKey(s.Scope), layout.IndexedKey(s.Scope)}
+}
+
 // Moments calls note with the latest moment of each kind that is stored in the range.
 func (s *Partition) Moments(r engine.Reader, note func(k Mark, t int64)) error {
 	for _, last := range []func(engine.Reader, []byte) (int64, error){lastFeedTime, lastVersionTime} {

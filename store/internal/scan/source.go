@@ -156,14 +156,7 @@ func (s *Source) inPartition(h layout.Header, body []byte) bool {
 const maxPrefetch = 128
 
 // ahead returns the engine's prefetching methods, or nil if the engine is local and does not need them.
-func (s *Source) ahead() engine.Prefetcher {
-	r := s.Reader
-	if w, ok := r.(work.Watched); ok {
-		r = w.Reader
-	}
-	far, _ := r.(engine.Prefetcher)
-	return far
-}
+func (s *Source) ahead() engine.Prefetcher { return work.Far(s.Reader) }
 
 // Prefetches returns how many documents should be prefetched at a time; 0 if prefetching is useless.
 func (s *Source) Prefetches() int {

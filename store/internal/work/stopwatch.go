@@ -79,6 +79,16 @@ type Watched struct {
 	watch *Stopwatch
 }
 
+// Far returns the prefetching methods of a reader, watched or not; nil if its engine is local and does not
+// need them.
+func Far(r engine.Reader) engine.Prefetcher {
+	if w, ok := r.(Watched); ok {
+		r = w.Reader
+	}
+	far, _ := r.(engine.Prefetcher)
+	return far
+}
+
 // Scan returns an iterator whose steps the stopwatch counts.
 func (r Watched) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &watchedIterator{r.Reader.Scan(rg, reverse), r.watch}
