@@ -119,7 +119,7 @@ func GetEach(r Reader, keys [][]byte, fn func(i int, value []byte) (more bool, e
 	return nil
 }
 
-// Txn reads its own writes.
+// Txn is the transaction of an Update. Its Reader also shows the transaction's own writes.
 type Txn interface {
 	Reader
 	// Set and Delete take effect at commit. The slices are copied.
@@ -137,7 +137,8 @@ type Fresher interface {
 	SetFresh(key, value []byte)
 }
 
-// Control is the part of a transaction that does not concern keys.
+// Control is the part of a transaction that controls scopes and the commit instead of reading and writing
+// keys: LSNs, marks, the size limit and the durability.
 type Control interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
 	// everything that it writes in the scope, and another only if it has more writes than it can number

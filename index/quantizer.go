@@ -68,10 +68,12 @@ func stepWidths() [maxBits]float64 {
 	return [maxBits]float64{1.596, 0.9957, 0.5860, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308}
 }
 
-// NewQuantizer returns a Quantizer for vectors with a number of dimensions, at least one. size is the
-// maximum size of the bits in bytes (see VectorPath.QuantizationByteSize), at least one. Size 0 means
-// three bits per element, because more bits improve little, or two bits if three would need more than an
-// eighth of the vector. For less than 40 dimensions the codes are longer than an eighth.
+// NewQuantizer returns a Quantizer for vectors with at least one dimension. size is the maximum length, in
+// bytes, of the bits of a code: VectorPath.QuantizationByteSize. The header of a code, which has a fixed
+// length of 10 bytes, is not part of size. If size is 0, NewQuantizer chooses it: three bits per element,
+// because more bits improve little, or fewer bits if header and bits would need more than an eighth of the
+// vector's length. An element has at least one bit; therefore the code of a vector with less than 40
+// dimensions is longer than an eighth.
 func NewQuantizer(dimensions, size int) *Quantizer {
 	q := &Quantizer{dimensions: dimensions, kept: dimensions}
 	row := (dimensions + 7) / 8

@@ -98,11 +98,11 @@ func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (er
 	return copyFolder(copied, dir)
 }
 
-// order is the order in which both sides read documents.
-type order []uint32
+// readOrder is the order in which both sides read documents.
+type readOrder []uint32
 
-func newOrder(n int) order {
-	o := make(order, n)
+func newOrder(n int) readOrder {
+	o := make(readOrder, n)
 	for at, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
 		o[at] = uint32(i)
 	}
@@ -117,7 +117,7 @@ type reader struct {
 }
 
 // turn returns a function that prepares the next round. Rounds go through the order again and again.
-func (r reader) turn(o order) (prepare func()) {
+func (r reader) turn(o readOrder) (prepare func()) {
 	at := 0
 	return func() {
 		for k := range round {
@@ -128,7 +128,7 @@ func (r reader) turn(o order) (prepare func()) {
 }
 
 // readAll reads every document at least once.
-func (r reader) readAll(o order) error {
+func (r reader) readAll(o readOrder) error {
 	prepare := r.turn(o)
 	for range len(o)/round + 1 {
 		prepare()

@@ -34,8 +34,8 @@ func (s scored) before(o scored) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// topRanked iterates over the documents that match the conditions, best scores first. After next the frame is
-// at the document.
+// topRanked iterates over the documents that match the conditions, best scores first. Next sets the frame
+// (see package eval) to the document that it returns.
 type topRanked struct {
 	x *Execution
 	r *ranking

@@ -19,7 +19,8 @@ import (
 //
 // Up to the filter, documents are pulled: iterators of sources, of indexes and of sorted files have a Next
 // method. From there on each node calls a function with its rows, since one document can have many of them,
-// and the frame is at one row at a time. If any of these calls returns false, the page ends.
+// and the frame (package eval) holds the values of one row at a time. If any of these calls returns false,
+// the page ends.
 
 // node is one operator of a plan.
 type node interface {
@@ -27,7 +28,9 @@ type node interface {
 	fmt.Stringer
 }
 
-// OfDocuments reports whether a node handles documents, so that its statistics are those of the page.
+// OfDocuments reports whether the rows of a node are whole documents, before JOIN. The statistics of a page
+// count and time these documents (exec.Stats: Loaded, Matched, Load, Filter), so a run measures nothing else
+// for such a node.
 func OfDocuments(n node) bool {
 	switch n := n.(type) {
 	case *DocumentsNode:
