@@ -8,11 +8,11 @@ import (
 
 // Codes of vectors.
 //
-// An index of the type quantizedFlat or diskANN stores, in addition to each vector, a code of at most an
-// eighth of its length. A search scans the codes. From a code it estimates a scalar product with an error
-// bound, and then reads only the vectors that can be among the nearest. (There is no graph: diskANN and
-// quantizedFlat are searched alike. A graph would have to be repaired whenever a document expires, and
-// finds less.)
+// An index of the type quantizedFlat or diskANN stores each vector and, in addition, its code: a compressed
+// form of the vector, usually of at most an eighth of its length. A search scans the codes. From a code it
+// estimates a scalar product with an error bound, and then reads only the vectors that can be among the
+// nearest. (There is no graph: diskANN and quantizedFlat are searched alike. A graph would have to be
+// repaired whenever a document expires, and finds less.)
 //
 // The codes are those of RaBitQ (Gao, Long: SIGMOD 2024 and 2025). RaBitQ needs no training, so the code
 // of a vector depends on the vector alone and is written with its document:
@@ -42,7 +42,7 @@ import (
 // Quantizer computes codes of vectors. It is immutable.
 type Quantizer struct {
 	dimensions int
-	kept       int // number of elements that have bits
+	kept       int
 	bits       int // number of bits of each element
 	signs      [rotations][]uint64
 }

@@ -141,9 +141,9 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// noneReturned is a special row count for the last document of a DISTINCT whose equal rows are adjacent. It
-// means that no row with this document's values has been returned yet, since no document with these values
-// has made a row so far.
+// noneReturned is a value of Bookmark.Rows for a DISTINCT whose equal rows are adjacent. It means that
+// neither the document at the position nor an earlier one with the same values has made a row. If a later
+// document with these values has a row, the row must be returned.
 const noneReturned = 1
 
 // repeated reports whether a row with the current document's DISTINCT values has been returned.

@@ -85,8 +85,8 @@ func (o *unordered) Next() (bool, error) {
 func (o *unordered) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
 func (o *unordered) close() error                  { return o.docs.Close() }
 
-// undefinedDocuments iterates over the documents for which a value is undefined. The frame is at the
-// document.
+// undefinedDocuments iterates over the documents for which value is undefined. Next also sets the frame to
+// the document.
 type undefinedDocuments struct {
 	source.Documents
 	x     *Execution

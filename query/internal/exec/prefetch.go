@@ -6,9 +6,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// prefetchTerms returns terms whose documents are prefetched, if the source is slow to reach: first about as
-// many as a page can need, then twice as many each time. To do so it reads that many entries ahead. needs
-// reports whether the document of an entry will be fetched; nil: always.
+// prefetchTerms returns an iterator over the same terms that also prefetches their documents, if the source
+// is slow to reach: first about as many documents as a page can need, then twice as many each time. To do so
+// it reads that many entries ahead. needs reports whether the document of an entry will be fetched; nil:
+// always.
 func (x *Execution) prefetchTerms(src source.Source, terms source.Terms,
 	needs func(rid uint64) bool) source.Terms {
 	p, ok := src.(source.Prefetcher)
