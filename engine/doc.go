@@ -29,10 +29,9 @@
 //
 // # Visible is not durable
 //
-// An engine may show a commit before it is durable (Pebble does). Horizon returns up to which LSN a scope
-// is durable. Callers must not return data to clients before it is durable. A caller that has read an LSN
-// above the horizon calls Update with a function that writes nothing; Update returns when everything before
-// it is durable.
+// An engine may show a commit before it is durable (Pebble does). Horizon returns up to which LSN a scope is
+// durable. Callers must not return data to clients before it is durable. A caller that has read an LSN above
+// the horizon calls Settle, which returns when everything that has been read of the scope is durable.
 //
 // # Errors
 //

@@ -73,8 +73,8 @@ type Position struct {
 	// So if it has not changed, the data do not contain writes of a transaction that changes it.
 	Mark uint64
 	// Now is the time by the database's clock, in microseconds since 1970, if the engine is a Teller;
-	// otherwise 0. It is not before the beginning of the call, and not after the moment of the state that
-	// was read.
+	// otherwise 0. It lies between the beginning of the call and the moment at which the state that was read
+	// was current.
 	Now int64
 }
 
@@ -132,8 +132,9 @@ type Txn interface {
 
 // Fresher is an optional interface of the Txns of a remote engine.
 type Fresher interface {
-	// SetFresh is Set for a key that is most likely not stored. The commit is cheaper if it is not stored,
-	// and is tried once more if it is.
+	// SetFresh sets a key, like Set, that the caller expects not to be stored yet. If that is right, the
+	// commit is cheaper. If the key is stored after all, the result is the same, but the transaction runs
+	// once more.
 	SetFresh(key, value []byte)
 }
 

@@ -70,7 +70,8 @@ func (f *fence) trip(cause error) {
 	}
 }
 
-// cut cuts off the disk without a failure being logged. It reports whether this call was the first.
+// cut cuts off the disk like trip, but logs no failure. It returns false if the disk had already been cut
+// off.
 func (f *fence) cut(cause error) bool {
 	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
 	first := f.cause.CompareAndSwap(nil, &err)

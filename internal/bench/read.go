@@ -98,7 +98,7 @@ func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (er
 	return copyFolder(copied, dir)
 }
 
-// readOrder is the order in which both sides read documents.
+// readOrder is the order in which Mayfly and bare Pebble read the documents: a list of document numbers.
 type readOrder []uint32
 
 func newOrder(n int) readOrder {
@@ -169,8 +169,8 @@ func rawReader(bare *raw.DB, stored *rawKeys) reader {
 	}
 }
 
-// rawKeys are the keys of the stored documents. They are in one slice, like order, so that the garbage
-// collector has little work.
+// rawKeys are the keys of the stored documents. They are in one slice, so that the garbage collector has
+// little work.
 type rawKeys struct {
 	text []byte
 	at   [][2]uint32 // begin and end of the i-th document's key

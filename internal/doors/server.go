@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Server returns the door of a server that shares its database with other servers. Unlike Door, it
-// implements engine.Shared, it reports the time of the database after each call, and it reports the commits
-// of other servers.
+// Server returns a door that behaves like the engine of a server which shares a PostgreSQL database with
+// other servers. Unlike the result of Door, it implements engine.Shared, engine.Teller and engine.Notifier:
+// it reports the time of the database after each call, and the commits of other servers.
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *Shared) Server(clock ttl.Clock) engine.Engine {
