@@ -17,8 +17,8 @@ func (x *Indexer) Entries(dst []Entry, body []byte, ts int64) []Entry {
 	return x.EntriesWithin(dst, nil, 0, body, ts)
 }
 
-// EntriesWithin is Entries for keys as stored: each key begins with lead and ends with tail zero bytes,
-// which the caller fills.
+// EntriesWithin returns the same entries as Entries, with keys as the store writes them: each key begins with
+// lead and ends with tail zero bytes, in which the caller writes the rid.
 func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte, ts int64) []Entry {
 	if x == nil || x.none {
 		return dst

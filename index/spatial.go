@@ -67,8 +67,8 @@ func ParseGeometry(v jsondoc.Value, planar bool) (*Geometry, error) {
 	return geoParser{planar: planar}.geometry(v)
 }
 
-// ParseGeometryFor is ParseGeometry for a caller that limits work: spend is called with the work of
-// parsing and of all later operations on the geometry.
+// ParseGeometryFor parses a geometry like ParseGeometry, for a caller that limits work: spend is called with
+// the work of parsing and of all later operations on the geometry.
 func ParseGeometryFor(v jsondoc.Value, planar bool, spend Spend) (*Geometry, error) {
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }

@@ -349,8 +349,8 @@ func (t *txn) write() *pebble.Batch {
 // largeValueSlack is the spare room in a batch that begins with a large value.
 const largeValueSlack = 64 << 10
 
-// writeValue is write for a value of n bytes. A batch that begins with a large value is allocated at full
-// size, since a batch that grows is in memory several times.
+// writeValue returns the batch, to which the caller adds a value of n bytes. A batch that begins with a large
+// value is allocated at full size, since a batch that grows is in memory several times.
 func (t *txn) writeValue(n int) *pebble.Batch {
 	if t.batch == nil && n > engine.MaxTxnBytes/16 {
 		t.batch = t.e.db.NewBatchWithSize(n + largeValueSlack)

@@ -128,8 +128,8 @@ func (c *call) sendPage(p *page) error {
 	return c.sendFormat(StatusOK, p.buffer)
 }
 
-// decodeStored is like decodeObject, for a body with documents or values to be stored: it returns them in
-// the stored form (see jsondoc.Compact).
+// decodeStored returns the request's body, which must be a JSON object, in the form in which documents are
+// stored (see jsondoc.Compact).
 func decodeStored(body []byte) (jsondoc.Value, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{})
 	if err != nil {

@@ -241,7 +241,8 @@ func (l *Log) Find(id uint64) *Record {
 	return found
 }
 
-// Details is like Find, and also sets Attempt and First.
+// Details returns the entry with a number, with Attempt and First set, or nil if the entry has been
+// overwritten.
 func (l *Log) Details(id uint64) *Record {
 	found := l.Find(id)
 	if found == nil {

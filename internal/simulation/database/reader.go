@@ -15,7 +15,7 @@ import (
 type source interface {
 	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
 	fetch(keys ...[]byte) error
-	// fetchPage is fetch for the next page of an iterator.
+	// fetchPage takes the exchange for the next page of an iterator, if the source needs one.
 	fetchPage() error
 	// rows returns the current state of the source.
 	rows() *rows

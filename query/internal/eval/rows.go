@@ -163,7 +163,8 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	return cl.Sub.values(f, func(v jsondoc.Value) bool { return rs.BindTo(f, i, v, fn) })
 }
 
-// BindTo is like Bind, for the value v of a subquery.
+// BindTo binds the i-th source, which is a subquery, to the value v of a row of that subquery, and calls fn
+// if the conditions hold. If the source takes the elements of the value, it does so for each element.
 func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {

@@ -195,8 +195,9 @@ func (b *topRanked) close() (err error) {
 	return err
 }
 
-// rankFromIndex is like rankRows, with scores from indexes. done is false, and row has not been called, if
-// the indexes cannot be used.
+// rankFromIndex sets the frame to each document in the order of ORDER BY RANK and calls row after each, as
+// rankRows does, but reads the scores from indexes. done is false, and row has not been called, if the
+// indexes cannot be used.
 func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {

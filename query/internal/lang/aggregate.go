@@ -45,7 +45,7 @@ func NewAggregate(name string) Aggregate {
 	return nil
 }
 
-// Counter is COUNT and COUNTIF.
+// Counter implements COUNT and COUNTIF.
 type Counter struct {
 	counts func(jsondoc.Value) bool
 	N      int64
@@ -64,7 +64,7 @@ func (a *Counter) Result() jsondoc.Value { return IntegerValue(a.N) }
 // Size implements Aggregate.
 func (a *Counter) Size() int { return 0 }
 
-// Adder is SUM and AVG. If one value is neither a number nor undefined, the result is undefined.
+// Adder implements SUM and AVG. If one value is neither a number nor undefined, the result is undefined.
 type Adder struct {
 	average bool
 	Spoiled bool
@@ -106,8 +106,8 @@ func (a *Adder) Result() jsondoc.Value {
 // Size implements Aggregate.
 func (a *Adder) Size() int { return 8 * len(a.List) }
 
-// Extreme is MIN and MAX over primitive values, in the order of all types. If one value is an array or an
-// object, the result is undefined.
+// Extreme implements MIN and MAX over primitive values, in the order of all types. If one value is an array
+// or an object, the result is undefined.
 type Extreme struct {
 	sign    int // the result of Compare(v, Best) for a v that is better than Best: -1 for MIN, 1 for MAX
 	Best    jsondoc.Value
