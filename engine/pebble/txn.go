@@ -310,7 +310,8 @@ func (t *txn) Mark(key []byte) uint64 {
 	return mark
 }
 
-// force raises a scope's ceiling with its own sync, before the LSN that needs it is issued.
+// force raises a scope's ceiling with its own sync, before the LSN that needs it is issued. i is the index of
+// the scope. It returns false if the transaction has failed.
 func (t *txn) force(i int) bool {
 	s := t.scopes[i]
 	if s.promote(); s.next < s.ceiling {

@@ -214,7 +214,8 @@ func parsePointer(field string, v Value) (p pointer, err error) {
 	return p, nil
 }
 
-// unescapePointer resolves ~1 to a slash and ~0 to a tilde.
+// unescapePointer resolves ~1 to a slash and ~0 to a tilde. It returns false if another character follows a
+// tilde.
 func unescapePointer(name string) (string, bool) {
 	var b strings.Builder
 	for {

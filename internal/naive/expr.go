@@ -292,7 +292,8 @@ func equal(a, b any) any {
 	return equals(a, b)
 }
 
-// equals compares values that are not undefined. Unlike in same, NaN does not equal itself.
+// equals reports whether two values that are not undefined are equal. Unlike in same, NaN does not equal
+// itself.
 func equals(a, b any) bool {
 	switch a := a.(type) {
 	case []any:

@@ -146,7 +146,7 @@ type iterator struct {
 // Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
 
-// fetch fetches the next page if the current one is used up.
+// fetch fetches the next page if the current one is used up. It returns false after an error.
 func (it *iterator) fetch() bool {
 	if it.left > 0 {
 		it.left--
@@ -184,7 +184,7 @@ func (it *iterator) Next() bool {
 	return false
 }
 
-// step moves the iteration by one key.
+// step moves the iteration by one key. It returns false if there are no more keys.
 func (it *iterator) step() bool {
 	if it.began {
 		if it.reverse {

@@ -218,7 +218,8 @@ func (b *Binder) PinnedValue(name string) jsondoc.Value {
 	return b.Values[i]
 }
 
-// ConstOf returns the value of an expression that is a literal or a parameter.
+// ConstOf returns the value of an expression that is a literal or a parameter. ok is false for any other
+// expression.
 func (b *Binder) ConstOf(e syntax.Expr) (v jsondoc.Value, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Literal:

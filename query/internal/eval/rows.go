@@ -144,7 +144,8 @@ func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
 	return rs.Bind(f, i, func() bool { return rs.Each(f, i+1, fn) })
 }
 
-// Bind binds the i-th source to each value for which its conditions hold, and calls fn for each.
+// Bind binds the i-th source to each value for which its conditions hold, and calls fn for each. It stops and
+// returns false if fn returns false or the run has ended.
 func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	switch cl.kind {
@@ -164,7 +165,8 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 }
 
 // BindTo binds the i-th source, which is a subquery, to the value v of a row of that subquery, and calls fn
-// if the conditions hold. If the source takes the elements of the value, it does so for each element.
+// if the conditions hold. If the source takes the elements of the value, it does so for each element. It
+// stops and returns false if fn returns false or the run has ended.
 func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {
@@ -174,7 +176,8 @@ func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool 
 	return rs.admit(f, i, fn)
 }
 
-// admit checks the conditions of a bound step.
+// admit calls fn if the conditions of the bound i-th step hold. It returns false if fn has returned false or
+// the run has ended.
 func (rs *Rowset) admit(f *Frame, i int, fn func() bool) bool {
 	if !f.Run.row() {
 		return false
@@ -200,8 +203,8 @@ func (rs *Rowset) elements(f *Frame, i int, array jsondoc.Value, fn func() bool)
 	return more
 }
 
-// emitDefined calls fn with the value of a row. It does not call fn if the value is undefined, since there
-// is no row then.
+// emitDefined calls fn with the value of a row and returns the result of fn. If the value is undefined, there
+// is no row: emitDefined then returns true.
 func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 	return v.Kind() == jsondoc.Undefined || fn(v)
 }
@@ -219,7 +222,8 @@ func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 }
 
 // collect makes values from rows: feed calls its argument once for each row, and collect groups the rows,
-// drops duplicates and projects. It adds the bytes that it needs to held.
+// drops duplicates and projects. It calls fn with each value. It returns false if fn has returned false or
+// the run has ended. It adds the bytes that it needs to held.
 func (rs *Rowset) collect(f *Frame, held *int, feed func(row func() bool) bool,
 	fn func(jsondoc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.Value(f), fn) }

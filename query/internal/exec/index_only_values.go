@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths.
+// aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths. done is false if the values
+// cannot be computed from the index.
 func (x *Execution) aggregateValues(g *eval.Grouper, dead deadDocuments) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	for i, arg := range o.Args {
@@ -170,7 +171,7 @@ func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error)
 
 // take adds the value of a key, if one of the key's documents matches. If the key is not exact, take reads
 // the value from those documents, in their order. The first document is enough, unless the key is a string
-// that was cut: its documents then have different values.
+// that was cut: its documents then have different values. found is false if none of the documents matches.
 func (e *extremeFinder) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)

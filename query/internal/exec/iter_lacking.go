@@ -59,7 +59,8 @@ type unordered struct {
 	rests bool // docs has stopped at an entry that has no document
 }
 
-// skip is called with each rid that docs skip.
+// skip is called with each rid that docs skips, because it has no document. It returns false if docs must
+// stop there.
 func (o *unordered) skip(rid uint64) bool {
 	o.rests = o.wk.stops(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)

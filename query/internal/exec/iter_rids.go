@@ -17,7 +17,7 @@ const (
 	nexts = 16
 )
 
-// advance moves an iterator to the first rid that is not less than rid.
+// advance moves an iterator to the first rid that is not less than rid. It returns false if there is none.
 func advance(p source.Postings, rid uint64) bool {
 	for range nexts {
 		if p.RID() >= rid {
@@ -85,9 +85,9 @@ func (x *Intersection) SeekGE(rid uint64) bool {
 	return x.align()
 }
 
-// align advances the lists until all are at the same rid. If the time is over, it stops at a rid that may
-// not be in all lists: the page can end behind the document of that rid, which does not match the
-// conditions.
+// align advances the lists until all are at the same rid. If the time is over, it stops at a rid that may not
+// be in all lists: the page can end behind the document of that rid, which does not match the conditions. It
+// returns false at the end of a list.
 func (x *Intersection) align() bool {
 	target := x.List[0].RID()
 	for at, agree := 1, 1; agree < len(x.List); at++ {

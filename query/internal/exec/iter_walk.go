@@ -270,8 +270,8 @@ func (wk *walker) step() (bool, error) {
 }
 
 // advance moves to the next entry. If the index holds rows with equal keys in the opposite order to the
-// query's, as in a forward walk for a first key with DESC, all entries of a key are read and returned last
-// to first.
+// query's, as in a forward walk for a first key with DESC, all entries of a key are read and returned last to
+// first. It returns false at the end.
 func (wk *walker) advance() bool {
 	if n := len(wk.group); n > 0 {
 		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]

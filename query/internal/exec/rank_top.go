@@ -129,7 +129,8 @@ func (b *topRanked) Next() (s scored, ok bool, err error) {
 	}
 }
 
-// nextOfRest returns the next document of a source that was not in the heap.
+// nextOfRest returns the next document of a source that was not in the heap. ok is false if the source has no
+// more documents.
 func (b *topRanked) nextOfRest() (s scored, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
