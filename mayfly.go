@@ -24,6 +24,7 @@ type DB struct {
 // Option is an option for opening a store.
 type Option func(*options)
 
+// options collects the options for opening a store.
 type options struct {
 	store  store.Options
 	logger *slog.Logger // nil: nothing is logged

@@ -43,7 +43,7 @@ type Engine interface {
 	Close() error
 }
 
-// Durability reports which commits survive a crash.
+// Durability is the part of an Engine that reports which commits survive a crash, and makes them do so.
 type Durability interface {
 	// Horizon returns the highest LSN of the scope up to which all commits are durable. For a scope that has
 	// issued no LSN since Open it returns the last LSN that the scope can have issued before.
@@ -78,7 +78,7 @@ type Position struct {
 	Now int64
 }
 
-// Reader reads one consistent state.
+// Reader reads the snapshot of a View, or the state that the transaction of an Update sees.
 type Reader interface {
 	// Get returns the value of key, or ErrNotFound. The slice is valid until the enclosing fn returns and
 	// must not be changed.

@@ -22,6 +22,7 @@ type UniqueKeys struct {
 	keys []uniqueKey // nil: no policy; empty: an empty list, which clients read back
 }
 
+// uniqueKey is one constraint: its paths as the client sent them, and parsed.
 type uniqueKey struct {
 	texts []string // as sent, which clients read back
 	paths []jsondoc.Path
@@ -72,6 +73,7 @@ type uniqueKeysJSON struct {
 	UniqueKeys []uniqueKeyJSON `json:"uniqueKeys"`
 }
 
+// uniqueKeyJSON is the JSON form of a uniqueKey.
 type uniqueKeyJSON struct {
 	Paths []string `json:"paths"`
 }

@@ -49,6 +49,7 @@ func (e *RateError) Error() string {
 	return fmt.Sprintf("the rate of a clock must be from 0 to %g, not %g", float64(MaxRate), e.Rate)
 }
 
+// waiter is a timer of a Virtual clock.
 type waiter struct {
 	deadline time.Time
 	fire     func(now time.Time)

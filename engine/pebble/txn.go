@@ -36,7 +36,7 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-// pendingMark is a mark that a transaction has set.
+// pendingMark is the mark of a scope (see engine.Control) that a transaction has set and not committed yet.
 type pendingMark struct {
 	scope *scope
 	mark  uint64

@@ -41,7 +41,7 @@ type request struct {
 	exited   bool
 }
 
-// signal is sent to a waiting request.
+// signal tells the goroutine of a queued request how to continue.
 type signal int
 
 const (

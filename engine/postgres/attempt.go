@@ -33,7 +33,7 @@ type attempt struct {
 	upsert  bool // SetFresh is the same as Set: see errStored
 }
 
-// scope is a scope that an attempt has locked.
+// scope is the state of a scope, with its next LSN, in an attempt that has locked it.
 type scope struct {
 	key, ceilingKey, markKey []byte
 	next                     uint64 // the next LSN

@@ -86,7 +86,7 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
 }
 
-// createRuns is the state of one comparison of creates.
+// createRuns is the state of one comparison of creates in Mayfly with writes of the same keys in bare Pebble.
 type createRuns struct {
 	b           *Bench
 	writers     int

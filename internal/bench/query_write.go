@@ -71,7 +71,7 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 	return float64(keysOf(rec.take())) / docs, nil
 }
 
-// writing creates documents, slice by slice.
+// writing is the state of one side of measureIndexing: it creates documents, slice by slice.
 type writing struct {
 	b       *Bench
 	c       *store.Container

@@ -19,7 +19,7 @@ import (
 // benchQueue is the name of the queue that the section uses.
 const benchQueue = "q"
 
-// queueSide is one store with a queue.
+// queueSide is one side of measureQueue: a store with a queue, and a receiver of the queue.
 type queueSide struct {
 	db     *store.DB
 	queues *queue.Queues
@@ -124,7 +124,8 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 	return nil
 }
 
-// pingPongs is the state of one comparison of messages.
+// pingPongs is the state of one comparison of measureQueue. In a ping-pong, a message is sent, received and
+// completed.
 type pingPongs struct {
 	b       *Bench
 	clients int

@@ -17,7 +17,7 @@ import (
 // begins with the first row after it, even if rows have been deleted since. Positions are strings that sort
 // in the order of the rows.
 
-// feed is a short list of rows.
+// feed is a list of a few resources, such as the databases of the account, that is returned in pages.
 type feed[T any] struct {
 	key      string         // name of the array in the body
 	owner    string         // rid of the parent; empty for the account's feeds

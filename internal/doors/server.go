@@ -118,6 +118,7 @@ func (s *server) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 	return v, at, err
 }
 
+// timedReader is a Reader whose positions have the time of the database.
 type timedReader struct {
 	engine.Reader
 	now int64
@@ -127,6 +128,7 @@ func (r timedReader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	return timed(r.Reader, scopes, r.now)
 }
 
+// timedTxn is a Txn whose positions have the time of the database.
 type timedTxn struct {
 	engine.Txn
 	now int64

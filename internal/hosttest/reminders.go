@@ -34,16 +34,19 @@ const Kind = "book"
 // ErrNoBook is returned for a book that does not exist.
 var ErrNoBook = errors.New("there is no such book")
 
+// bookRecord is the stored record of a book.
 type bookRecord struct {
 	Number uint32 `json:"number"`
 }
 
+// book is a book of reminders, with its keys' scope.
 type book struct {
 	scope  []byte
 	pass   host.Pass
 	rescan atomic.Bool
 }
 
+// openTenant is the tenant over one open engine.
 type openTenant struct {
 	tenant *Reminders
 	in     *host.Instance

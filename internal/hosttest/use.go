@@ -113,6 +113,7 @@ func (m *openTenant) sink(name string) (host.ExpirySink, error) {
 	return &sinkTx{m: m, b: b}, err
 }
 
+// sinkTx moves expired items into a book, in one transaction: see host.SinkTx.
 type sinkTx struct {
 	m *openTenant
 	b *book

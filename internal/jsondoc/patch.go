@@ -29,6 +29,7 @@ type pointer struct {
 	names []string // names of members, or indexes of arrays; at least one
 }
 
+// patchKind is the operation of a patchStep.
 type patchKind uint8
 
 const (

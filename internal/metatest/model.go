@@ -28,6 +28,7 @@ type Model struct {
 	cursors map[string]*cursor
 }
 
+// modelItem is an item of a Model, live or expired.
 type modelItem struct {
 	key  Key
 	etag int

@@ -101,6 +101,8 @@ type subject struct {
 	cleared bool           // a partition was cleared since the last sweep: the sweep must change data
 }
 
+// position is the position of a cursor of a history: the scope of its list, and the continuation of its last
+// page.
 type position struct {
 	scope        Step
 	continuation string

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
+// row is a key with its value.
 type row struct{ key, value []byte }
 
 // chunk is the rows of the source with keys in [start, end); a nil end means no upper bound.

@@ -35,7 +35,8 @@ type writer struct {
 	entry []byte // the buffer of the encoded entry
 }
 
-// shard is a ring of blocks.
+// shard is the part of the log that belongs to one processor: a ring of blocks. A writer that finds the ring
+// full overwrites its oldest block.
 type shard struct {
 	mu     sync.Mutex
 	blocks []block

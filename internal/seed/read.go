@@ -23,7 +23,7 @@ type Seed struct {
 	backup          *backup               // nil: no file sets it
 }
 
-// backup says whether the account has continuous backup.
+// backup is the setting of a seed that turns continuous backup on or off, with its position in a file.
 type backup struct {
 	on    bool
 	place tree.Place

@@ -97,7 +97,7 @@ func partitionKey(pk string) definition.PartitionKey {
 	return key
 }
 
-// stored is the form of the documents.
+// stored is the JSON form of a document.
 type stored struct {
 	ID  string `json:"id"`
 	PK  string `json:"pk"`

@@ -65,7 +65,7 @@ func (h *hold) end() int64 {
 	return h.until
 }
 
-// sessionHolder is a receiver that has locked a session.
+// sessionHolder is a receiver that has locked a session, with the time of that lock.
 type sessionHolder struct{ hold }
 
 func (m *messages) init(w *World) {

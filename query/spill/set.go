@@ -29,6 +29,7 @@ type Set struct {
 	page  []byte
 }
 
+// tier is one file of a Set: n sums, sorted, with a Bloom filter in memory.
 type tier struct {
 	f      *file
 	n      int

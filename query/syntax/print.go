@@ -28,6 +28,7 @@ func PrintExpr(e Expr) string {
 	return string(p.buf)
 }
 
+// printer writes the text of a query.
 type printer struct {
 	buf    []byte
 	indent int // in levels of four spaces

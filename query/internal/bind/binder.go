@@ -103,7 +103,7 @@ type Step struct {
 	Filter []syntax.Expr // conditions that the rule push-filter moves here
 }
 
-// OrderKey is one key of ORDER BY.
+// OrderKey is one key of ORDER BY, with its direction and, if the key is a path, the path from the item.
 type OrderKey struct {
 	X        syntax.Expr
 	Desc     bool

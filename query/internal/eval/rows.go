@@ -26,7 +26,8 @@ type Rowset struct {
 	Distinct bool
 }
 
-// clause is a compiled step.
+// clause is the compiled form of a bind.Step: one source of FROM or JOIN, with the conditions that can be
+// tested once the source is bound.
 type clause struct {
 	kind   bind.StepKind
 	slot   int
@@ -35,7 +36,7 @@ type clause struct {
 	Filter []Decider
 }
 
-// aggregator is a compiled aggregate call.
+// aggregator is the compiled form of a call of an aggregate function.
 type aggregator struct {
 	id   int
 	Name string

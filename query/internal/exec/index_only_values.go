@@ -117,7 +117,7 @@ func (x *Execution) extremesOf(e *lang.Extreme, arg plan.IndexOnlyArg, src sourc
 	return end.of(back, true)
 }
 
-// extremeFinder finds the first value of a walk.
+// extremeFinder finds the least or the greatest value at a path in one source, and adds it to MIN or MAX.
 type extremeFinder struct {
 	x     *Execution
 	src   source.Source
@@ -267,7 +267,7 @@ const skipFrom = 8
 // countFrom is the number of entries of one key after which the walk asks the source to count the others.
 const countFrom = 64
 
-// termGroups walks the terms of a source.
+// termGroups makes groups from the index terms of a path, for one source: each term is the key of a group.
 type termGroups struct {
 	x      *Execution
 	g      *eval.Grouper

@@ -87,7 +87,7 @@ func (noTerms) Value() []byte { return nil }
 func (noTerms) RID() uint64   { return 0 }
 func (noTerms) Close() error  { return nil }
 
-// valueScan iterates over values.
+// valueScan is the source.Documents over the list of a RunValues.
 type valueScan struct {
 	rest []Value
 	at   *Value
@@ -111,7 +111,7 @@ func (s *valueScan) Err() error { return nil }
 // Close implements Documents.
 func (s *valueScan) Close() error { return nil }
 
-// value is a Value as a Document.
+// value is a Value as a source.Document.
 type value struct{ *Value }
 
 // Complete implements source.Completer.

@@ -26,6 +26,7 @@ type likeToken struct {
 	spans []likeSpan // of a set
 }
 
+// likeKind is the kind of a likeToken.
 type likeKind uint8
 
 const (
@@ -35,6 +36,7 @@ const (
 	likeNotSet                 // [^abc]
 )
 
+// likeSpan is a range of characters in a set, including both ends.
 type likeSpan struct{ low, high rune }
 
 // CompileLike compiles a pattern of LIKE. % stands for any number of characters, _ for one character, [abc]

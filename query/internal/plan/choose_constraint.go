@@ -30,7 +30,7 @@ type Constraint struct {
 	text        string
 }
 
-// bound is a comparison with a constant.
+// bound is a comparison of a path with a constant, such as "> 5".
 type bound struct {
 	op index.Op
 	v  jsondoc.Value

@@ -24,6 +24,7 @@ type indexOnly struct {
 	Args       []IndexOnlyArg // of the aggregates
 }
 
+// indexOnlyKind is what a query computes from index entries alone.
 type indexOnlyKind uint8
 
 const (

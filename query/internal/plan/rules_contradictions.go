@@ -43,7 +43,7 @@ func findContradictions(p *Planner) {
 // maxContradictions bounds the number of conditions that are checked for a contradiction.
 const maxContradictions = 2000
 
-// limits collects what the conditions say about values.
+// limits collects, for each value of a row, which values the conditions still allow.
 type limits struct {
 	p    *Planner
 	work int
