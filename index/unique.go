@@ -87,8 +87,8 @@ func ParseUniqueKeys(raw []byte) (UniqueKeys, error) {
 	return u, nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler with the rules of ParseUniqueKeys. It leaves u unchanged if
-// the text is null.
+// UnmarshalJSON parses a uniqueKeyPolicy by the rules of ParseUniqueKeys: see json.Unmarshaler. It leaves u
+// unchanged if the text is null.
 func (u *UniqueKeys) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err

@@ -246,7 +246,8 @@ func (l *ledger) acknowledge(pairs map[string]string) {
 	maps.Copy(l.acknowledged, pairs)
 }
 
-// read reads all scopes in a View and settles them; then everything that it has read counts as reported.
+// read reads all scopes in a View and settles them. After that everything that it has read must survive a
+// power cut, so it is recorded as acknowledged.
 func (l *ledger) read(e engine.Engine) error {
 	var at []engine.Position
 	var found map[string]string

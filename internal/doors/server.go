@@ -18,7 +18,7 @@ func (s *Shared) Server(clock ttl.Clock) engine.Engine {
 	return &server{door: s.Door().(*door), clock: clock}
 }
 
-// server implements engine.Engine, engine.Getter, engine.Shared, engine.Teller and engine.Notifier.
+// server is a door that behaves like the engine of one of several servers: see Shared.Server.
 type server struct {
 	*door
 	clock ttl.Clock
@@ -27,11 +27,10 @@ type server struct {
 	told time.Time // guarded by mu
 }
 
-// Shared implements engine.Shared.
+// Shared reports that other processes may have the data open at the same time.
 func (s *server) Shared() bool { return true }
 
-// Told implements engine.Teller: it returns the latest time of the database's clock that a call has
-// reported, or the zero time.
+// Told returns the latest time of the database's clock that a call has reported, or the zero time.
 func (s *server) Told() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +70,7 @@ func (s *server) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// Await implements engine.Notifier.
+// Await requests reports of commits in scopes: see engine.Notifier.
 func (s *server) Await(_ context.Context, scopes [][]byte) error {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
@@ -84,7 +83,7 @@ func (s *server) Await(_ context.Context, scopes [][]byte) error {
 	return nil
 }
 
-// Listen implements engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
 func (s *server) Listen(ctx context.Context, fn func(scope []byte)) {
 	s.shared.mu.Lock()
 	if s.shared.listen == nil {

@@ -31,7 +31,7 @@ type messages struct {
 	holders  map[string][]*sessionHolder // by session
 }
 
-// messageHistory is the history of a message.
+// messageHistory is what clients have done with a message, and what they know about it.
 type messageHistory struct {
 	id      string
 	session string

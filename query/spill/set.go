@@ -22,7 +22,7 @@ const (
 	probes     = 7
 )
 
-// Set is a set of sums in files. It has one owner.
+// Set is a set of sums in files. Only one goroutine may use it, and must close it.
 type Set struct {
 	dir   *Dir
 	tiers []*tier

@@ -36,7 +36,7 @@ type termEntry struct {
 	rid        uint64
 }
 
-// Next implements source.Terms.
+// Next moves to the next entry and returns false at the end.
 func (t *prefetchedTerms) Next() bool {
 	if t.at+1 < len(t.ahead) {
 		t.at++
@@ -61,13 +61,13 @@ func (t *prefetchedTerms) Next() bool {
 	return len(t.ahead) > 0
 }
 
-// Key implements source.Terms.
+// Key returns the key of the current entry, without the rid.
 func (t *prefetchedTerms) Key() []byte { return t.ahead[t.at].key }
 
-// Value implements source.Terms.
+// Value returns the value of the current entry.
 func (t *prefetchedTerms) Value() []byte { return t.ahead[t.at].value }
 
-// RID implements source.Terms.
+// RID returns the rid of the current entry.
 func (t *prefetchedTerms) RID() uint64 { return t.ahead[t.at].rid }
 
 // prefetchList prefetches the documents of a list that is fetched one by one, if the source is slow to

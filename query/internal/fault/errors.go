@@ -191,7 +191,7 @@ func (e *BusyError) Error() string {
 		" and the like. Please retry after some time."
 }
 
-// Plain returns an error of the style without positions.
+// Plain returns an error with a message only, in the style that has no positions (Unplaced).
 func Plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
 
 // SyntaxError converts an error of package syntax to an *Error.

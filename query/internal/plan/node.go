@@ -125,7 +125,7 @@ func (p *Plan) Text(tell func(i int) string) string {
 // OneRow is the source of a query that reads nothing.
 type OneRow struct{}
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (OneRow) String() string { return "one row" }
 
 // nothing is the source of a query whose conditions no document can match.
@@ -146,7 +146,7 @@ type FilterNode struct {
 // RowsNode counts the rows that are made from documents.
 type RowsNode struct{}
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (RowsNode) String() string { return "" }
 
 // EachNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.

@@ -12,9 +12,9 @@ import (
 
 // Some conditions can never hold: c.a = 1 AND c.a = 2, c.a > 5 AND c.a < 3, UPPER(c.a) = 1, c.a = undefined.
 // The rule "never" detects such conditions from the types of expressions, and from several conditions on one
-// value. It need not detect all such conditions: if it misses one, documents are read in vain, but the
-// result is the same. The rule "pin", which finds the partition keys, runs before it, so that what a gateway
-// returns to a client does not depend on this rule.
+// value. It need not detect all such conditions: if it misses one, documents are read that no row comes from,
+// but the result is the same. The rule "pin", which finds the partition keys, runs before it, so that what a
+// gateway returns to a client does not depend on this rule.
 
 // findContradictions is the rule "never". For each block it decides whether the block has no rows, and for
 // the plan whether no document can have a row.
