@@ -153,8 +153,8 @@ func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	return values, exact
 }
 
-// splitTerm splits the first term off a composite key and undoes its complement. It returns nil if there
-// is no term.
+// splitTerm splits the first term off a composite key and undoes its complement. It returns nil if there is
+// no term. complemented says that the bytes of the term are complemented, because its path is descending.
 func splitTerm(b []byte, complemented bool) (term, rest []byte, whole bool) {
 	if len(b) == 0 {
 		return nil, nil, false

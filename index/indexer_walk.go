@@ -120,7 +120,8 @@ func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) 
 	w.steps = w.steps[:n]
 }
 
-// value indexes the value at the current path and visits what it contains.
+// value indexes the value at the current path and visits what it contains. If always is set, it indexes the
+// value even if the policy does not include it.
 func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)

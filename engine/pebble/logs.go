@@ -86,7 +86,7 @@ func (d *logDamage) Error() string {
 // Unwrap returns engine.ErrDamagedLog.
 func (d *logDamage) Unwrap() error { return engine.ErrDamagedLog }
 
-// checkLog checks one log.
+// checkLog returns the damage to one log, or nil. present reports whether the log's file exists.
 func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 	if !present {
 		return &logDamage{number: number, missing: true}, nil

@@ -26,7 +26,7 @@ const (
 	maxGroups = 100_000
 	// weights is the number of different values of the property that is not indexed.
 	weights = 1000
-	// queryCache is large enough for all data that scans read in both engines.
+	// queryCache is large enough for all data that scans read, in Mayfly and in bare Pebble.
 	queryCache = readCache
 )
 

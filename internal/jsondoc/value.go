@@ -83,7 +83,7 @@ var kindAt = [256]Kind{
 // NullValue returns null.
 func NullValue() Value { return Value{text: "null", kind: Null} }
 
-// BoolValue returns true or false.
+// BoolValue returns b as a Value.
 func BoolValue(b bool) Value {
 	if b {
 		return Value{text: "true", kind: Bool}

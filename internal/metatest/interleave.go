@@ -193,7 +193,8 @@ type coroutine struct {
 	err     error
 }
 
-// begin runs fn until it is over or waits.
+// begin runs fn until it is over or waits. patient says that fn waits for locks that are not free; otherwise
+// its context ends instead.
 func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *coroutine, waits bool) {
 	v = &coroutine{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
 	ctx = as(ctx, v)

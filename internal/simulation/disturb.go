@@ -51,7 +51,8 @@ func (w *World) open(ctx context.Context, rng *rand.Rand) {
 	})
 }
 
-// remove ends a random server, unless it is the only one.
+// remove ends a random server, unless it is the only one: it kills the server if kill is set, and otherwise
+// closes it.
 func (w *World) remove(rng *rand.Rand, kill bool) {
 	if len(w.servers.all()) < 2 {
 		return

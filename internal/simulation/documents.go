@@ -157,7 +157,8 @@ func (d *documents) begin(doc *document, v version) *version {
 	return &v
 }
 
-// end records the outcome of a write: it was stored, it was not stored, or this is unknown.
+// end records the outcome of a write: it was stored, it was not stored, or this is unknown. lost says that
+// the client has got no response.
 func (d *documents) end(doc *document, v *version, err error, lost bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -90,7 +90,7 @@ func (i *importer) isSeed(path string) (bool, error) {
 	return info.IsDir() || value && i.Database+i.Container == "", nil
 }
 
-// seed imports the seed of a path.
+// seed imports the seed of a path. replace says whether existing definitions and documents are replaced.
 func (i *importer) seed(ctx context.Context, path string, replace bool) error {
 	s := &seedImport{importer: *i, replace: replace, path: path}
 	return s.Run(ctx)

@@ -277,7 +277,8 @@ func (b *Binder) Err() error {
 	return first
 }
 
-// Block binds a query or a subquery.
+// Block binds a query or a subquery. outer and outside are the block and the names around a subquery; sub
+// says that q is one.
 func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) *Block {
 	bl := &Block{outer: outer, Top: -1, Limit: -1, Distinct: q.Select != nil && q.Select.Distinct}
 	bl.ranked = q.OrderBy != nil && q.OrderBy.Rank != nil

@@ -151,8 +151,8 @@ func (e *extremeFinder) of(spans []plan.Span, reverse bool) error {
 	return nil
 }
 
-// first returns the first key in a span that belongs to a live document and may match, or nil if there is
-// none.
+// first returns the first key in a span (the last one with reverse) that belongs to a live document and may
+// match, or nil if there is none.
 func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.Lo, s.Hi, reverse)
 	for err == nil && key == nil && terms.Next() {
