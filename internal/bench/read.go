@@ -31,7 +31,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 	if err := b.makeReadData(ctx, n, dir, copied); err != nil {
 		return err
 	}
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 
 // makeReadData creates a compacted store of n documents, and a copy of it.
 func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
