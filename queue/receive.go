@@ -368,7 +368,7 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	return nil
 }
 
-// unclaimAll ends claims on messages that can be received again.
+// unclaimAll ends the claims on messages and makes the messages available to receivers again.
 func (s *messageStore) unclaimAll(list []stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

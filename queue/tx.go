@@ -297,7 +297,9 @@ func (w *messageTx) unlink(p *storePart, seq int64, h *layout.Header) error {
 	return err
 }
 
-// unlinkAll is like unlink, for the messages of a receive, which are often the first ones of a session.
+// unlinkAll deletes the index entries of several active messages of one store, for a receive. unlink looks
+// for the next first message of a session after every message that it removes; unlinkAll looks for it once
+// per session, because the messages of a receive are often consecutive from the first one on.
 func (w *messageTx) unlinkAll(p *storePart, list []stored) error {
 	ids := make(map[string]bool)
 	for i := range list {

@@ -100,8 +100,8 @@ const (
 	MaxPageBytes = value.MaxPageBytes // a page is closed when it has reached this size; it may exceed it
 )
 
-// PageLimit returns the maximum number of items of a page for a client that has asked for asked items: see
-// ListOptions.MaxItems.
+// PageLimit returns the maximum number of items of a page. asked is the number that the client has asked for:
+// see ListOptions.MaxItems.
 func PageLimit(asked int) int { return value.PageLimit(asked) }
 
 // Change feeds and the log of expiries.

@@ -60,8 +60,9 @@ func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) err
 	return nil
 }
 
-// commit writes the records of the database in one transaction, and drops the database and the containers
-// that it replaces. The caller holds the catalog's lock.
+// commit adds the copy to the catalog: it writes the records of the copied database and of its containers in
+// one transaction. The same transaction drops the containers in replaced, and the Cosmos database of the same
+// name that the copy replaces, if there is one. The caller holds the catalog's lock.
 func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error {
 	return b.db.commitDrop(ctx, replaced, func(t *host.Change) error {
 		for _, c := range replaced {

@@ -78,9 +78,10 @@ func (c *Clock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
-// At returns the clock's time at the moment at which the database's clock showed now (engine.Position.Now),
-// or the zero time if now is 0. A read decides by it what has expired, since another server may have served
-// a read by a later time than this server's when this read began.
+// At converts a time of the engine's database server (engine.Position.Now, microseconds since 1970) to the
+// time of this clock at the same moment. It returns the zero time if now is 0. A read that came from a shared
+// engine must not use a time before At when it decides which items have expired: another server may already
+// have answered a read with that later time, and an item that has expired there must not appear again.
 func (c *Clock) At(now int64) time.Time {
 	if now == 0 {
 		return time.Time{}

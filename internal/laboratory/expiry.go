@@ -151,6 +151,8 @@ var waits = map[string]store.WaitFor{
 	"expired": store.WaitExpired, "purged": store.WaitPurged, "feed": store.WaitFeed, "quiet": store.WaitQuiet,
 }
 
+// waitRequest is the body of a request that waits until an item has expired, is purged or appears in the
+// change feed, or until the container has nothing to purge (quiet).
 type waitRequest struct {
 	InContainer
 	Until        string       `json:"until" enum:"expired,purged,feed,quiet"`

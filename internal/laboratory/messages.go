@@ -49,7 +49,8 @@ type Messages struct {
 	Messages []Message `json:"messages" nullable:"false"`
 }
 
-// StoreSelector is the part of a request body that selects an entity or its dead-letter queue.
+// StoreSelector is the part of a request body that selects one of the two message stores of an entity: that
+// of its messages, or that of its dead-letter queue. The path of the request names the entity.
 type StoreSelector struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }

@@ -28,7 +28,7 @@ type RequestDetails struct {
 // Verbatim implements route.Verbatim.
 func (*RequestDetails) Verbatim() {}
 
-// RequestHeader is a header.
+// RequestHeader is one HTTP header of a logged request, or of the response to it.
 type RequestHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value" description:"*** in the place of a secret."`

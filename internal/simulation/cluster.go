@@ -79,7 +79,7 @@ func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	return nil
 }
 
-// employ adds a server to the running ones, and makes it request the simulated lease.
+// employ adds a server to the running ones, and makes it request the simulation's own lease: see holdLease.
 func (w *World) employ(s *server) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)

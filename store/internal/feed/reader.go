@@ -253,7 +253,8 @@ func (f *Reader) reach(seq layout.Sequence, at *layout.Sequence) (ended bool) {
 	return false
 }
 
-// itemKeys returns the keys of the wanted items.
+// itemKeys returns the keys of the items of all rows whose field wanted is set. The slices are valid until
+// the next call.
 func (f *Reader) itemKeys(scope []byte) [][]byte {
 	const size = layout.ScopeLen + 1 + layout.RIDLen
 	f.keys, f.mem = f.keys[:0], slices.Grow(f.mem[:0], size*len(f.rows))
