@@ -95,8 +95,8 @@ func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
 
 // get reads one item without a lock and without a snapshot. A rid is never reused, so a rid from the cache
 // leads to the right item or to none; in the latter case get reads the point key again. The result, an item
-// or its absence, is durable. position is the position of the range at that moment. The caller must ignore
-// errors if the range has been split since.
+// or its absence, is durable. position is the position of the range at that moment. If the range has been
+// split since, the caller must ignore an error and read again.
 func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
 	p transaction.Location, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
@@ -144,7 +144,7 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 // its two reads. After that, the point key is considered corrupt.
 const maxLookups = 1000
 
-// found is the stored value that a point read has found.
+// found is the result of a point read: the stored value of an item.
 type found struct {
 	rid   uint64
 	value []byte

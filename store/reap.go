@@ -15,8 +15,8 @@ import (
 
 // The reaper frees the space of expired items, of items deleted by a partition tombstone, and of versions
 // that no feed shows any more. Its loop and its pace are in ttl.Reaper. This file has one step: find
-// candidates in the families w and x in a short view, then delete at most a batch of them in a
-// transaction, which reads and checks each candidate again.
+// candidates in the index of expiry (the key families w and x, see package store/internal/layout) in a short
+// view, then delete at most a batch of them in a transaction, which reads and checks each candidate again.
 
 // localPurge is the number of items that one purging transaction deletes, unless the engine advises
 // otherwise. It is small, so that a foreground write in the same range never waits for long.
@@ -30,8 +30,8 @@ func purgeBatchOf(e engine.Engine) int {
 	return localPurge
 }
 
-// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning
-// of the families. So an entry that was skipped by mistake is found after this time. A pass that finds
+// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning of
+// the index of expiry. So an entry that was skipped by mistake is found after this time. A pass that finds
 // nothing to purge costs two seeks.
 const rescanEvery = 60
 
@@ -114,7 +114,8 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 	h := c.purgeBlockFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && len(st.Tombstones) > 0 {
-		// Expired items may have used up the limit of the step. Then tombstones are left to the next step.
+		// The expired items may have used up the limit of this step. Then the items that tombstones delete
+		// are left to the next one.
 		n, more := 0, true
 		if h.room > out.Purged {
 			n, more, err = c.sweepTombstones(ctx, st, s, h.room-out.Purged)
@@ -160,7 +161,7 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 	return err
 }
 
-// sweepExpired purges expired items, as many as h has room for.
+// sweepExpired purges at most h.room expired items.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	h purgeBlock) (ttl.Swept, error) {
 	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)

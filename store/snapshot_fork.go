@@ -87,8 +87,9 @@ func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.Op
 	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err
 }
 
-// copyFromSnapshot opens the snapshot and copies a database from it. settle fills in what to copy. It is
-// called under the catalog's lock, once before the copy and once after it.
+// copyFromSnapshot opens the snapshot and copies the database source from it. settle sets which parts are
+// copied, and the place to which they are copied. It is called under the catalog's lock, once before the copy
+// and once after it, because the catalog may have changed meanwhile.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	settle func(*databaseCopy) error) (d *Database, err error) {
 	v := &snapshotReader{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
@@ -142,7 +143,8 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 	})
 }
 
-// number creates the new database with its number, its small resources and its throughput.
+// number creates the record of the new database with a new number, and copies its small resources and its
+// throughput.
 func (b *databaseCopy) number(next *host.Change) {
 	db, from := b.db, b.from
 	if b.into != nil {
@@ -176,7 +178,8 @@ func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 	return records
 }
 
-// addOffer copies the throughput of container was to container is; if these are 0, that of the database.
+// addOffer copies the throughput of the container with number was to the one with number is. If both are 0,
+// it copies the throughput of the database.
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {

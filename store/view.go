@@ -60,7 +60,8 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 	}
 }
 
-// inspect is snapshot with the state as a plain value too. Only the end of ctx limits its time.
+// inspect runs fn over a snapshot of all ranges, and gives it the state as a plain value (view.State) as
+// well. Only the end of ctx limits its time.
 func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.State, st *container.State, r engine.Reader) error) error {
 	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }

@@ -149,8 +149,9 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 	return spec, ignored, err
 }
 
-// checkSupported fails for properties that would define another kind of container, and for a language that
-// is the empty string, which is different from no language.
+// checkSupported fails for the properties that define a materialized view or a global secondary index. It
+// also fails for a full-text language that is the empty string, which Cosmos DB refuses although it accepts a
+// missing language.
 func checkSupported(v jsondoc.Value) error {
 	for _, name := range []string{"materializedViewDefinition", "globalSecondaryIndexDefinition"} {
 		if k := v.Member(name).Kind(); k != jsondoc.Undefined && k != jsondoc.Null {

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/split"
 )
 
-// ShapeBook caches the shapes that have a record in a range. A shape is the set of paths of a document. A
+// ShapeBook caches which shapes have a record in a partition range. A shape is the set of paths of a
+// document; a range stores a record for each shape, so that a query finds the documents that lack a path. A
 // record is never removed while documents have index entries, so the cache stays valid. A shape that is not
 // in the cache may have a record all the same.
 type ShapeBook struct {
@@ -19,8 +20,8 @@ type ShapeBook struct {
 // ShapeHash identifies a shape in the index.
 type ShapeHash = split.ShapeHash
 
-// LookUp reports whether the cache has a shape, and whether the range already has the maximum number of
-// shape records.
+// LookUp reports whether the cache has a shape (known), and whether the range already has the maximum number
+// of shape records (full).
 func (b *ShapeBook) LookUp(name ShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -28,8 +29,9 @@ func (b *ShapeBook) LookUp(name ShapeHash) (known, full bool) {
 	return known, b.full
 }
 
-// Follow empties the cache if wipe, the number of the last wipe of the index, differs from the cache's. If
-// several servers share the engine, it is called under the lock of the range's scope.
+// Follow empties the cache if the whole index of the range was deleted since the last call: wipe is the
+// number of the last such deletion. If several servers share the engine, it is called under the lock of the
+// range's scope.
 func (b *ShapeBook) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return
@@ -39,7 +41,7 @@ func (b *ShapeBook) Follow(wipe uint32) {
 	b.Known, b.full, b.wipe = nil, false, wipe
 }
 
-// Wipe returns the number of the last wipe of the index that the cache has followed.
+// Wipe returns the number of the last deletion of the whole index that the cache has taken into account.
 func (b *ShapeBook) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -88,9 +88,9 @@ func (st *State) Retention() int64 {
 	return 0
 }
 
-// AsksPreviousOfDelete reports whether the definition asks for the versions before deletes and expiries.
-// The version before a replace or a delete is always stored; the definition determines whether a reader of
-// the feed gets it.
+// AsksPreviousOfDelete reports whether the container's definition says that the feed of all versions shows
+// the last version of a deleted or expired item. The version is stored in any case; the definition only
+// determines whether a reader of the feed gets it.
 func (st *State) AsksPreviousOfDelete() bool {
 	mode, _ := st.Spec.PreviousImages()
 	return mode&definition.PreviousOfDelete != 0

@@ -25,14 +25,14 @@ type Count struct {
 	Last  *Case // nil if Count is 0
 }
 
-// Book counts, per rule, the writes of a container that broke it.
+// Book counts, for each lint rule, the writes of a container that have broken it.
 type Book [definition.LintRules]struct {
 	count atomic.Uint64
 	last  atomic.Pointer[Case]
 }
 
-// Life returns the rules that an item breaks; def is the default time to live of its container. An item
-// that breaks none costs a few comparisons, and one check for each vector of the container's policy.
+// Life returns the rules that an item breaks. def is the default time to live of its container, basis the
+// container's ttlPropertyPath, and vectors are the vectors of its policy.
 func Life(def ttl.Seconds, item *view.Item, basis *view.Basis, vectors []definition.VectorAt) (
 	found definition.Lint) {
 	own := item.Head.Life.Own

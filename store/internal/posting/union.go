@@ -24,7 +24,7 @@ type Union struct {
 
 // postingCursor is one posting of a union.
 type postingCursor struct {
-	prefix []byte // with capacity for a rid
+	prefix []byte // with free capacity for a rid behind it
 	from   uint64 // the rid at which to continue reading
 	chunk  int    // how many rids to read next
 	ahead  []uint64
@@ -38,7 +38,7 @@ const (
 )
 
 // Merge returns the union of the postings with the given prefixes, starting at rid from. Each prefix must
-// have capacity for a rid.
+// have free capacity for a rid behind it, because the cursors append one to it.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union {
 	u := &Union{r: r, reverse: reverse}
 	u.heap.Before = func(a, b *postingCursor) bool {

@@ -12,13 +12,14 @@ import (
 type Walk struct {
 	r      engine.Reader
 	it     engine.Iterator // nil before the first call of Next or SeekGE
-	prefix []byte          // with capacity for a rid
+	prefix []byte          // with free capacity for a rid behind it
 	rid    uint64
 	valid  bool // rid is valid
 }
 
-// New returns a Walk over the rids of the keys with a prefix, which must have capacity for a rid. No
-// iterator is opened before the first call of Next or SeekGE.
+// New returns a Walk over the rids of the keys with a prefix. The slice must have free capacity for a rid
+// behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call of Next or
+// SeekGE.
 func New(r engine.Reader, prefix []byte) *Walk { return &Walk{r: r, prefix: prefix} }
 
 // walk returns the iterator and opens it on the first call.

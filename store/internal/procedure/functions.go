@@ -76,7 +76,8 @@ func (f *Functions) make(name string) (*function, error) {
 	return fn, nil
 }
 
-// Close closes the runtime, if there is one, and records violations of the time limit by the functions.
+// Close closes the runtime, if there is one, and records which functions have exceeded the time limit: see
+// violations.go.
 func (f *Functions) Close() {
 	for _, fn := range f.made {
 		f.run.Violations.note(scriptVersionOf(&fn.resource), fn.longest, f.run.Time, fn.err)

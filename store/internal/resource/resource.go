@@ -64,7 +64,7 @@ func (s Set) Forget(families []record.Family) {
 
 // Catalog is the catalog that small resources are part of.
 type Catalog interface {
-	Lock(ctx context.Context) error // held for one change
+	Lock(ctx context.Context) error // serializes changes; a caller holds it for one change
 	Unlock()
 	Change(ctx context.Context, fn func(*host.Change) error) error // a transaction; the caller holds Lock
 	Resources() Set                                                // the caller holds Lock or Guard
@@ -89,7 +89,8 @@ type Resources struct {
 	family record.Family
 }
 
-// Of returns the resources of a kind that belong to the owner with a number.
+// Of returns the resources of kind k that belong to an owner: the database, user or container with the given
+// number. of describes the database or container by which links and errors name them.
 func Of(in Catalog, k record.ResourceKind, number uint32, of Owner) Resources {
 	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
 }

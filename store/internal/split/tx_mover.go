@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A Mover copies the keys of a partition range that is being split to its halves, while clients read and
-// write the range. It copies all items once. Then it copies again those items that writers have recorded as
-// changed. Nothing reads the copies before the switch to the halves. They are always a past state of the
-// range's items; after a crash or a failure they are deleted.
+// A Mover copies the keys of a partition range that is being split to its halves, the two new ranges, while
+// clients read and write the old one. It copies all items once. Then it copies again those items that writers
+// have recorded as changed. Nothing reads the copies before the switch to the halves. They are always a past
+// state of the range's items; after a crash or a failure they are deleted.
 //
 // The keys of the whole container (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
 type Mover struct {
@@ -67,7 +67,7 @@ type movedLog struct {
 	first, last layout.Sequence
 }
 
-// change is one write to the halves: it sets a key, deletes a key, or deletes a key range.
+// change is one write to the new ranges: it sets a key, deletes a key, or deletes a key range.
 type change struct {
 	view.KeyValue
 	deleted bool

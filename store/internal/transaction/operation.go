@@ -70,7 +70,7 @@ func (c *Container) Prepare(st *container.State, now int64, pk definition.Partit
 	return p, op.Import.Check()
 }
 
-// Address prepares an operation that names its item by id.
+// Address prepares an operation that names its item by id: it computes the item's location.
 func (c *Container) Address(st *container.State, pk definition.PartitionKey, op value.Operation) (*Prepared,
 	error) {
 	pk, err := c.Keys.Def.FullKey(pk, op.ID)
@@ -116,7 +116,7 @@ func (c *Container) replacement(st *container.State, now int64, pk definition.Pa
 	return p, nil
 }
 
-// Draft parses and checks a document that is to be written.
+// Draft parses and checks a document that is to be written, and builds the item that will be stored.
 func (c *Container) Draft(st *container.State, now int64, given definition.PartitionKey,
 	body []byte) (*Prepared, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})

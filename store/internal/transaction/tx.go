@@ -73,7 +73,8 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 	t.dues = earliestKeys{view.Never, view.Never}
 }
 
-// set sets a key. fresh means that the key has not been stored before, since it contains a new sequence.
+// set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new
+// sequence: see engine.Fresher.
 func (t *Tx) set(fresh bool, key, value []byte) {
 	if fresh && t.fresher != nil {
 		t.fresher.SetFresh(key, value)
@@ -212,7 +213,8 @@ func (t *Tx) putTerms(old, item *Stored, fresh bool) error {
 }
 
 // diffTerms is diff for index entries; both lists are in the order of their keys. complete means that all
-// entries of before are stored.
+// entries of before are known to be stored, so that an entry which is also in after need not be written.
+// fresh is as for set.
 func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
@@ -310,8 +312,8 @@ func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
 	t.remove(ghost, keys)
 }
 
-// charge adds the entries that the container's indexing policy asks for to the number on which the charge
-// depends.
+// charge counts index entries for the charge of the request. It counts only those that the container's own
+// indexing policy asks for.
 func (t *Tx) charge(entries []index.Entry) {
 	t.terms += max(0, len(entries)-t.State.Terms.Unnamed())
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// In format 1 a sequence is an LSN: each write of a transaction has its own. PlaceSequences turns each into
-// the first sequence of that LSN. Clients keep their session tokens and continuations, which are LSNs, and
-// the order of writes stays. Rids stay, since their old sequences are below all new ones. Etags change.
+// In format 1 a sequence is an LSN: each write of a transaction has its own. PlaceSequences turns each of
+// them into the first sequence of that LSN. Clients keep their session tokens and continuations, which are
+// LSNs, and the order of writes stays. Rids stay, since their old sequences are below all new ones. Etags
+// change.
 //
 // An old sequence looks like a new one, so each must be changed exactly once. Each transaction stores the
 // progress in the same commit. It reads a family backwards, because the new key of an entry lies after its
@@ -36,8 +37,9 @@ type progress struct {
 
 func progressKey() []byte { return layout.CatalogKey(layout.KindUpgrade, 0, "sequences") }
 
-// dropProgress removes the progress. The step from format 2 calls it; PlaceSequences itself cannot, since
-// after a crash it may run once more.
+// dropProgress removes the stored progress of PlaceSequences. The step from format 2 calls it, when
+// PlaceSequences cannot run any more. PlaceSequences itself must keep it, because it may run once more after
+// a crash.
 func dropProgress(t engine.Txn) { t.Delete(progressKey()) }
 
 func (p progress) compare(q progress) int {

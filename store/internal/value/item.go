@@ -19,7 +19,7 @@ type Item struct {
 	rid  uint64
 	head layout.Header
 	body []byte
-	id   string // of an item from a scan: empty, ID reads it from the body
+	id   string // empty for an item from a scan: ID then reads it from the body
 }
 
 // NewItem returns an item of a container. It keeps body without copying it. If id is empty, ID reads it

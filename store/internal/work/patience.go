@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Patience is the context with which a write waits for its range. It ends with the context of its request,
-// or when the write has waited for Limit, because other requests could otherwise block the range for ever.
-// The time counts from the first call of Done, so that a write whose range is free needs no timer. Once the
-// write has begun, the limit no longer applies.
+// Patience is the context of a write while it waits for its partition range. It ends with the context of the
+// request, or when the write has waited for Limit, so that requests which block the range cannot make it wait
+// for ever. The time counts from the first call of Done, so that a write whose range is free needs no timer.
+// Once the write has begun, the limit no longer applies.
 type Patience struct {
 	context.Context // of the request
 	Limit           time.Duration

@@ -17,7 +17,7 @@ const watchEvery = 256
 const yieldBytes = 256 << 10
 
 // Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. It
-// counts the steps of all iterators of a view that ViewUnder has opened.
+// counts the steps of all iterators of a snapshot that ViewUnder has opened.
 type Stopwatch struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration // real time since the scan began; nil: only the context ends it
