@@ -8,8 +8,8 @@ import (
 )
 
 // ReceiveDeferred receives deferred messages by their sequence numbers. It fails with CodeMessageNotFound,
-// and receives none, if one of them is missing. holder is the receiver that gets the locks; they end when it
-// is closed. If the entity has sessions, holder must hold the session of the messages. Otherwise holder may
+// and receives none, if one of them is missing. holder is the receiver that gets the locks, which end when it
+// is closed. If the entity has sessions, holder must have the lock of the messages' session; otherwise it may
 // be nil.
 func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
 	holder *Receiver) ([]Delivery, error) {

@@ -153,7 +153,8 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
 }
 
-// unforward ends the claims on messages that were not forwarded.
+// unforward ends the claims on messages that could not be forwarded, so that the next attempt finds them
+// again.
 func (s *messageStore) unforward(list []*claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,8 +280,8 @@ func (w *messageTx) takesForwarded(to *entityState, size int64) error {
 	return w.checkQuota(to, size)
 }
 
-// exceptionOf returns the name of Service Bus's exception for an error code, as it appears in dead-letter
-// reasons.
+// exceptionOf returns the name of the .NET exception that Service Bus writes into the reason of a dead letter
+// for an error code.
 func exceptionOf(c entity.Code) string {
 	switch c {
 	case entity.CodeEntityNotFound:

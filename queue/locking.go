@@ -31,7 +31,7 @@ type messageLocks interface {
 	// renew renews locks and returns the time at which they end. If one is lost, it fails with
 	// CodeMessageLockLost and renews none.
 	renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error)
-	// find returns the number of the message of a lock; ok is false if the lock is lost.
+	// find returns the sequence number of the message that a lock covers; ok is false if the lock is lost.
 	find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error)
 }
 
@@ -59,7 +59,7 @@ type received struct {
 	more bool  // other messages may be available
 }
 
-// numbered holds the arguments of a receive by sequence numbers.
+// numbered has the conditions for a receive of certain sequence numbers.
 type numbered struct {
 	state  layout.State // of the messages
 	mode   Mode

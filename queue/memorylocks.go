@@ -130,8 +130,9 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) 
 	return c, nil
 }
 
-// endSettle ends the lock. If the settlement has failed, the holder keeps the lock. The caller holds the
-// mutex.
+// endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
+// lock ends, and what says what becomes of the message. Otherwise the holder keeps the lock. The caller holds
+// the mutex.
 func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
@@ -147,7 +148,8 @@ func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
 	}
 }
 
-// settleStep settles a message. The transaction keeps its lock busy until the end.
+// settleStep is the settlement of a locked message, as a step of a transaction. Until the transaction ends,
+// the lock is busy: it cannot lapse, and no other operation can settle the message.
 type settleStep struct {
 	s          memoryLocks
 	claim      *claim
@@ -285,8 +287,9 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 	return r
 }
 
-// refusesNumbers fails with CodeMessageNotFound if one of the messages to receive by their numbers is
-// missing, has expired or belongs to another session.
+// refusesNumbers checks the messages that were read for a receive by sequence numbers. It fails with
+// CodeMessageNotFound if one of the messages to receive by their numbers is missing, has expired or belongs
+// to another session.
 func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numbered, now int64) error {
 	if len(missing) > 0 {
 		return s.MessageNotFound(missing[len(missing)-1].seq)

@@ -34,9 +34,9 @@ type messageStore struct {
 	receivers map[*Receiver]struct{}
 	waiting   int    // receivers that wait for messages or for a session
 	activates int64  // earliest due time, in ms, of a scheduled message; host.Never if there is none
-	schedules uint64 // counts scheduled messages
+	schedules uint64 // rises with each message that is scheduled
 	forwards  int64  // time in ms at which the timers forward messages; host.Never if there are none
-	ticking   bool   // an operation holds turn
+	ticking   bool   // an operation holds turn: it is making the due changes
 	timer     timer  // used by the timers
 
 	kept keptCounters // guarded by transactions over the scope
@@ -51,7 +51,8 @@ type messageStore struct {
 	expiry       expiry       // used only by the reaper's sweep
 }
 
-// newMessageStore returns the state in memory of a store of an entity.
+// newMessageStore returns the state in memory of one store of an entity. load must be called before it is
+// used.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
 	s := &messageStore{e: e, Store: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
 		turn:       host.NewMutex(),
@@ -74,7 +75,7 @@ func storesOf(kind entity.Kind) []entity.Sub {
 	return []entity.Sub{entity.Main, entity.DeadLetters, entity.TransferDeadLetters}
 }
 
-// load reads the part of the state in memory that is derived from the engine.
+// load reads from the engine what is kept in memory about the store.
 func (s *messageStore) load(r engine.Reader) error {
 	c, err := s.ReadCounters(r)
 	if err != nil {

@@ -75,7 +75,8 @@ type settling struct {
 	err     error
 }
 
-// beginSettling records the use of the store until end is called.
+// beginSettling records that the entity is in use, and makes the reaper yield to the settlement until end is
+// called.
 func (s *messageStore) beginSettling() (end func()) {
 	s.e.m.in.Enter()
 	now := s.now()
@@ -124,7 +125,7 @@ func settleTogether(list []settling, run func(part []settling, fn func(w *messag
 	}
 }
 
-// settleable validates a settlement.
+// settleable fails if a settlement is invalid or the store does not allow it.
 func (s *messageStore) settleable(st *Settlement) error {
 	if err := s.readable(); err != nil {
 		return err

@@ -97,7 +97,8 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 	return got, nil
 }
 
-// operations returns claims that reserve messages only for the duration of a transaction.
+// operations returns claims with the sequence numbers seqs. They only carry the numbers: the running
+// transaction excludes all other operations on the messages.
 func operations(seqs []int64) []*claim {
 	list := make([]*claim, len(seqs))
 	for i, seq := range seqs {
@@ -159,8 +160,8 @@ func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver)
 	return out, nil
 }
 
-// tokenOf returns a new token for the lock of a message. It contains a random number and the number of the
-// message.
+// tokenOf returns a new token for the lock of a message. It contains a random number and the message's
+// sequence number, so that a settlement finds the message.
 func tokenOf(seq int64) message.UUID {
 	t := newToken()
 	binary.BigEndian.PutUint64(t[8:], uint64(seq))
@@ -237,8 +238,8 @@ func (s storedLocks) forgetHeld(token message.UUID) {
 	}
 }
 
-// ahead returns the keys that transactions on locked messages read, so that the engine can read them in
-// advance.
+// ahead returns the keys that a transaction on the messages of locks will read, so that the engine can read
+// them in advance, in one round trip.
 func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	for _, token := range tokens {
 		seq := seqOfToken(token)

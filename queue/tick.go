@@ -78,7 +78,8 @@ func (s *messageStore) locksAreDue() bool {
 	return len(s.due) > 0 && s.due[0].until <= s.now()
 }
 
-// learnDue reads the time of the next change of the store, if other servers may have changed it.
+// learnDue reads when the next change of the store is due, if several servers share the engine: another one
+// may have changed that time.
 func (s *messageStore) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil
@@ -130,7 +131,7 @@ func (s *messageStore) nextWakeup() int64 {
 	return s.earliest()
 }
 
-// lapsed is a lock that has lapsed and has to be ended.
+// lapsed is a lock whose time has passed and that has to be ended.
 type lapsed struct {
 	*claim
 	at      int64       // when it lapsed

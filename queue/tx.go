@@ -36,7 +36,8 @@ type storePart struct {
 	firsts map[string]int64
 }
 
-// event is a change of the state in memory of a store, made after the transaction has been stored durably.
+// event is a change that a transaction has made to a store, by which the state in memory is updated once the
+// transaction is durable.
 type event struct {
 	kind   eventKind
 	seq    int64
@@ -129,7 +130,8 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 	return p, nil
 }
 
-// setFirst records the first active message of a session, 0 for none.
+// setFirst notes for the rest of the transaction which message is the first active one of a session; 0: there
+// is none.
 func (p *storePart) setFirst(session string, seq int64) {
 	if p.firsts == nil {
 		p.firsts = make(map[string]int64)
@@ -137,7 +139,7 @@ func (p *storePart) setFirst(session string, seq int64) {
 	p.firsts[session] = seq
 }
 
-// setUnlinked records that a message has no index entries.
+// setUnlinked notes for the rest of the transaction that a message has no index entries.
 func (p *storePart) setUnlinked(seq int64) {
 	if p.unlinked == nil {
 		p.unlinked = make(map[int64]bool)
@@ -163,7 +165,7 @@ func (w *messageTx) finish() {
 	}
 }
 
-// tell applies the changes of a transaction that is durable to the state in memory of its stores.
+// tell passes the events of a durable transaction to its stores, which update their state in memory.
 func (w *messageTx) tell() {
 	for _, p := range w.parts {
 		if p.dirty {

@@ -16,7 +16,7 @@ import (
 // marks of its scopes with the versions in memory. If one differs, the transaction writes nothing, the
 // server reads the records again, and then repeats the transaction.
 //
-// Entities that another server has created or deleted are found by Catalog.CatchUp.
+// Catalog.CatchUp of package host finds entities that another server has created or deleted.
 
 // errOutdated is returned by a transaction over the scope of an entity that another server has changed.
 var errOutdated = errors.New("queue: another server has changed the entity")
@@ -76,7 +76,7 @@ func (m *dataset) created(ctx context.Context, parent *entityState, rec record.E
 	return e
 }
 
-// refresh reads the records of entities again, after another server has changed some.
+// refresh reads the records of the entities in memory again, after another server has changed some of them.
 func (m *dataset) refresh(ctx context.Context) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // maxRules is the maximal number of shared access rules of an entity.
 const maxRules = 12
 
-// rule is a shared access rule of an entity: two keys of one name, with rights.
+// rule is a shared access authorization rule of an entity, in XML: two keys of one name, with rights.
 type rule struct {
 	KeyName      string
 	PrimaryKey   string

@@ -41,7 +41,7 @@ const (
 
 // Limits of a connection until its client is authorized.
 const (
-	// limit in bytes for a frame, for all links and unfinished messages together, and for the output
+	// limit in bytes for a frame, for all links and unfinished messages together, and for the waiting output
 	earlyBytes    = 32 << 10
 	earlyLinks    = 16
 	earlySessions = 16
@@ -58,7 +58,7 @@ type memoryHold struct {
 	large bool
 }
 
-// give returns a hold.
+// give gives the memory of a hold back to Options.Memory.
 func (c *conn) give(h memoryHold) {
 	c.held -= h.n
 	switch {

@@ -61,7 +61,8 @@ func Read(root *tree.Value) (*Config, error) {
 	return c, err
 }
 
-// members calls the function of each member of an object. Unknown members are errors.
+// members calls, for each member of the object v, the function that known has for the member's name. Other
+// members are errors.
 func (c *Config) members(v *tree.Value, known map[string]func(*tree.Value) error) error {
 	if v.Kind != tree.Object {
 		return v.Place.Fail("an object is expected here, not %s", v.Kind)
@@ -78,7 +79,7 @@ func (c *Config) members(v *tree.Value, known map[string]func(*tree.Value) error
 	return nil
 }
 
-// each returns a function that calls read for each element of an array.
+// each returns a function that reads an array by calling read for each element.
 func (c *Config) each(read func(*tree.Value) error) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.Array {
@@ -93,7 +94,7 @@ func (c *Config) each(read func(*tree.Value) error) func(*tree.Value) error {
 	}
 }
 
-// text returns a function that reads a string.
+// text returns a function that reads a string into *to.
 func (c *Config) text(to *string) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.String {

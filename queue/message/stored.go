@@ -111,7 +111,8 @@ func ParseStored(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// pieces decodes length-prefixed data. After an error it reads nothing more.
+// pieces decodes a stored message: numbers, and byte strings that their length precedes. After an error it
+// reads nothing more.
 type pieces struct {
 	left []byte
 	bad  bool

@@ -15,7 +15,7 @@ const (
 	contentFeed  = "application/atom+xml;type=feed;charset=utf-8"
 )
 
-// item is the content of an ATOM entry.
+// item is an entity or a rule, as the ATOM entry of a response shows it.
 type item struct {
 	path     string // of the entity or rule: "news/Subscriptions/all"
 	title    string

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// field is an element of a description.
+// field is an XML element of the description of an entity: it writes and reads one property.
 type field struct {
 	name string
 	// write returns the element's text; ok is false if the element is omitted.
@@ -145,7 +145,7 @@ const (
 	markRules  = "AuthorizationRules"
 )
 
-// largeMessages is an element that Service Bus has since api-version largeMessagesVersion.
+// largeMessages is the name of an element that Service Bus writes since the api-version largeMessagesVersion.
 const (
 	largeMessages        = "MaxMessageSizeInKilobytes"
 	largeMessagesVersion = "2021-05"

@@ -44,7 +44,7 @@ func New(o Options) http.Handler {
 	return &handler{o}
 }
 
-// call is the state of one request.
+// call is one HTTP request that is being served, with its response.
 type call struct {
 	*handler
 	w     http.ResponseWriter

@@ -16,8 +16,8 @@ import (
 // single message.
 const contentBatch = "application/vnd.microsoft.servicebus.json"
 
-// envelope is the factor by which the body of a batch may exceed the size limit of its messages, because
-// JSON surrounds and escapes them.
+// envelope is the factor by which the body of a batch may be larger than the size limit of its messages,
+// because the JSON of a batch also contains names, and escapes characters of the messages.
 const envelope = 2
 
 // send stores the message or the batch in the body.

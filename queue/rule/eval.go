@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// scope is the context in which an expression is evaluated.
+// scope is the message on which an expression is evaluated.
 type scope struct{ Message }
 
 // truthIn returns the truth of a node. A value that is not Boolean is unknown.
@@ -215,7 +215,7 @@ func (n junction) eval(s *scope) Value {
 	return found.asValue()
 }
 
-// piece is a character or a wildcard of a LIKE pattern.
+// piece is one element of a LIKE pattern: a character or a wildcard.
 type piece struct {
 	r    rune
 	any  bool // any single character

@@ -93,7 +93,7 @@ func payload(code byte, b []byte) (it item, rest []byte, err error) {
 	return it, rest, err
 }
 
-// known reports whether a byte is a constructor of the standard.
+// known reports whether the AMQP standard defines a byte as a constructor.
 func known(code byte) bool {
 	switch code >> 4 {
 	case 0x4:

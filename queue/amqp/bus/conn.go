@@ -81,9 +81,9 @@ func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amq
 	return answer, nil
 }
 
-// takeTokenNode registers a link to $cbs. A connection can have one such link in each direction, since Go's
-// SDK relies on the refusal of a second one to detect that it has left a link open. A link that has ended
-// does not count.
+// takeTokenNode registers a link to $cbs; receiver says whether the client receives on it. A connection can
+// have one such link in each direction, since Go's SDK relies on the refusal of a second one to detect that
+// it has left a link open. A link that has ended does not count.
 func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	c.mu.Lock()
 	last := c.tokenLinks[receiver]
@@ -135,8 +135,8 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	return c.receive(ctx, l, a, at, e)
 }
 
-// manage creates the $management node of an entity. It does not check rights, since some clients send their
-// token while they attach. Each request checks the right that it needs.
+// manage creates the node for a link to the $management node of an entity. It does not check rights, since
+// some clients send their token while they attach. Each request checks the right that it needs.
 func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.Answer,
 	error) {
 	if _, err := c.queues.Get(ctx, at.Entity); err != nil {

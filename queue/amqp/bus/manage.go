@@ -44,7 +44,7 @@ func (n *management) Transfer(ctx context.Context, list []amqp.Incoming) []frame
 	return states
 }
 
-// request is one request.
+// request is one request to a $management node.
 type request struct {
 	*management
 	ctx   context.Context
@@ -223,8 +223,8 @@ func operations(name string) (op operation, ok bool) {
 	return op, op.do != nil
 }
 
-// join returns the transaction of the request, or nil if it has none. sends reports whether the request
-// sends messages.
+// join returns the transaction that the request belongs to, or nil if it belongs to none. sends says whether
+// the request sends messages; partition returns the partition key of the request's messages.
 func (r *request) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
 	return r.c.join(r.state, participant{link: r.link, at: r.at, sends: sends, partition: partition})
 }

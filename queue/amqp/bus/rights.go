@@ -16,8 +16,8 @@ type right struct {
 	need access.Rights
 }
 
-// admit registers a link and the right that it needs. It fails with CodeUnauthorized if the connection does
-// not have that right.
+// admit registers a link with r, the right that it needs as long as it exists. It fails with CodeUnauthorized
+// if the connection does not have that right.
 func (c *conn) admit(l *amqp.Link, r right) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,7 @@ func (c *conn) allows(path string, need access.Rights) error {
 	return c.allowed(right{path: path, need: need})
 }
 
-// allowed checks a right against the connection's grants. The caller holds the lock.
+// allowed fails if no grant of the connection includes a right. The caller holds the lock.
 func (c *conn) allowed(r right) (err error) {
 	for _, g := range c.grants {
 		if err = c.bus.o.Guard.Allow(g, r.path, r.need); err == nil {

@@ -30,7 +30,8 @@ type transaction struct {
 	partition string // its partition key; "": none
 }
 
-// group is the shared state of the links of one session. The connection's mutex guards it.
+// group is the state that the links of one AMQP session share: by the first link, Service Bus determines the
+// entity of a transaction. The connection's mutex guards it.
 type group struct {
 	coordinator bool
 	first       *amqp.Link // the first link to an entity; nil: there is none
@@ -138,8 +139,8 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 	return t.tx, nil
 }
 
-// joined returns the outcome of an operation. If the operation's state names a transaction, the outcome is
-// wrapped in a Transactional.
+// joined returns the state that the client gets for an operation with an outcome. If the state that the
+// client has sent names a transaction, the outcome is wrapped in a Transactional.
 func joined(state, outcome frame.State) frame.State {
 	if part, ok := state.(*frame.Transactional); ok {
 		return &frame.Transactional{TxnID: part.TxnID, Outcome: outcome}

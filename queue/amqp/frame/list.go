@@ -2,7 +2,7 @@ package frame
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// list encodes the fields of a body.
+// list encodes the fields of a performative or another body, as the described list that AMQP prescribes.
 type list struct {
 	dst []byte
 	n   int
@@ -106,7 +106,7 @@ func (l *list) pairs(v wire.Map) {
 	l.value(v)
 }
 
-// body writes a described list as a field of another one. If is is false, it writes null.
+// body writes b, a described list, as a field of another one. If is is false, it writes null instead.
 func (l *list) body(v interface {
 	descriptor() uint64
 	fields(*list)

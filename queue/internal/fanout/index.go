@@ -18,8 +18,8 @@ type Index struct {
 	tables map[string]*table // by the properties that their filters compare
 }
 
-// Place identifies a rule of a topic: the index of its subscription, and the index of the rule in that
-// subscription.
+// Place identifies a rule of a topic: the index of its subscription among those of the topic, and the index
+// of the rule among those of the subscription.
 type Place struct{ Subscription, Rule int }
 
 // table contains the filters that compare the same properties.

@@ -16,7 +16,8 @@ type Table[T any] struct {
 	index         Index
 }
 
-// Subscription is a subscription of a topic and its rules. To identifies it for the caller.
+// Subscription is a subscription of a topic and its rules. To is a value of the caller's, which identifies
+// the subscription.
 type Subscription[T any] struct {
 	To     T
 	Number uint32

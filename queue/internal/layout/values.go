@@ -24,9 +24,10 @@ const (
 type Header struct {
 	State State
 	Hops  uint8 // how many times it was forwarded
-	// failed deliveries; while a message is being published: the number of the next subscription
+	// the number of failed deliveries. In a topic, while a message is being published: the catalog number of
+	// the first subscription that has no copy yet
 	Count    int32
-	Enqueued int64 // in ms; for a scheduled message, when it was sent
+	Enqueued int64 // in ms since 1970; for a scheduled message, when it was sent
 	TTL      int64 // in ms, limited by the entity's default; NoTTL for none
 	Due      int64 // the scheduled time in ms, kept after the message became active; 0: none
 	Origin   int64 // sequence number in its first entity, if it was forwarded; else 0
@@ -82,7 +83,7 @@ func (h *Header) Deadline(def int64) int64 {
 	return h.Enqueued + ttl
 }
 
-// fields decodes a sequence of fields.
+// fields decodes the fields of a stored value, one after the other.
 type fields struct {
 	b   []byte
 	bad bool
