@@ -113,7 +113,8 @@ func emulatorLevel(value string) (string, error) {
 	return value, nil
 }
 
-// whenFalse returns the flag's value for a variable that is false, and nothing for one that is true.
+// whenFalse returns a function that converts the value of a boolean variable to a flag's value: flag for
+// false, and nothing for true.
 func whenFalse(flag string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		on, err := strconv.ParseBool(strings.ToLower(value))

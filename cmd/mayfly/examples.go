@@ -14,8 +14,8 @@ type example struct {
 	lines   []string
 }
 
-// examples contains the examples of all commands. Each example depends only on earlier ones, and a test runs
-// them in this order.
+// examples contains the examples of all commands. A test runs them in this order, so each example depends
+// only on earlier ones.
 var examples = []example{
 	{"serve", "", []string{
 		"mayfly serve",

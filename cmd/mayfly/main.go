@@ -37,7 +37,7 @@ func signalled() context.Context {
 	return ctx
 }
 
-// signalsKey is the context key of signalled's channel.
+// signalsKey is the key under which the context of signalled holds the channel of signals.
 type signalsKey struct{}
 
 // withoutSignals stops the handling of signals that signalled has set up, for a command that handles Ctrl-C

@@ -32,7 +32,7 @@ type migrated struct {
 	Keys    uint64 `json:"keys"`
 	Bytes   uint64 `json:"bytes"` // of keys and values
 	Written uint64 `json:"written"`
-	Differ  uint64 `json:"differ"` // keys, after the last pass
+	Differ  uint64 `json:"differ"` // keys that differed in the last comparison
 }
 
 func migrateCommand() *cobra.Command {
@@ -106,8 +106,8 @@ func noStore(err error, name string) error {
 	return err
 }
 
-// move copies the data, compares the copy with the original, and makes the copy the one to be used. It may
-// also only compare.
+// move migrates the data: it copies them, compares the copy with the original, and makes the copy the data
+// that servers open. If the flags say so, it only compares.
 func (m *migration) move(ctx context.Context, o migrate.Options) error {
 	bar := progress.New(m.errs, ttl.Real{})
 	defer bar.Stop()

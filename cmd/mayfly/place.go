@@ -18,10 +18,11 @@ import (
 // place is where a store keeps its data: the path of a folder, or the URL of a PostgreSQL database.
 type place string
 
-// remote reports whether the place is a database.
+// remote reports whether the place is a PostgreSQL database.
 func (p place) remote() bool { return postgres.IsURL(string(p)) }
 
-// openDatabase opens the engine of a database. It fails with postgres.ErrURL if url is not its address.
+// openDatabase opens the engine on a PostgreSQL database. It fails with postgres.ErrURL if url is not the URL
+// of one.
 func openDatabase(ctx context.Context, url string, log *slog.Logger) (engine.Engine, error) {
 	return postgres.Open(ctx, postgres.Options{URL: url, Logger: log})
 }

@@ -40,7 +40,7 @@ func queueCommand() *cobra.Command {
 		queueQueryCommand())
 }
 
-// queueCall returns a command for one entity, which is the command's first argument.
+// queueCall returns a command about one queue, topic or subscription, which is the command's first argument.
 func queueCall(c *cli.ServerCall, use, short string,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	words := strings.Count(use, " ")

@@ -116,8 +116,8 @@ func (c *Catalog) Highest() uint64 { return c.head.Highest }
 // none. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
-// BegunAbove reports whether the numbers of the data began above 1 (Options.FirstNumber). The caller holds
-// the lock.
+// BegunAbove reports whether the catalog has issued its first number from Options.FirstNumber instead of 1.
+// The caller holds the lock.
 func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
 // Current reports whether the records in memory are those that are stored. It returns false while this host
@@ -194,7 +194,7 @@ type Change struct {
 	changed bool
 }
 
-// Highest is Catalog.Highest.
+// Highest returns the highest LSN that a deleted scope can have issued: see Catalog.Highest.
 func (t *Change) Highest() uint64 { return t.head.Highest }
 
 // Number issues a number that has never been used in the catalog, by any tenant.
@@ -256,7 +256,8 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	return h.Next, err
 }
 
-// load reads the first record, or creates it for fresh data. It fails with the errors of readable.
+// load reads the first record, or creates it for fresh data. For data that this program must not open it
+// fails with the error of head.readable.
 func (c *Catalog) load(ctx context.Context) error {
 	for {
 		err := c.eng.View(ctx, func(r engine.Reader) error {
@@ -319,7 +320,7 @@ func newIncarnation() (uint32, error) {
 	return binary.BigEndian.Uint32(b[:]), err
 }
 
-// rewriteHead writes the first record unchanged.
+// rewriteHead writes the first record unchanged, to prove that the engine accepts writes.
 func rewriteHead(t engine.Txn) error {
 	v, err := t.Get(headKey())
 	if err == nil {
@@ -359,7 +360,7 @@ func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) e
 	return scanRecords(r, CatalogKind(kind), fn)
 }
 
-// scanRecords is ScanRecords for a range of keys.
+// scanRecords decodes all records in a range of keys, in the order of the keys.
 func scanRecords[T any](r engine.Reader, rg engine.Range, fn func(key []byte, rec T) error) (err error) {
 	it := r.Scan(rg, false)
 	defer func() {

@@ -99,7 +99,7 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 	return h.Format, nil
 }
 
-// upgradable fails, with the errors of readable, for data that cannot be upgraded.
+// upgradable fails for data that cannot be upgraded, with the same errors as readable.
 func (h *head) upgradable() error {
 	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
@@ -107,8 +107,8 @@ func (h *head) upgradable() error {
 	return h.readable()
 }
 
-// claimed returns engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants, since
-// that tenant's steps would be skipped.
+// claimed fails with engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants: the
+// upgrade would skip that tenant's steps.
 func claimed(r engine.Reader, tenants []Tenant) (err error) {
 	kinds := string([]byte{kindHost, kindLease, kindCeiling, kindMark})
 	for _, t := range tenants {

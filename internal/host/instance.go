@@ -42,7 +42,7 @@ type Instance struct {
 // GetFunc reads one key outside of any view, like engine.Getter's method.
 type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error)
 
-// shared is the state that the successive instances of a host share.
+// shared is the state of a host that outlasts its instances: a restore keeps it.
 type shared struct {
 	closing    atomic.Pointer[string] // what Close waits for; nil: Close has not begun
 	reaperHeld atomic.Bool            // see PauseReaper
@@ -127,7 +127,7 @@ func (in *Instance) recover(ctx context.Context) error {
 }
 
 // repeatMoved runs fn. As long as it fails with ErrCatalogMoved, because another server changes the catalog
-// while this one opens it, repeatMoved reads the changes by reload and runs fn again.
+// while this one opens it, repeatMoved calls reload, which reads the changes, and runs fn again.
 func repeatMoved(ctx context.Context, fn, reload func(context.Context) error) error {
 	err := fn(ctx)
 	for errors.Is(err, ErrCatalogMoved) {
@@ -258,7 +258,7 @@ func (in *Instance) Ping(ctx context.Context) error {
 	return err
 }
 
-// Never is a second that is never reached.
+// Never is a second or millisecond that no clock reaches. It stands for "no time".
 const Never = math.MaxInt64
 
 // keySpaceError returns an error if the key spaces of tenants overlap.

@@ -171,8 +171,8 @@ func (l *Lease) run(ctx context.Context, fn func(context.Context)) {
 	cancel()
 }
 
-// names returns the names of the leases that this server wants and of those that it will give back, sorted.
-// The caller holds mu.
+// names returns the names of the leases that callers of this server request (wanted), and of those that they
+// have released and that must be given back (given). Both are sorted. The caller holds mu.
 func (m *membership) names() (wanted, given []string) {
 	for name, l := range m.leases {
 		if l.users > 0 {

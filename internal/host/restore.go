@@ -47,7 +47,7 @@ func (h *Host) Restore(ctx context.Context, name string) error {
 	return nil
 }
 
-// replace opens a snapshot as the new instance while the catalog of the old one is locked.
+// replace opens a snapshot as the host's new instance, while the catalog of the old instance is locked.
 func (h *Host) replace(
 	ctx context.Context, old *Instance, k engine.Snapshotter, name string,
 ) (*Instance, error) {

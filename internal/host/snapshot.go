@@ -49,7 +49,7 @@ func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	return Snapshot{}, err
 }
 
-// makeSnapshot takes a snapshot while the catalog is locked.
+// makeSnapshot locks the catalog and takes a snapshot.
 func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter, name string) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err

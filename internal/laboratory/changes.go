@@ -68,7 +68,7 @@ func (l *Laboratory) streamChanges(ec echo.Context, in *changesRequest) error {
 	return nil
 }
 
-// arm gets the channels that are closed at the next changes.
+// arm gets from each object a channel that is closed at the object's next change.
 func (w *changeWatch) arm() {
 	if w.catalog == nil {
 		w.catalog = w.l.db.CatalogChanged()

@@ -26,7 +26,7 @@ type Life struct {
 // purgedAtOnce is the number of messages that one step of a purge deletes.
 const purgedAtOnce = 1000
 
-// What happens to a message when it expires.
+// The values of Life that say what happens to a message when it expires.
 const (
 	thenKept         = "kept"
 	thenGone         = "deleted"
@@ -156,8 +156,8 @@ func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (Messag
 	return out, nil
 }
 
-// momentOf returns the time at ms milliseconds since 1970. Senders may set any time, but years in RFC 3339
-// have four digits: a time out of this range becomes the first or the last time that RFC 3339 can express.
+// momentOf converts milliseconds since 1970 to a time. Senders may set any time, but years in RFC 3339 have
+// four digits: a time out of this range becomes the first or the last time that RFC 3339 can express.
 func momentOf(ms int64) time.Time {
 	return time.UnixMilli(min(max(ms, firstMoment), lastMoment)).UTC()
 }

@@ -68,7 +68,8 @@ func eventsOf(p *store.ExpirationsPage) Events {
 	return out
 }
 
-// from returns the position from which a request reads.
+// from returns the position in the log of expiries after which the request reads: in.Last, in.After, or for
+// "now" the end of the log.
 func (in *eventsRequest) from(ctx context.Context) (string, error) {
 	after := in.After
 	if in.Last != "" {
@@ -129,9 +130,9 @@ type follower struct {
 	limit int
 }
 
-// next returns the entries after the follower's position and advances the position. If there are none, it
-// waits. It returns an error if ctx ends or the server shuts down, and idle if tick fires first. tick may be
-// nil.
+// next returns the entries of the log after the follower's position, and advances the position over them. If
+// there are none, it waits. It returns an error if ctx ends or the server shuts down, and idle if tick fires
+// first. tick may be nil.
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
 	page store.ExpirationsPage, idle bool, err error) {
 	for {

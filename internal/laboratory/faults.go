@@ -149,7 +149,7 @@ func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, er
 	return faultOf(s), nil
 }
 
-// ofRules converts a *inject.RuleError to an error of this package.
+// ofRules converts a *inject.RuleError to a *route.Error.
 func ofRules(err error) error {
 	var refused *inject.RuleError
 	switch {

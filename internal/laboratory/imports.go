@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// documents holds the documents of an import.
+// documents is the array of documents in a request to import them.
 type documents struct{ list jsondoc.Value }
 
 // DecodeMember implements route.Member.
@@ -41,7 +41,8 @@ type importRequest struct {
 	_         struct{}  `additionalProperties:"false"`
 }
 
-// Imported holds the results of an import, one for each document. The documents are not included.
+// Imported is the response to a request that imports documents: a result for each of them, without the
+// document.
 type Imported struct {
 	results []ImportResult
 	receipt store.Receipt

@@ -80,7 +80,7 @@ func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Message
 	return in.answer(list), nil
 }
 
-// answer converts messages to the form of the response.
+// answer converts received or peeked messages to the response.
 func (in *peekRequest) answer(list []queue.Delivery) Messages {
 	out := Messages{make([]Message, len(list))}
 	for i := range list {

@@ -11,13 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Moved is the number of messages that were processed, and the list of those that could not be.
+// Moved is the response to a request that moves, settles or deletes messages: how many were processed, and
+// which could not be.
 type Moved struct {
 	Messages int       `json:"messages"`
 	Failed   []Refused `json:"failed,omitempty" description:"Those that stayed."`
 }
 
-// Refused is a message that could not be processed.
+// Refused is a message that a request could not move, settle or delete, and the reason.
 type Refused struct {
 	Number    int64  `json:"sequenceNumber,omitempty"`
 	LockToken string `json:"lockToken,omitempty"`
@@ -45,8 +46,8 @@ func (out *Moved) forEach(ctx context.Context, numbers []int64, do func(number i
 	return nil
 }
 
-// refusal returns the text of an error that concerns only one message. If the error concerns the whole
-// request, it returns it as ended.
+// refusal returns the text of err if it concerns only one message. If it concerns the whole request, refusal
+// returns err as ended.
 func refusal(err error) (text string, ended error) {
 	switch entity.CodeOf(err) {
 	case entity.CodeMessageNotFound, entity.CodeMessageLockLost, entity.CodeSessionLockLost,

@@ -61,7 +61,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	return out, nil
 }
 
-// badQuery converts an error of a query to an error of this package.
+// badQuery converts an error of a query to a *route.Error.
 func badQuery(err error) error {
 	var wrong *query.Error
 	var cursor *query.CursorError
@@ -111,7 +111,7 @@ func (s messageSource) Postings([]byte) query.Postings { return nothing{} }
 // Terms implements query.Source. It is never called, since nothing is indexed.
 func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return nothing{} }
 
-// nothing is an empty query.Postings and query.Terms.
+// nothing is a query.Postings and a query.Terms without entries.
 type nothing struct{}
 
 func (nothing) Next() bool         { return false }

@@ -88,7 +88,7 @@ type sendRequest struct {
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
 
-// Sent is the result of sending messages.
+// Sent is the response to a request that sends messages.
 type Sent struct {
 	ID            string   `json:"id,omitempty" description:"As it was given."`
 	Messages      int      `json:"messages,omitempty" description:"How many, where it was repeated."`

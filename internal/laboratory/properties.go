@@ -127,7 +127,7 @@ func (object) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// OfProperties is the part of a request body that sets application properties.
+// OfProperties is embedded in the request structs whose body sets application properties.
 type OfProperties struct {
 	Properties    object `json:"properties,omitempty"`
 	PropertyTypes object `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
@@ -159,7 +159,8 @@ func (in *OfProperties) encoded() ([]message.Property, error) {
 	return list, nil
 }
 
-// typed converts a JSON value to an AMQP type. ok is false if the type has no such value.
+// typed converts a JSON value to a value of the AMQP type that kind names. ok is false if the type does not
+// have that value.
 func typed(v any, kind string) (out any, ok bool) {
 	switch v := v.(type) {
 	case bool:

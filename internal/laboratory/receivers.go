@@ -240,7 +240,7 @@ type renewRequest struct {
 	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 
-// Renewed contains the time at which renewed locks end.
+// Renewed is the response to a request that renews locks.
 type Renewed struct {
 	Until time.Time `json:"lockedUntil"`
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// SeedFiles describes the contents of the server, without documents and messages, as the files of a seed.
+// SeedFiles is the content of the server, without documents and messages, in the form of a seed: a set of
+// files.
 type SeedFiles struct {
 	Files   map[string]string `json:"files" nullable:"false" description:"Texts by paths in the seed."`
 	Folders []SeedFolder      `json:"folders" nullable:"false" description:"One for each container."`
@@ -88,7 +89,7 @@ type plantRequest struct {
 	_       struct{}  `additionalProperties:"false"`
 }
 
-// Planted is the number of changes that a seed has made.
+// Planted is the response to a request that loads a seed: the number of changes.
 type Planted struct {
 	Made    int `json:"made" description:"Databases, containers, scripts and the like that were not there."`
 	Changed int `json:"changed" description:"Those that were another way."`
@@ -117,7 +118,7 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, 
 	return Planted{r.Made, r.Changed}, l.ofSeed(err)
 }
 
-// ofSeed converts an error of a seed to an error of this package.
+// ofSeed converts an error of package seed to a *route.Error, or to another error that the server can send.
 func (l *Laboratory) ofSeed(err error) error {
 	var different *seed.Differences
 	var placed *tree.Error

@@ -71,7 +71,7 @@ type restoreRequest struct {
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// Restored lists the ids of the databases after a restore.
+// Restored is the response to a request that restores a snapshot: the ids of the databases that exist now.
 type Restored struct {
 	Databases []string `json:"databases" nullable:"false"`
 }
@@ -94,7 +94,7 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (R
 	return l.restored(), nil
 }
 
-// restored returns the databases that exist now.
+// restored returns the response to a restore: the ids of the databases that exist now.
 func (l *Laboratory) restored() Restored {
 	out := Restored{[]string{}}
 	for _, d := range l.db.Databases() {

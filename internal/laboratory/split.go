@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Halves holds the two ranges that result from a split, in the form of Cosmos DB's list of partition key
-// ranges.
+// Halves is the response to a request that splits a partition key range: the two new ranges, in the form of
+// Cosmos DB's list of ranges.
 type Halves struct {
 	RID    string           `json:"_rid" description:"The container's."`
 	Ranges []PartitionRange `json:"PartitionKeyRanges" nullable:"false"`

@@ -40,7 +40,8 @@ type decoder[L Server] struct {
 	large    bool   // the maximum size of the body is LargeBody
 }
 
-// step reads one part of a request into the struct.
+// step decodes one part of a request (the path, the query string, a member of the body) into the request
+// struct.
 type step[L Server] func(l L, ec echo.Context, in reflect.Value) error
 
 // field is a member of a body, or a parameter of a query string.
