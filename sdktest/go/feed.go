@@ -122,13 +122,13 @@ var feed = []scenario{
 	without("feed-processor", "no processor"),
 }
 
-// changed reads a container's changes and keeps the position.
+// changed reads the change feed of a container, page by page.
 type changed struct {
 	c C
 	o azcosmos.ChangeFeedOptions
 }
 
-// feed reads the changes of the whole container, unless the options say otherwise.
+// feed returns a reader of the container's change feed. If o has no feed range, it reads the whole container.
 func (c C) feed(o azcosmos.ChangeFeedOptions) *changed {
 	if o.FeedRange == nil && o.Continuation == nil {
 		o.FeedRange = &azcosmos.FeedRange{MinInclusive: "", MaxExclusive: "FF"}
@@ -136,7 +136,7 @@ func (c C) feed(o azcosmos.ChangeFeedOptions) *changed {
 	return &changed{c, o}
 }
 
-// next is the next page; empty if there is nothing new.
+// next returns the documents of the next page; none if there are no new changes.
 func (f *changed) next() [][]byte {
 	res, err := f.c.ReadChangeFeed(f.c.t.ctx, &f.o)
 	f.c.t.must(err)
@@ -147,7 +147,7 @@ func (f *changed) next() [][]byte {
 	return res.Items
 }
 
-// drain reads until there is nothing new.
+// drain reads pages until there are no new changes, and returns all their documents.
 func (f *changed) drain() [][]byte {
 	var pages [][][]byte
 	for page := f.next(); len(page) > 0; page = f.next() {

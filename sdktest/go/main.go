@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// run runs the scenarios that are wanted and reports whether none failed.
+// run runs the scenarios for which wanted returns true, and reports whether none of them failed.
 func run(f flags, wanted func(name string) bool) bool {
 	if !f.running {
 		if err := changeClock(f.endpoint, `{"freeze": true}`); err != nil {
@@ -63,7 +63,7 @@ func run(f flags, wanted func(name string) bool) bool {
 	return failed == 0 && passed > 0
 }
 
-// version is that of the SDK this program was built with.
+// version returns the version of the SDK with which this program was built.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {

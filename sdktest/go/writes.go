@@ -43,7 +43,7 @@ var writes = []scenario{
 		p.must(incr("/m", -7))
 		p.is(M{"n": 42, "s": "x", "m": -2})
 		var item struct{ N int }
-		t.must(json.Unmarshal(p.read().Value, &item)) // fails unless the integer is spelled as one
+		t.must(json.Unmarshal(p.read().Value, &item)) // fails unless the number is encoded as an integer
 		t.equal(item.N, 42)
 		p.fails(400, incr("/s", 1))
 	}},
@@ -192,7 +192,7 @@ var writes = []scenario{
 	without("bulk-mixed", "no bulk"),
 }
 
-// change is one step of a patch.
+// change is one operation of a patch.
 type change func(o *azcosmos.PatchOperations)
 
 func add(path string, v any) change {
@@ -216,7 +216,7 @@ func changes(steps ...change) (o azcosmos.PatchOperations) {
 	return o
 }
 
-// patched is a document that is patched: id "1" in the partition "a".
+// patched is a document for scenarios about patches: id "1" in the partition "a".
 type patched struct{ c C }
 
 func (t *T) patching(m M) patched {
@@ -247,7 +247,7 @@ func (p patched) read() azcosmos.ItemResponse {
 	return res
 }
 
-// is wants the document to be this, but for its id and key.
+// is ends the scenario unless the document equals want, apart from its id and partition key.
 func (p patched) is(want M) {
 	m := p.c.t.doc(p.read().Value)
 	delete(m, "id")
@@ -255,7 +255,7 @@ func (p patched) is(want M) {
 	p.c.t.equal(m, want)
 }
 
-// batch runs a batch that asks for the documents it writes.
+// batch runs a transactional batch whose responses contain the written documents.
 func (c C) batch(pk any, fill func(b *azcosmos.TransactionalBatch)) azcosmos.TransactionalBatchResponse {
 	b := c.NewTransactionalBatch(key(pk))
 	fill(&b)

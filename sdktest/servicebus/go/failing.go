@@ -20,7 +20,7 @@ func (t *T) setStatus(q place, s admin.EntityStatus) {
 	t.must(err)
 }
 
-// tryReceive is the error of a receiver's first call.
+// tryReceive returns the error of a new receiver's first receive.
 func (t *T) tryReceive(p place) error {
 	ctx, cancel := context.WithTimeout(t.ctx, someTime)
 	defer cancel()
@@ -30,7 +30,7 @@ func (t *T) tryReceive(p place) error {
 	return err
 }
 
-// secure does over a client with TLS what reports that it works.
+// secure sends, peeks, receives and completes a message with a client that uses TLS and the options o.
 func (t *T) secure(o *sb.ClientOptions) {
 	q := t.plain()
 	c := t.connect(connection(t.tls, sasKey), o)
@@ -97,7 +97,7 @@ var failing = []scenario{
 
 	{"over-tls", func(t *T) {
 		c := t.trust()
-		c.ServerName, _, _ = net.SplitHostPort(t.tls) // the SDK would take the port for a part of the name
+		c.ServerName, _, _ = net.SplitHostPort(t.tls) // otherwise the SDK would include the port in the name
 		t.secure(&sb.ClientOptions{TLSConfig: c})
 	}},
 

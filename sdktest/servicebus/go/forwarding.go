@@ -7,16 +7,16 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// named is a message with an id.
+// named returns a message with an id.
 func named(id, body string) *sb.Message { return &sb.Message{MessageID: &id, Body: []byte(body)} }
 
-// unique is a queue that drops duplicates within a window.
+// unique creates a queue that drops duplicates of the messages of a window, which is an XML Schema duration.
 func (t *T) unique(window string) place {
 	return t.queue(admin.QueueProperties{
 		RequiresDuplicateDetection: ptr(true), DuplicateDetectionHistoryTimeWindow: &window})
 }
 
-// queueThere reports whether the queue is there.
+// queueThere reports whether a queue exists.
 func (t *T) queueThere(name string) bool {
 	q, err := t.adm.GetQueue(t.ctx, name, nil)
 	t.must(err)

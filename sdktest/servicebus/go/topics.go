@@ -5,7 +5,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// props is a message with application properties.
+// props returns a message with application properties.
 func props(body string, p map[string]any) *sb.Message {
 	return &sb.Message{Body: []byte(body), ApplicationProperties: p}
 }
