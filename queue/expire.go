@@ -11,18 +11,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiry holds how far the reaper has read the messages of a store that can expire.
-type expiry struct {
+// expiryPasses holds how far the reaper has read the messages of a store that can expire.
+type expiryPasses struct {
 	own, inherited host.Pass // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
 // restart makes the reaper begin again at the message that expires first.
-func (e *expiry) restart() { e.again.Store(true) }
+func (e *expiryPasses) restart() { e.again.Store(true) }
 
 // noteArrival makes the reaper begin again if a message arrives that expires before the position it has
 // reached.
-func (e *expiry) noteArrival(h *layout.Header) {
+func (e *expiryPasses) noteArrival(h *layout.Header) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued

@@ -48,7 +48,7 @@ type messageStore struct {
 	scheduled    atomic.Int64 // number of scheduled messages
 	active       atomic.Int64 // number of active messages; used only if several servers share the engine
 	lastReceived atomic.Int64 // the time of the last receive, in ms
-	expiry       expiry       // used only by the reaper's sweep
+	expiry       expiryPasses // used only by the reaper's sweep
 }
 
 // newMessageStore returns the state in memory of one store of an entity. load must be called before it is
@@ -192,7 +192,7 @@ func (s *messageStore) recordTime(ms int64) {
 }
 
 // applyEvents updates the state in memory after a transaction has been stored durably.
-func (s *messageStore) applyEvents(events []event) {
+func (s *messageStore) applyEvents(events []storeEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
@@ -212,7 +212,7 @@ func (s *messageStore) applyEvents(events []event) {
 
 // wakeReceiver wakes a receiver for a message that has arrived. The number of a dead letter may be below the
 // cursor, since a message keeps its sequence number when it is dead-lettered.
-func (s *messageStore) wakeReceiver(e event) {
+func (s *messageStore) wakeReceiver(e storeEvent) {
 	if !s.BySession {
 		if s.Sub != entity.Main {
 			s.cursor.Release(e.seq)

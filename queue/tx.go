@@ -27,8 +27,8 @@ type messageTx struct {
 type storePart struct {
 	*messageStore
 	layout.Counters
-	dirty  bool    // a key of the store was written
-	events []event // applied to the store once the transaction is durable
+	dirty  bool         // a key of the store was written
+	events []storeEvent // applied to the store once the transaction is durable
 	// unlinked is the set of messages whose lock was ended and that have no index entries; nil: none.
 	unlinked map[int64]bool
 	// firsts holds the first active message of each session for which it is known; 0: the session has none.
@@ -36,9 +36,9 @@ type storePart struct {
 	firsts map[string]int64
 }
 
-// event is a change that a transaction has made to a store, by which the state in memory is updated once the
-// transaction is durable.
-type event struct {
+// storeEvent is a change that a transaction has made to a store, by which the state in memory is updated once
+// the transaction is durable.
+type storeEvent struct {
 	kind   eventKind
 	seq    int64
 	header layout.Header // of an arrived message
@@ -211,7 +211,7 @@ func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) 
 		if w.m.shared {
 			p.Wake(h.Due)
 		}
-		p.events = append(p.events, event{kind: awaits, due: h.Due})
+		p.events = append(p.events, storeEvent{kind: awaits, due: h.Due})
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
 	if p.Sub == entity.Main {
 		w.Set(p.ExpiryKey(seq, h), nil)
 	}
-	p.events = append(p.events, event{kind: arrived, seq: seq, header: *h})
+	p.events = append(p.events, storeEvent{kind: arrived, seq: seq, header: *h})
 	return nil
 }
 

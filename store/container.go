@@ -52,7 +52,7 @@ type Container struct {
 	// AutoDeleteOnIdle is set
 	used       atomic.Int64
 	usedKept   int64 // the stored value of used; changed by the reaper only, and at last by Close
-	lints      lint.Book
+	lints      lint.Counters
 	violations procedure.Violations // of the container's scripts
 	purged     atomic.Uint64        // number of items purged since Open
 }

@@ -103,7 +103,7 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if err == nil && p.Named(v) {
-			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
+			return c.answer(ctx, st, s, p, pointReadResult{rid, v, at}, now)
 		}
 		if err != nil && !isAbsent(err) {
 			return Item{}, 0, err
@@ -135,7 +135,7 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 			return Item{}, 0, err
 		}
 		c.ds.rids.Put(p.Point, rid)
-		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
+		return c.answer(ctx, st, s, p, pointReadResult{rid, v, at}, now)
 	}
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.ID)
 }
@@ -144,15 +144,15 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 // its two reads. After that, the point key is considered corrupt.
 const maxLookups = 1000
 
-// found is the result of a point read: the stored value of an item.
-type found struct {
+// pointReadResult is the result of a point read: the stored value of an item.
+type pointReadResult struct {
 	rid   uint64
 	value []byte
 	at    engine.Position
 }
 
 func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.Location, f found, now int64) (Item, uint64, error) {
+	p transaction.Location, f pointReadResult, now int64) (Item, uint64, error) {
 	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}

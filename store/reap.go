@@ -111,7 +111,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		s.ExpiryPasses.Restart(0)
 		s.Begun = now
 	}
-	h := c.purgeBlockFor(st, now, limit, force)
+	h := c.purgeLimitsFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && len(st.Tombstones) > 0 {
 		// The expired items may have used up the limit of this step. Then the items that tombstones delete
@@ -163,7 +163,7 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 
 // sweepExpired purges at most h.room expired items.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
-	h purgeBlock) (ttl.Swept, error) {
+	h purgeLimits) (ttl.Swept, error) {
 	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {

@@ -129,8 +129,8 @@ func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
 	return purged + others, classify.ToFault(err)
 }
 
-// purgeBlock has the limits of one step of the reaper in a container.
-type purgeBlock struct {
+// purgeLimits has the limits of one step of the reaper in a container.
+type purgeLimits struct {
 	any  bool // purges are or may be delayed: expiries are announced before the items are purged
 	room int  // how many items may be purged
 	// again is the second at which purges may be allowed again, if room is 0 now. never means that no second
@@ -139,9 +139,9 @@ type purgeBlock struct {
 	delay *definition.PurgeDelay // nil if there is none
 }
 
-// purgeBlockFor returns the limits of one step. force ignores everything that delays purges.
-func (c *Container) purgeBlockFor(st *container.State, now int64, limit int, force bool) purgeBlock {
-	h := purgeBlock{room: limit, again: never}
+// purgeLimitsFor returns the limits of one step. force ignores everything that delays purges.
+func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, force bool) purgeLimits {
+	h := purgeLimits{room: limit, again: never}
 	if force {
 		return h
 	}

@@ -19,14 +19,14 @@ import (
 
 // migration holds the flags of a migrate command.
 type migration struct {
-	from, to       place
+	from, to       dataLocation
 	compare, again bool
 	json           bool
 	out, errs      io.Writer
 }
 
-// migrated is the result of a migrate command.
-type migrated struct {
+// migrationResult is the result of a migrate command.
+type migrationResult struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Keys    uint64 `json:"keys"`
@@ -111,7 +111,7 @@ func noStore(err error, name string) error {
 func (m *migration) move(ctx context.Context, o migrate.Options) error {
 	bar := progress.New(m.errs, ttl.Real{})
 	defer bar.Stop()
-	r := migrated{From: o.SourceName, To: o.TargetName}
+	r := migrationResult{From: o.SourceName, To: o.TargetName}
 	pass, shown := 0, 0
 	o.Report = func(p migrate.Progress) {
 		if p.Pass != pass || pass == 0 {
@@ -153,12 +153,12 @@ func (m *migration) move(ctx context.Context, o migrate.Options) error {
 
 // openMigrating opens the engine of the data folder for `serve --migrate-to`.
 func (s *serve) openMigrating(ctx context.Context) (engine.Engine, error) {
-	to := place(s.flags.migrateTo)
+	to := dataLocation(s.flags.migrateTo)
 	name, err := to.name()
 	if err != nil {
 		return nil, err
 	}
-	from, err := place(s.flags.data).name()
+	from, err := dataLocation(s.flags.data).name()
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
 // printReaper prints the response as text.
 func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
 	if o.purges {
-		var p laboratory.Purged
+		var p laboratory.PurgeResult
 		if err := json.Unmarshal(answer, &p); err != nil {
 			return err
 		}

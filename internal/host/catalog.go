@@ -58,8 +58,8 @@ func ownKey(number uint32, name string) []byte {
 
 func headKey() []byte { return ownKey(0, "store") }
 
-// head is the catalog's first record.
-type head struct {
+// catalogHead is the catalog's first record.
+type catalogHead struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory
 	Next        uint32 `json:"next"`        // the next number to issue for a definition of a tenant
@@ -83,8 +83,8 @@ type Catalog struct {
 	in      *Instance
 	eng     engine.Engine
 	lock    Mutex
-	head    head          // guarded by turn
-	version atomic.Uint64 // the mark of the scope for the records in memory; written under turn
+	head    catalogHead   // guarded by lock
+	version atomic.Uint64 // the mark of the scope for the records in memory; written under lock
 }
 
 // Lock takes the catalog's lock. If another host over the same engine has changed the records, Lock reads
@@ -172,7 +172,7 @@ func (c *Catalog) Follow(ctx context.Context) error {
 }
 
 // readHead reads the first record and the scope's mark.
-func readHead(r engine.Reader) (h head, version uint64, err error) {
+func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 	raw, err := r.Get(headKey())
 	if err == nil {
 		err = DecodeRecord(raw, &h)
@@ -190,7 +190,7 @@ var ErrCatalogMoved = errors.New("host: another host has changed the catalog mea
 // Change is a running change of the catalog.
 type Change struct {
 	engine.Txn
-	head    head
+	head    catalogHead
 	changed bool
 }
 
@@ -251,7 +251,7 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	var h head
+	var h catalogHead
 	err = DecodeRecord(raw, &h)
 	return h.Next, err
 }
@@ -282,7 +282,7 @@ func (c *Catalog) load(ctx context.Context) error {
 // readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, with
 // engine.ErrIncomplete for data whose migration is not complete, and with engine.ErrMoved for data that
 // have been migrated elsewhere.
-func (h *head) readable() error {
+func (h *catalogHead) readable() error {
 	switch {
 	case h.Incoming != "":
 		return fmt.Errorf("%w: it comes from %s", engine.ErrIncomplete, h.Incoming)
@@ -305,7 +305,7 @@ func (c *Catalog) begin(ctx context.Context) error {
 		return err
 	}
 	return c.Change(ctx, func(t *Change) error {
-		t.head, t.changed = head{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
+		t.head, t.changed = catalogHead{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
 		if first := c.in.opts.FirstNumber; first > 1 {
 			t.head.Next, t.head.First, t.head.Floor = first, first, first
 		}

@@ -69,8 +69,8 @@ type OrderedSink struct {
 	First bool
 }
 
-// sinks maps the kinds of sinks to the tenants that have them.
-type sinks map[string]sinkKind
+// sinkTable maps the kinds of sinks to the tenants that have them.
+type sinkTable map[string]sinkKind
 
 type sinkKind struct {
 	tenant int
@@ -78,7 +78,7 @@ type sinkKind struct {
 }
 
 // add registers the kinds of sinks of a tenant.
-func (h sinks) add(tenant int, kinds map[string]FindSink) error {
+func (h sinkTable) add(tenant int, kinds map[string]FindSink) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
 			return fmt.Errorf("host: two tenants have expiry sinks of the kind %q", kind)

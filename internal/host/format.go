@@ -64,7 +64,7 @@ func (h *Host) Format() Format { return Format{h.Instance().found, formatVersion
 // are none. If keep is true, it takes a snapshot before the first change. It fails with
 // engine.ErrNewerFormat, with engine.ErrOlderFormat, or if the snapshot cannot be taken.
 func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, keep bool) (int, error) {
-	var h head
+	var h catalogHead
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		if h, _, err = readHead(r); err != nil {
 			return err
@@ -100,7 +100,7 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 }
 
 // upgradable fails for data that cannot be upgraded, with the same errors as readable.
-func (h *head) upgradable() error {
+func (h *catalogHead) upgradable() error {
 	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Life describes when and why a message expires, and what happens to it then.
-type Life struct {
+// MessageLife describes when and why a message expires, and what happens to it then.
+type MessageLife struct {
 	OwnTTL    *float64   `json:"ownTtl" description:"Seconds that its sender has given it; null: none."`
 	Effective *float64   `json:"effectiveTtl" description:"Seconds that it has; null: it does not expire."`
 	Source    string     `json:"source" enum:"message,default,ceiling,none" description:"Whose time to live that is. Ceiling: the entity's default, since the message's own is longer."`
@@ -34,9 +34,9 @@ const (
 )
 
 // lifeOf returns when and why a message expires.
-func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) Life {
+func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) MessageLife {
 	b, p := &d.Broker, e.Properties
-	life := Life{Source: "none", Then: thenKept}
+	life := MessageLife{Source: "none", Then: thenKept}
 	own := d.Message.OwnTTL()
 	if own != message.Absent {
 		life.OwnTTL = seconds(own)

@@ -38,10 +38,10 @@ type Message struct {
 	PropertyTypes map[string]string          `json:"propertyTypes,omitempty" description:"Of AMQP."`
 	Annotations   map[string]json.RawMessage `json:"annotations,omitempty" description:"The sender's."`
 
-	Text      string `json:"text,omitempty"`
-	Base64    string `json:"base64,omitempty" description:"The body, where it is no text."`
-	LockToken string `json:"lockToken,omitempty" description:"Once received."`
-	Life      Life   `json:"life"`
+	Text      string      `json:"text,omitempty"`
+	Base64    string      `json:"base64,omitempty" description:"The body, where it is no text."`
+	LockToken string      `json:"lockToken,omitempty" description:"Once received."`
+	Life      MessageLife `json:"life"`
 }
 
 // Messages is a list of messages.

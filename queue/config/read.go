@@ -22,13 +22,13 @@ type declaredEntity struct {
 	kind     entity.Kind
 	path     string
 	at       tree.Place
-	set      []property
+	set      []declaredProperty
 	rules    []ruleAt
 	hasRules bool // the file has a list of rules
 }
 
-// property is a property in a file.
-type property struct {
+// declaredProperty is a property in a file.
+type declaredProperty struct {
 	name string
 	at   tree.Place
 	set  func(*entity.Properties)
@@ -172,7 +172,7 @@ func (c *Config) properties(v *tree.Value, e *declaredEntity) error {
 		if err != nil {
 			return err
 		}
-		e.set = append(e.set, property{m.Name, m.Place, set})
+		e.set = append(e.set, declaredProperty{m.Name, m.Place, set})
 	}
 	return nil
 }

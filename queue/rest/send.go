@@ -86,8 +86,8 @@ func (c *call) readSingle(body []byte, contentType string) ([]*message.Message, 
 	return []*message.Message{m}, nil
 }
 
-// batched is one message of a batch.
-type batched struct {
+// batchedMessage is one message of a batch.
+type batchedMessage struct {
 	Body             *string
 	BrokerProperties *sentProperties
 	UserProperties   map[string]json.RawMessage
@@ -112,7 +112,7 @@ func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
 
 // parseBatch parses the body of a batch. now is the creation time of its messages, in milliseconds.
 func parseBatch(body []byte, now int64) ([]*message.Message, error) {
-	var all []batched
+	var all []batchedMessage
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, badRequest("The body is no array of messages: " + err.Error() + ".")
 	}

@@ -122,22 +122,22 @@ var feed = []scenario{
 	without("feed-processor", "no processor"),
 }
 
-// changed reads the change feed of a container, page by page.
-type changed struct {
+// feedReader reads the change feed of a container, page by page.
+type feedReader struct {
 	c C
 	o azcosmos.ChangeFeedOptions
 }
 
 // feed returns a reader of the container's change feed. If o has no feed range, it reads the whole container.
-func (c C) feed(o azcosmos.ChangeFeedOptions) *changed {
+func (c C) feed(o azcosmos.ChangeFeedOptions) *feedReader {
 	if o.FeedRange == nil && o.Continuation == nil {
 		o.FeedRange = &azcosmos.FeedRange{MinInclusive: "", MaxExclusive: "FF"}
 	}
-	return &changed{c, o}
+	return &feedReader{c, o}
 }
 
 // next returns the documents of the next page; none if there are no new changes.
-func (f *changed) next() [][]byte {
+func (f *feedReader) next() [][]byte {
 	res, err := f.c.ReadChangeFeed(f.c.t.ctx, &f.o)
 	f.c.t.must(err)
 	f.o.Continuation = &res.ContinuationToken
@@ -148,7 +148,7 @@ func (f *changed) next() [][]byte {
 }
 
 // drain reads pages until there are no new changes, and returns all their documents.
-func (f *changed) drain() [][]byte {
+func (f *feedReader) drain() [][]byte {
 	var pages [][][]byte
 	for page := f.next(); len(page) > 0; page = f.next() {
 		pages = append(pages, page)

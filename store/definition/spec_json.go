@@ -44,16 +44,16 @@ type computedJSON struct {
 	Query *string `json:"query"`
 }
 
-// members maps the names that a JSON object may have to the members of their values. For a name whose value
-// is an array, these are the members of its elements. nil means that the value is not checked.
-type members map[string]members
+// knownMembers maps the names that a JSON object may have to the members of their values. For a name whose
+// value is an array, these are the members of its elements. nil means that the value is not checked.
+type knownMembers map[string]knownMembers
 
 // specMembers returns the properties of a container that have a meaning in Mayfly.
-func specMembers() members {
-	path := members{"path": nil}
-	image := members{"mode": nil, "includedPaths": nil}
-	indexed := members{"path": nil, "indexes": {"kind": nil, "dataType": nil, "precision": nil}}
-	return members{
+func specMembers() knownMembers {
+	path := knownMembers{"path": nil}
+	image := knownMembers{"mode": nil, "includedPaths": nil}
+	indexed := knownMembers{"path": nil, "indexes": {"kind": nil, "dataType": nil, "precision": nil}}
+	return knownMembers{
 		"id":           nil,
 		"partitionKey": {"paths": nil, "kind": nil, "version": nil, "systemKey": nil},
 		"indexingPolicy": {
@@ -89,7 +89,7 @@ func specMembers() members {
 
 // unknown appends to names those members of v, at any depth, that m does not have. A name that differs from
 // a known one only in case is an error, because encoding/json would accept it as the known one.
-func (m members) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
+func (m knownMembers) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
 	var err error
 	v.Each(func(name string, elem jsondoc.Value) bool {
 		if v.Kind() == jsondoc.Array {

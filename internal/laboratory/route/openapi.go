@@ -145,7 +145,8 @@ func (r *Route[L]) complete(op *openapi31.Operation) {
 	})
 	if op.RequestBody != nil {
 		p := r.decoder
-		op.RequestBody.RequestBody.WithRequired(!p.optional || slices.ContainsFunc(p.body, field.required))
+		op.RequestBody.RequestBody.WithRequired(!p.optional || slices.ContainsFunc(p.body,
+			requestField.required))
 	}
 	all := op.ResponsesEns()
 	for status, answer := range all.MapOfResponseOrReferenceValues {

@@ -26,8 +26,8 @@ type conn struct {
 
 	mu        sync.Mutex // guards the following fields
 	grants    []access.Grant
-	links     map[*amqp.Link]right // the right that each link needs
-	stopTimer func()               // stops the timer for the first grant to expire; nil: no timer
+	links     map[*amqp.Link]neededRight // the right that each link needs
+	stopTimer func()                     // stops the timer for the first grant to expire; nil: no timer
 	replies   []*replies
 	// the last links to $cbs; the key is true for the link on which the client receives
 	tokenLinks   map[bool]*amqp.Link
@@ -109,7 +109,7 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	if management {
 		return c.manage(ctx, l, a, at)
 	}
-	need := right{path: at.String(), need: access.Listen}
+	need := neededRight{path: at.String(), need: access.Listen}
 	if !a.Receiver {
 		need.need = access.Send
 	}

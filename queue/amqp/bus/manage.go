@@ -182,43 +182,43 @@ func (r *request) run() (response, error) {
 	return done, err
 }
 
-// operation is an operation of the $management node.
-type operation struct {
+// managementOperation is an operation of the $management node.
+type managementOperation struct {
 	do    func(*request) (response, error)
 	need  access.Rights
 	alone bool // cannot be part of a transaction
 }
 
-func operations(name string) (op operation, ok bool) {
+func operations(name string) (op managementOperation, ok bool) {
 	switch name {
 	case "renew-lock":
-		op = operation{do: (*request).renewLock, need: access.Listen}
+		op = managementOperation{do: (*request).renewLock, need: access.Listen}
 	case "peek-message":
-		op = operation{do: (*request).peek, need: access.Listen}
+		op = managementOperation{do: (*request).peek, need: access.Listen}
 	case "schedule-message":
-		op = operation{do: (*request).schedule, need: access.Send}
+		op = managementOperation{do: (*request).schedule, need: access.Send}
 	case "cancel-scheduled-message":
-		op = operation{do: (*request).cancelScheduled, need: access.Send}
+		op = managementOperation{do: (*request).cancelScheduled, need: access.Send}
 	case "receive-by-sequence-number":
-		op = operation{do: (*request).receiveDeferred, need: access.Listen}
+		op = managementOperation{do: (*request).receiveDeferred, need: access.Listen}
 	case "update-disposition":
-		op = operation{do: (*request).updateDisposition, need: access.Listen}
+		op = managementOperation{do: (*request).updateDisposition, need: access.Listen}
 	case "batch-delete-messages":
-		op = operation{do: (*request).deleteMessages, need: access.Listen, alone: true}
+		op = managementOperation{do: (*request).deleteMessages, need: access.Listen, alone: true}
 	case "renew-session-lock":
-		op = operation{do: (*request).renewSession, need: access.Listen}
+		op = managementOperation{do: (*request).renewSession, need: access.Listen}
 	case "get-session-state":
-		op = operation{do: (*request).sessionState, need: access.Listen}
+		op = managementOperation{do: (*request).sessionState, need: access.Listen}
 	case "set-session-state":
-		op = operation{do: (*request).setSessionState, need: access.Listen}
+		op = managementOperation{do: (*request).setSessionState, need: access.Listen}
 	case "get-message-sessions":
-		op = operation{do: (*request).sessions, need: access.Listen}
+		op = managementOperation{do: (*request).sessions, need: access.Listen}
 	case "add-rule":
-		op = operation{do: (*request).addRule, need: access.Listen, alone: true}
+		op = managementOperation{do: (*request).addRule, need: access.Listen, alone: true}
 	case "remove-rule":
-		op = operation{do: (*request).removeRule, need: access.Listen, alone: true}
+		op = managementOperation{do: (*request).removeRule, need: access.Listen, alone: true}
 	case "enumerate-rules":
-		op = operation{do: (*request).rules, need: access.Listen}
+		op = managementOperation{do: (*request).rules, need: access.Listen}
 	}
 	return op, op.do != nil
 }

@@ -30,19 +30,19 @@ type transaction struct {
 	partition string // its partition key; "": none
 }
 
-// group is the state that the links of one AMQP session share: by the first link, Service Bus determines the
-// entity of a transaction. The connection's mutex guards it.
-type group struct {
+// sessionGroup is the state that the links of one AMQP session share: by the first link, Service Bus
+// determines the entity of a transaction. The connection's mutex guards it.
+type sessionGroup struct {
 	coordinator bool
 	first       *amqp.Link // the first link to an entity; nil: there is none
 	entity      string     // of the first link, in lower case
 }
 
 // groupOf returns the group of a link's session. The caller holds the mutex.
-func groupOf(l *amqp.Link) *group {
-	g, ok := l.Session().Own.(*group)
+func groupOf(l *amqp.Link) *sessionGroup {
+	g, ok := l.Session().Own.(*sessionGroup)
 	if !ok {
-		g = &group{}
+		g = &sessionGroup{}
 		l.Session().Own = g
 	}
 	return g

@@ -38,7 +38,7 @@ func NewTable[T any](list []Subscription[T]) *Table[T] {
 	t := &Table[T]{subscriptions: list}
 	for i, s := range list {
 		for j := range s.Rules.List {
-			t.index.Add(Place{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
+			t.index.Add(RulePlace{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
 		}
 	}
 	return t

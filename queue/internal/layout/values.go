@@ -55,7 +55,7 @@ func (h *Header) Encode() []byte {
 
 // DecodeHeader decodes a header. Errors: engine.ErrCorrupt, engine.ErrNewerFormat.
 func DecodeHeader(b []byte) (h Header, err error) {
-	d := fields{b: b}
+	d := fieldDecoder{b: b}
 	if v := d.byte(); v > headerVersion {
 		return h, fmt.Errorf("%w: the header of a message has version %d", engine.ErrNewerFormat, v)
 	}
@@ -83,13 +83,13 @@ func (h *Header) Deadline(def int64) int64 {
 	return h.Enqueued + ttl
 }
 
-// fields decodes the fields of a stored value, one after the other.
-type fields struct {
+// fieldDecoder decodes the fields of a stored value, one after the other.
+type fieldDecoder struct {
 	b   []byte
 	bad bool
 }
 
-func (d *fields) byte() byte {
+func (d *fieldDecoder) byte() byte {
 	if len(d.b) == 0 {
 		d.bad = true
 		return 0
@@ -99,7 +99,7 @@ func (d *fields) byte() byte {
 	return v
 }
 
-func (d *fields) varint() int64 {
+func (d *fieldDecoder) varint() int64 {
 	v, n := binary.Varint(d.b)
 	if n <= 0 {
 		d.b, d.bad = nil, true
@@ -109,7 +109,7 @@ func (d *fields) varint() int64 {
 	return v
 }
 
-func (d *fields) text() string {
+func (d *fieldDecoder) text() string {
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 || v > uint64(len(d.b)-n) {
 		d.b, d.bad = nil, true
@@ -121,7 +121,7 @@ func (d *fields) text() string {
 }
 
 // end fails if a field was missing, or data is left.
-func (d *fields) end(what string) error {
+func (d *fieldDecoder) end(what string) error {
 	if d.bad || len(d.b) > 0 {
 		return fmt.Errorf("%w: %s", engine.ErrCorrupt, what)
 	}
@@ -160,7 +160,7 @@ func (c *Counters) Encode() []byte {
 
 // DecodeCounters decodes counters. Errors: engine.ErrCorrupt.
 func DecodeCounters(b []byte) (c Counters, err error) {
-	d := fields{b: b}
+	d := fieldDecoder{b: b}
 	for _, v := range c.all() {
 		*v = d.varint()
 	}

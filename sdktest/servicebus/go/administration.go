@@ -314,7 +314,7 @@ var subAdministration = []scenario{
 		t.dropQueue(name)
 		t.sendBodies(name, "a")
 		t.check(t.queueThere("admin-names/DEEP.er/queue_1"), "not found in other letters")
-		t.left(place{queue: "admin-names/DEEP.er/queue_1"}, "a")
+		t.left(messageSource{queue: "admin-names/DEEP.er/queue_1"}, "a")
 		_, err = t.adm.CreateQueue(t.ctx, "no~tilde", nil)
 		t.refused(err, "400")
 	}},

@@ -12,13 +12,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// place is a source of messages: a queue, or a subscription of a topic.
-type place struct {
+// messageSource is a source of messages: a queue, or a subscription of a topic.
+type messageSource struct {
 	queue, topic, sub string
 	dead              bool // the dead-letter queue of it
 }
 
-func (p place) deadLetters() place {
+func (p messageSource) deadLetters() messageSource {
 	p.dead = true
 	return p
 }
@@ -43,7 +43,7 @@ type R struct {
 }
 
 // queue creates a queue. Its name is that of the scenario, followed by the suffixes.
-func (t *T) queue(p admin.QueueProperties, suffix ...string) place {
+func (t *T) queue(p admin.QueueProperties, suffix ...string) messageSource {
 	name := t.name
 	for _, s := range suffix {
 		name += "-" + s
@@ -51,10 +51,10 @@ func (t *T) queue(p admin.QueueProperties, suffix ...string) place {
 	_, err := t.adm.CreateQueue(t.ctx, name, &admin.CreateQueueOptions{Properties: &p})
 	t.must(err)
 	t.dropQueue(name)
-	return place{queue: name}
+	return messageSource{queue: name}
 }
 
-func (t *T) plain() place { return t.queue(admin.QueueProperties{}) }
+func (t *T) plain() messageSource { return t.queue(admin.QueueProperties{}) }
 
 // dropQueue deletes a queue at the end of the scenario, if it still exists then.
 func (t *T) dropQueue(name string) {
@@ -65,11 +65,11 @@ func (t *T) dropQueue(name string) {
 }
 
 // topic creates a topic with the scenario's name, and subscriptions with the given names.
-func (t *T) topic(p admin.TopicProperties, subs ...string) []place {
+func (t *T) topic(p admin.TopicProperties, subs ...string) []messageSource {
 	_, err := t.adm.CreateTopic(t.ctx, t.name, &admin.CreateTopicOptions{Properties: &p})
 	t.must(err)
 	t.dropTopic(t.name)
-	places := []place{}
+	places := []messageSource{}
 	for _, s := range subs {
 		places = append(places, t.sub(s, admin.SubscriptionProperties{}))
 	}
@@ -84,14 +84,14 @@ func (t *T) dropTopic(name string) {
 }
 
 // sub creates a subscription of the scenario's topic.
-func (t *T) sub(name string, p admin.SubscriptionProperties) place {
+func (t *T) sub(name string, p admin.SubscriptionProperties) messageSource {
 	_, err := t.adm.CreateSubscription(t.ctx, t.name, name, &admin.CreateSubscriptionOptions{Properties: &p})
 	t.must(err)
-	return place{topic: t.name, sub: name}
+	return messageSource{topic: t.name, sub: name}
 }
 
 // ruled creates a subscription with the given rule instead of $Default.
-func (t *T) ruled(name string, filter admin.RuleFilter, action admin.RuleAction) place {
+func (t *T) ruled(name string, filter admin.RuleFilter, action admin.RuleAction) messageSource {
 	rule := admin.RuleProperties{Name: name, Filter: filter, Action: action}
 	return t.sub(name, admin.SubscriptionProperties{DefaultRule: &rule})
 }
@@ -150,7 +150,7 @@ func (t *T) trySend(name string, m *sb.Message) error {
 	return t.sender(name).SendMessage(t.ctx, m, nil)
 }
 
-func (t *T) open(c *sb.Client, p place, mode sb.ReceiveMode) R {
+func (t *T) open(c *sb.Client, p messageSource, mode sb.ReceiveMode) R {
 	o := &sb.ReceiverOptions{ReceiveMode: mode}
 	if p.dead {
 		o.SubQueue = sb.SubQueueDeadLetter
@@ -168,10 +168,10 @@ func (t *T) open(c *sb.Client, p place, mode sb.ReceiveMode) R {
 }
 
 // from returns a receiver in peek-lock mode.
-func (t *T) from(p place) R { return t.open(t.client, p, sb.ReceiveModePeekLock) }
+func (t *T) from(p messageSource) R { return t.open(t.client, p, sb.ReceiveModePeekLock) }
 
 // deleting returns a receiver in receive-and-delete mode.
-func (t *T) deleting(p place) R { return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete) }
+func (t *T) deleting(p messageSource) R { return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete) }
 
 // together makes a receive wait until it has all messages that it asks for. By default it returns 20 ms after
 // the first message, and releases messages that arrive later, so that their order may change.
@@ -237,7 +237,7 @@ func (r R) peek(n int) []*sb.ReceivedMessage {
 }
 
 // nothing ends the scenario if a new receiver gets a message from p.
-func (t *T) nothing(p place) {
+func (t *T) nothing(p messageSource) {
 	r := t.from(p)
 	r.none()
 	r.close()
@@ -245,7 +245,7 @@ func (t *T) nothing(p place) {
 
 // left receives and deletes all messages of p, and ends the scenario unless they have the bodies want, in
 // this order.
-func (t *T) left(p place, want ...string) {
+func (t *T) left(p messageSource, want ...string) {
 	r := t.deleting(p)
 	if len(want) > 0 {
 		t.equal(bodies(r.take(len(want))), want)
@@ -255,7 +255,7 @@ func (t *T) left(p place, want ...string) {
 }
 
 // leftInAnyOrder is like left, but ignores the order of the messages.
-func (t *T) leftInAnyOrder(p place, want ...string) {
+func (t *T) leftInAnyOrder(p messageSource, want ...string) {
 	r := t.deleting(p)
 	t.equal(slices.Sorted(slices.Values(bodies(r.take(len(want))))), slices.Sorted(slices.Values(want)))
 	r.none()

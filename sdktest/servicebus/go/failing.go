@@ -12,7 +12,7 @@ import (
 )
 
 // setStatus changes a queue's status.
-func (t *T) setStatus(q place, s admin.EntityStatus) {
+func (t *T) setStatus(q messageSource, s admin.EntityStatus) {
 	p, err := t.adm.GetQueue(t.ctx, q.queue, nil)
 	t.must(err)
 	p.Status = &s
@@ -21,7 +21,7 @@ func (t *T) setStatus(q place, s admin.EntityStatus) {
 }
 
 // tryReceive returns the error of a new receiver's first receive.
-func (t *T) tryReceive(p place) error {
+func (t *T) tryReceive(p messageSource) error {
 	ctx, cancel := context.WithTimeout(t.ctx, someTime)
 	defer cancel()
 	r := t.from(p)
@@ -45,7 +45,7 @@ func (t *T) secure(o *sb.ClientOptions) {
 
 var failing = []scenario{
 	{"error-missing", func(t *T) {
-		for _, err := range []error{t.trySend("not-there", m("a")), t.tryReceive(place{queue: "not-there"})} {
+		for _, err := range []error{t.trySend("not-there", m("a")), t.tryReceive(messageSource{queue: "not-there"})} {
 			t.refused(err, "could not be found. to know more visit")
 			var known *sb.Error
 			t.check(errors.As(err, &known) && known.Code == sb.CodeNotFound, "%v", err)

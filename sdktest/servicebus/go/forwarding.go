@@ -11,7 +11,7 @@ import (
 func named(id, body string) *sb.Message { return &sb.Message{MessageID: &id, Body: []byte(body)} }
 
 // unique creates a queue that drops duplicates of the messages of a window, which is an XML Schema duration.
-func (t *T) unique(window string) place {
+func (t *T) unique(window string) messageSource {
 	return t.queue(admin.QueueProperties{
 		RequiresDuplicateDetection: ptr(true), DuplicateDetectionHistoryTimeWindow: &window})
 }
@@ -46,9 +46,9 @@ var forwarding = []scenario{
 			next = t.queue(admin.QueueProperties{ForwardTo: ptr(next.queue)}, fmt.Sprint(i))
 		}
 		t.sendBodies(next.queue, "a")
-		dead := place{queue: t.name + "-5", dead: true}
+		dead := messageSource{queue: t.name + "-5", dead: true}
 		t.equal(*t.from(dead).one("a").DeadLetterReason, "MaxTransferHopCountExceeded")
-		t.left(place{queue: t.name + "-6"})
+		t.left(messageSource{queue: t.name + "-6"})
 	}},
 
 	{"forward-dead-letters", func(t *T) {

@@ -89,7 +89,7 @@ var restarts = []scenario{
 
 // acceptAgain accepts a session on a connection that was lost. The SDK may report the loss at first; then
 // acceptAgain tries once more.
-func (t *T) acceptAgain(p place, id string) S {
+func (t *T) acceptAgain(p messageSource, id string) S {
 	r, err := t.tryAccept(t.ctx, p, id)
 	if err != nil {
 		t.refused(err, "connlost")

@@ -15,12 +15,12 @@ type S struct {
 }
 
 // talks creates a queue that requires sessions and whose locks last 30 seconds.
-func (t *T) talks() place {
+func (t *T) talks() messageSource {
 	return t.queue(admin.QueueProperties{RequiresSession: ptr(true), LockDuration: ptr("PT30S")})
 }
 
 // tryAccept accepts the session with an id, or the next available one if id is "".
-func (t *T) tryAccept(ctx context.Context, p place, id string) (*sb.SessionReceiver, error) {
+func (t *T) tryAccept(ctx context.Context, p messageSource, id string) (*sb.SessionReceiver, error) {
 	switch {
 	case p.sub != "" && id == "":
 		return t.client.AcceptNextSessionForSubscription(ctx, p.topic, p.sub, nil)
@@ -32,7 +32,7 @@ func (t *T) tryAccept(ctx context.Context, p place, id string) (*sb.SessionRecei
 	return t.client.AcceptSessionForQueue(ctx, p.queue, id, nil)
 }
 
-func (t *T) accept(p place, id string) S {
+func (t *T) accept(p messageSource, id string) S {
 	ctx, cancel := context.WithTimeout(t.ctx, someTime)
 	defer cancel()
 	r, err := t.tryAccept(ctx, p, id)

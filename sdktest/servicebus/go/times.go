@@ -8,7 +8,7 @@ import (
 )
 
 // brief creates a queue whose locks last 30 seconds.
-func (t *T) brief() place { return t.queue(admin.QueueProperties{LockDuration: ptr("PT30S")}) }
+func (t *T) brief() messageSource { return t.queue(admin.QueueProperties{LockDuration: ptr("PT30S")}) }
 
 var locks = []scenario{
 	{"lock-renew", func(t *T) {

@@ -71,7 +71,7 @@ var topics = []scenario{
 		t.send(t.name, props("blue", P{"color": "blue", "size": 12, "note": "100%"}),
 			props("red", P{"color": "red", "size": 3}))
 		for name, want := range wanted {
-			t.left(place{topic: t.name, sub: name}, want...)
+			t.left(messageSource{topic: t.name, sub: name}, want...)
 		}
 	}},
 
@@ -89,7 +89,7 @@ var topics = []scenario{
 			&sb.Message{Body: []byte("to"), To: ptr("t")},
 			&sb.Message{Body: []byte("content"), ContentType: ptr("ct")})
 		for _, name := range []string{"label", "correlation", "id", "to", "content"} {
-			t.left(place{topic: t.name, sub: name}, name)
+			t.left(messageSource{topic: t.name, sub: name}, name)
 		}
 	}},
 
@@ -119,9 +119,9 @@ var topics = []scenario{
 			&sb.Message{Body: []byte("4"), Subject: ptr("t"), ApplicationProperties: P{"color": "red"}},
 			&sb.Message{Body: []byte("5"), Subject: ptr("t")})
 		for name, want := range wanted {
-			t.left(place{topic: t.name, sub: name}, want)
+			t.left(messageSource{topic: t.name, sub: name}, want)
 		}
-		t.left(place{topic: t.name, sub: "capital"})
+		t.left(messageSource{topic: t.name, sub: "capital"})
 	}},
 
 	{"rule-true-false", func(t *T) {

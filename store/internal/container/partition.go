@@ -36,7 +36,7 @@ type Partition struct {
 	Rescan     atomic.Bool
 	Begun      int64 // the second in which the reaper's pass last started at the beginning
 
-	Shapes    ShapeBook
+	Shapes    ShapeCache
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
 	// Behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
 	Behind atomic.Uint64

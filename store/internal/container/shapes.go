@@ -6,11 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/split"
 )
 
-// ShapeBook caches which shapes have a record in a partition range. A shape is the set of paths of a
+// ShapeCache caches which shapes have a record in a partition range. A shape is the set of paths of a
 // document; a range stores a record for each shape, so that a query finds the documents that lack a path. A
 // record is never removed while documents have index entries, so the cache stays valid. A shape that is not
 // in the cache may have a record all the same.
-type ShapeBook struct {
+type ShapeCache struct {
 	mu    sync.RWMutex
 	Known map[ShapeHash]struct{}
 	full  bool   // there are view.MaxShapes records; no more will be added
@@ -22,7 +22,7 @@ type ShapeHash = split.ShapeHash
 
 // LookUp reports whether the cache has a shape (known), and whether the range already has the maximum number
 // of shape records (full).
-func (b *ShapeBook) LookUp(name ShapeHash) (known, full bool) {
+func (b *ShapeCache) LookUp(name ShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	_, known = b.Known[name]
@@ -32,7 +32,7 @@ func (b *ShapeBook) LookUp(name ShapeHash) (known, full bool) {
 // Follow empties the cache if the whole index of the range was deleted since the last call: wipe is the
 // number of the last such deletion. If several servers share the engine, it is called under the lock of the
 // range's scope.
-func (b *ShapeBook) Follow(wipe uint32) {
+func (b *ShapeCache) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return
 	}
@@ -42,7 +42,7 @@ func (b *ShapeBook) Follow(wipe uint32) {
 }
 
 // Wipe returns the number of the last deletion of the whole index that the cache has taken into account.
-func (b *ShapeBook) Wipe() uint32 {
+func (b *ShapeCache) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.wipe
@@ -51,7 +51,7 @@ func (b *ShapeBook) Wipe() uint32 {
 // Learn adds the shapes that a transaction has found, after its commit. wipe is the number of the last wipe
 // of the index before the transaction. If the cache has followed another one since, Learn does nothing,
 // because the shapes are out of date.
-func (b *ShapeBook) Learn(names []ShapeHash, full bool, wipe uint32) {
+func (b *ShapeCache) Learn(names []ShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
@@ -70,7 +70,7 @@ func (b *ShapeBook) Learn(names []ShapeHash, full bool, wipe uint32) {
 }
 
 // Forget empties the cache.
-func (b *ShapeBook) Forget() {
+func (b *ShapeCache) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Known, b.full = nil, false

@@ -205,13 +205,13 @@ func (r Resources) ridBytes(num uint32) []byte {
 // body, CodeNotFound if a permission is for something that does not exist, and CodeOwnerNotFound if the
 // owner is gone.
 func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
-	return r.write(ctx, body, func(draft) (*record.Resource, error) { return nil, nil })
+	return r.write(ctx, body, func(checkedBody) (*record.Resource, error) { return nil, nil })
 }
 
 // Upsert replaces the resource with the body's id, or creates it. o.IfMatch applies only to a replace.
 func (r Resources) Upsert(ctx context.Context, body []byte,
 	o value.WriteOptions) (res Resource, inserted bool, err error) {
-	res, err = r.write(ctx, body, func(d draft) (*record.Resource, error) {
+	res, err = r.write(ctx, body, func(d checkedBody) (*record.Resource, error) {
 		old := r.find(d.id)
 		inserted = old == nil
 		if inserted {
@@ -227,7 +227,7 @@ func (r Resources) Upsert(ctx context.Context, body []byte,
 // id; Replace returns CodeConflict if the new id is taken.
 func (r Resources) Replace(ctx context.Context, id string, body []byte,
 	o value.WriteOptions) (Resource, error) {
-	return r.write(ctx, body, func(d draft) (*record.Resource, error) {
+	return r.write(ctx, body, func(d checkedBody) (*record.Resource, error) {
 		old := r.find(id)
 		if old == nil {
 			return nil, r.absent(id)
@@ -246,7 +246,7 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte,
 // write stores a body. It calls replaced under the catalog's lock to get the record that the body replaces;
 // nil means that the record is new.
 func (r Resources) write(ctx context.Context, body []byte,
-	replaced func(draft) (*record.Resource, error)) (Resource, error) {
+	replaced func(checkedBody) (*record.Resource, error)) (Resource, error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
 		return Resource{}, err
@@ -291,7 +291,7 @@ func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) 
 }
 
 // put stores a draft in place of old, which is nil for a new record. The caller holds the catalog's lock.
-func (r Resources) put(ctx context.Context, old *record.Resource, d draft) (Resource, error) {
+func (r Resources) put(ctx context.Context, old *record.Resource, d checkedBody) (Resource, error) {
 	if !r.of.Exists() {
 		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+
 			" belongs to does not exist any more.")

@@ -37,7 +37,7 @@ type Tx struct {
 	listed     []container.ShapeHash // shapes known in this transaction to have a record
 	full       bool                  // there is no room for records of more shapes
 	termsWiped bool                  // all index entries of the range have been deleted
-	wipe       uint32                // the last wipe before the transaction: see container.ShapeBook
+	wipe       uint32                // the last wipe before the transaction: see container.ShapeCache
 	feed       []feedWrite           // entries that Finish writes, when the last sequence is known
 	history    []versionWrite        // the same
 	changed    []view.KeyValue       // reused by put and del
@@ -57,8 +57,8 @@ type Tx struct {
 type Stored struct {
 	view.Item
 
-	terms *terms // prepared index entries, or nil
-	dated bool   // put keeps its _ts
+	terms *preparedTerms // prepared index entries, or nil
+	dated bool           // put keeps its _ts
 }
 
 // Begin begins the transaction in second now. st is the current state of the container.

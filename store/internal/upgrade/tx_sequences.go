@@ -26,9 +26,9 @@ import (
 // progress in the same commit. It reads a family backwards, because the new key of an entry lies after its
 // old one, in the part that has been read already.
 
-// progress is the position of PlaceSequences: all entries before it, in the order of the method compare,
-// have been changed.
-type progress struct {
+// sequenceProgress is the position of PlaceSequences: all entries before it, in the order of the method
+// compare, have been changed.
+type sequenceProgress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
 	Family int    `json:"family"`        // index in sequenceFamilies; len: confirmed positions of webhooks
@@ -42,7 +42,7 @@ func progressKey() []byte { return layout.CatalogKey(layout.KindUpgrade, 0, "seq
 // a crash.
 func dropProgress(t engine.Txn) { t.Delete(progressKey()) }
 
-func (p progress) compare(q progress) int {
+func (p sequenceProgress) compare(q sequenceProgress) int {
 	return cmp.Or(cmp.Compare(p.CID, q.CID), cmp.Compare(p.Slot, q.Slot), cmp.Compare(p.Family, q.Family))
 }
 
@@ -70,9 +70,9 @@ const (
 // those of later documents.
 func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
-	var at progress
+	var at sequenceProgress
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(r engine.Txn) error {
-		containers, at = nil, progress{}
+		containers, at = nil, sequenceProgress{}
 		err := host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 			containers = append(containers, rec)
 			return noTombstones(r, rec.CID)
@@ -97,7 +97,7 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 		}
 		for number := range last + 1 {
 			for family := range sequenceFamilies {
-				next := progress{CID: rec.CID, Slot: number, Family: family}
+				next := sequenceProgress{CID: rec.CID, Slot: number, Family: family}
 				switch c := next.compare(at); {
 				case c < 0:
 					continue
@@ -109,7 +109,7 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 				}
 			}
 		}
-		end := progress{CID: rec.CID, Slot: last, Family: len(sequenceFamilies)}
+		end := sequenceProgress{CID: rec.CID, Slot: last, Family: len(sequenceFamilies)}
 		if end.compare(at) <= 0 {
 			continue // the confirmed positions are changed in one transaction
 		}
@@ -132,7 +132,7 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 }
 
 // placeFamily changes one family of a range, from the progress on.
-func placeFamily(ctx context.Context, e engine.Engine, p progress) error {
+func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {
 		reached := p
@@ -172,7 +172,7 @@ func placeFamily(ctx context.Context, e engine.Engine, p progress) error {
 }
 
 // lastEntries returns copies of the last entries of a family before p.Key, the last first.
-func lastEntries(r engine.Reader, family byte, p progress) (keys, values [][]byte, err error) {
+func lastEntries(r engine.Reader, family byte, p sequenceProgress) (keys, values [][]byte, err error) {
 	rg := layout.ScopeFamily(layout.RangeScope(p.CID, p.Slot), family)
 	if p.Key != nil {
 		rg.End = p.Key
@@ -200,7 +200,7 @@ func placeNumber(b []byte, at int) error {
 }
 
 // placeConfirmed changes the positions that the webhooks of a container have confirmed.
-func placeConfirmed(ctx context.Context, e engine.Engine, p progress) error {
+func placeConfirmed(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) (err error) {
 		changed := map[string]string{}
 		it := t.Scan(engine.Prefix(append(layout.AppendCID(nil, p.CID), layout.FamilyConfirmed)), false)
