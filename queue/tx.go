@@ -45,6 +45,7 @@ type storeEvent struct {
 	due    int64
 }
 
+// eventKind is the kind of a storeEvent.
 type eventKind uint8
 
 const (

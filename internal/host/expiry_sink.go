@@ -72,6 +72,8 @@ type OrderedSink struct {
 // sinkTable maps the kinds of sinks to the tenants that have them.
 type sinkTable map[string]sinkKind
 
+// sinkKind is a kind of expiry sink: the position of the tenant that has such sinks, and its function that
+// finds one.
 type sinkKind struct {
 	tenant int
 	find   FindSink

@@ -66,6 +66,7 @@ type SweepAction struct {
 	until int64
 }
 
+// sweepActionKind is the kind of a SweepAction: see Take, Wait and AllWait.
 type sweepActionKind uint8
 
 const (

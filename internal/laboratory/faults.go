@@ -169,6 +169,7 @@ func (l *Laboratory) listFaults(context.Context, *route.None) (Faults, error) {
 	return out, nil
 }
 
+// ofFault is a request about one fault rule.
 type ofFault struct {
 	ID string `path:"id" description:"The fault's id."`
 }

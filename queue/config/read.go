@@ -34,6 +34,7 @@ type declaredProperty struct {
 	set  func(*entity.Properties)
 }
 
+// ruleAt is a rule of a subscription, with its position in the file.
 type ruleAt struct {
 	entity.Rule
 	at tree.Place

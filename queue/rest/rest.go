@@ -29,6 +29,7 @@ type Options struct {
 	Requests *requests.Log
 }
 
+// handler is the http.Handler of all requests.
 type handler struct {
 	o Options
 }

@@ -33,6 +33,7 @@ type specJSON struct {
 	ClientEncryption   *ClientEncryptionPolicy `json:"clientEncryptionPolicy,omitempty"`
 }
 
+// geospatialJSON is the geospatial policy of a container in JSON.
 type geospatialJSON struct {
 	Type Geospatial `json:"type"`
 }

@@ -34,6 +34,7 @@ func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b B
 	return g.out, err
 }
 
+// ghostCount is a running count of the ghosts in one partition range.
 type ghostCount struct {
 	state *view.State
 	s     *view.Range

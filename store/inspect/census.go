@@ -19,6 +19,7 @@ import (
 // ExactItems is the number of items up to which a container is small.
 const ExactItems = 100_000
 
+// census is one reading of the times at which all items of a container expire.
 type census struct {
 	state *view.State
 	r     engine.Reader

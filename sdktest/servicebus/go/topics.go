@@ -10,6 +10,7 @@ func props(body string, p map[string]any) *sb.Message {
 	return &sb.Message{Body: []byte(body), ApplicationProperties: p}
 }
 
+// P is a set of application properties.
 type P = map[string]any
 
 // rule adds a rule to a subscription of the scenario's topic.

@@ -93,6 +93,7 @@ func (r Watched) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
+// watchedIterator is an iterator whose steps a stopwatch counts.
 type watchedIterator struct {
 	engine.Iterator
 	watch *Stopwatch
