@@ -86,7 +86,8 @@ func (s *messageStore) forwardAt(at int64) {
 	s.forwardAtLocked(at)
 }
 
-// forwardAtLocked is forwardAt for a caller that holds the mutex.
+// forwardAtLocked makes the timers forward the store's messages, at the millisecond at or later. The caller
+// holds the mutex.
 func (s *messageStore) forwardAtLocked(at int64) {
 	s.forwards = min(s.forwards, at)
 	s.e.m.timers.arm(s, at)

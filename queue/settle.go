@@ -161,7 +161,7 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 	return w.settleHeader(p, seq, h, st)
 }
 
-// settleHeader is like settle, for a message whose header has been read.
+// settleHeader settles a message whose lock the caller holds, and whose header h the caller has read.
 func (w *messageTx) settleHeader(p *storePart, seq int64, h layout.Header,
 	st *Settlement) (lockOutcome, error) {
 	switch st.Outcome {

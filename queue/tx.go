@@ -66,7 +66,8 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messag
 	return err
 }
 
-// transact is like update, without forwarding.
+// transact runs one transaction on messages in scopes, as update does, but does not forward messages that
+// have arrived in forwarding stores.
 func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {

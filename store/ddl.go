@@ -61,7 +61,8 @@ func (d *Database) CreateContainer(ctx context.Context, spec definition.Containe
 	return d.CreateContainerWith(ctx, spec, ContainerOptions{Throughput: t})
 }
 
-// CreateContainerWith is CreateContainer with more options.
+// CreateContainerWith creates a container with further options, such as its number of partition ranges.
+// Defaults and errors are those of CreateContainer.
 func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec,
 	o ContainerOptions) (*Container, error) {
 	t := o.Throughput

@@ -121,8 +121,9 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 	return more, l.Next, err
 }
 
-// announceBatch is announceExpired in one transaction. judged is the number of candidates that it has
-// checked. alive is survivors, followed by those of the checked candidates that have not expired.
+// announceBatch logs, in one transaction, the expiries of those items of a batch that have expired. judged is
+// the number of candidates that it has checked. alive is survivors, followed by those of the checked
+// candidates that have not expired.
 func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
 	survivors []sweep.Candidate) (judged int,
 	alive []sweep.Candidate, err error) {

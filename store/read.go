@@ -230,9 +230,10 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	}
 }
 
-// ResolveRIDIn is ResolveRID for a client that names the item's partition. The key is checked as if the
-// item were addressed by its id: CodeBadRequest if it is missing but required, CodePartitionKeyMismatch if
-// it is incomplete or too long, CodeNotFound if it is the key of another partition.
+// ResolveRIDIn returns the key of the item with the given resource id, for a client that also names the
+// item's partition by pk. The key is checked as if the item were addressed by its id: CodeBadRequest if it is
+// missing but required, CodePartitionKeyMismatch if it is incomplete or too long, CodeNotFound if it is the
+// key of another partition.
 //
 // If the item exists, the receipt is zero. If it does not, the receipt is that of the named partition's
 // range, and o.Session is checked against that range.

@@ -92,7 +92,7 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 	return c.sweep(ctx, s, limit, false)
 }
 
-// sweep is Sweep; force ignores everything that holds the reaper back.
+// sweep purges at most limit items of one range. force ignores everything that holds the reaper back.
 func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept,
 	error) {
 	rescan := s.Rescan.Swap(false)
@@ -192,9 +192,9 @@ func (c *Container) purge(ctx context.Context, s *container.Partition, items []s
 	return purged, survivors, err
 }
 
-// purgeBatch is purge in one transaction. judged is the number of candidates that it has checked, which may
-// be less than all: a few large items fill a transaction. An item that no transaction can move to the
-// archive stays among the survivors.
+// purgeBatch deletes, in one transaction, those candidates of a batch that have expired. judged is the number
+// of candidates that it has checked, which may be less than all: a few large items fill a transaction. An
+// item that no transaction can move to the archive stays among the survivors.
 func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, err error) {
@@ -219,7 +219,8 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batc
 	}
 }
 
-// tryPurge is purgeBatch without retries.
+// tryPurge deletes the expired items of a batch in one transaction, without retries. The results are those of
+// purgeBatch.
 func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, blocked *transaction.Blocker, err error) {

@@ -74,7 +74,7 @@ type itemOwner Container
 // Identity returns the container's names and numbers.
 func (c *itemOwner) Identity() *view.Identity { return &c.items.Identity }
 
-// Present returns the container's current state as a plain value.
+// Present returns the container's current state as a view.State, a plain value without locks.
 func (c *itemOwner) Present() *view.State {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }

@@ -74,8 +74,8 @@ func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	}, st.Scopes()...)
 }
 
-// commitTombstones is commitRecord for a change of the tombstones. They are not part of the record, so it
-// does not need the catalog.
+// commitTombstones makes a change of the container's tombstones durable, and sets the version of next.
+// Tombstones are not part of the container's record, so the caller need not hold the catalog's lock.
 func (c *Container) commitTombstones(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
 	_, err := c.ds.eng.Update(ctx, st.Scopes(), func(t engine.Txn) error {
@@ -167,7 +167,8 @@ func (c *Container) retryOutdated(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againLocked is like retryOutdated, for a caller that holds the catalog's lock.
+// againLocked runs fn, which depends on one state of the container, and repeats it while that state turns out
+// to be outdated. The caller holds the catalog's lock.
 func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
@@ -190,8 +191,8 @@ func (c *Container) againChange(ctx context.Context,
 	return c.retryOutdated(ctx, func() error { return c.change(ctx, fn) })
 }
 
-// commitDrop is commitRecord for containers that are dropped together. The caller holds the catalog's lock
-// and all gates.
+// commitDrop makes the drop of several containers durable in one transaction. The caller holds the catalog's
+// lock and all gates.
 func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 	fn func(*host.Change) error) error {
 	var scopes [][]byte
@@ -222,7 +223,8 @@ func (c *Container) refresh(ctx context.Context, st *container.State) error {
 	return c.usable(c.state.Load())
 }
 
-// refreshFrom is refresh with reader r. It keeps a state that is not older than the stored one.
+// refreshFrom reads the container's state again with reader r, unless it has changed from st already. It
+// keeps a state that is not older than the stored one.
 func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *container.State) error {
 	if err := c.gate.Shut(ctx); err != nil {
 		return err

@@ -71,7 +71,8 @@ func (c *Container) inspect(ctx context.Context,
 		})
 }
 
-// viewState returns a state of the container as a plain value.
+// viewState returns a state of the container as a view.State, a plain value without locks, for functions that
+// only read.
 func (c *Container) viewState(st *container.State, now int64) *view.State {
 	s := &view.State{
 		Database: c.d.ID(), Name: c.name, Identity: c.items.Identity, Keys: c.items.Keys, Spec: &st.Spec,
@@ -90,8 +91,8 @@ func (c *Container) viewState(st *container.State, now int64) *view.State {
 	return s
 }
 
-// inspectDurable is inspect for results that must be durable: when it returns, everything that fn can have
-// read is on disk.
+// inspectDurable runs fn like inspect. When it returns, everything that fn can have read is on disk, so that
+// the result may be sent to a client.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var seen *view.State

@@ -103,7 +103,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return executeFrom(ctx, os.Stdin, args, stdout, stderr)
 }
 
-// executeFrom is like execute, with the standard input given.
+// executeFrom runs one command, which reads its standard input from stdin, and returns the exit code.
 func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	if err := addCompletions(root); err != nil {

@@ -141,7 +141,7 @@ func (c *Catalog) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Follow is CatchUp for a caller that holds the lock.
+// Follow loads changes that another host has made into memory. The caller holds the catalog's lock.
 func (c *Catalog) Follow(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err

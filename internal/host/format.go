@@ -148,7 +148,8 @@ func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, er
 	return name, err
 }
 
-// upgradeFrom runs the steps from one format on, stores the next format, and returns what was done.
+// upgradeFrom runs the steps of all tenants from format from to the next one, and stores the new format. It
+// returns the descriptions of the steps, for the log.
 func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from int) (
 	what []string, err error) {
 	for _, t := range tenants {

@@ -236,8 +236,8 @@ func (m *membership) read(r engine.Reader) (list []Server, err error) {
 	return list, err
 }
 
-// ListServers is Servers with the leases of each. If there cannot be other servers it returns this one, which
-// has no id.
+// ListServers returns the running servers that share the data, each with its leases, the oldest first. If
+// there cannot be other servers it returns this one, without an id.
 func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) {
 	if in.membership == nil {
 		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),

@@ -141,7 +141,7 @@ func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 	return in.SettleReaper(ctx)
 }
 
-// ReaperPaused reports whether purging is stopped.
+// ReaperPaused reports whether purging is stopped in all tenants.
 func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() || in.Paused(0) }
 
 // SettleReaper waits for the running sweep and makes the reaper check all ranges again.

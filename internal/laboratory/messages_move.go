@@ -69,7 +69,7 @@ type resubmitRequest struct {
 
 // resubmit sends dead letters again, to the queue in which they were dead-lettered, or to the topic of their
 // subscription. The dead letter is deleted in the transaction that sends the message, so the message is
-// never missing and never there twice.
+// neither lost nor duplicated.
 func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out MoveResult, err error) {
 	to := entity.Address{Entity: in.entity.Path}
 	if topic, _, ok := to.Subscription(); ok {

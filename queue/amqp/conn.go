@@ -267,7 +267,7 @@ func (c *conn) fail(e *frame.Error) {
 	c.failLocked(e)
 }
 
-// failLocked is fail for a caller that holds the lock.
+// failLocked closes the connection with an error. The caller holds the lock.
 func (c *conn) failLocked(e *frame.Error) {
 	if c.closing {
 		return

@@ -17,7 +17,8 @@ type MemoryLimit interface {
 	TryTake(n int64) bool
 	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge is Take for a large message. It waits until the large messages before it have their memory.
+	// TakeLarge takes n bytes for a large message. It waits until the large messages before it have their
+	// memory.
 	TakeLarge(ctx context.Context, n int64) error
 	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)

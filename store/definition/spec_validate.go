@@ -111,8 +111,8 @@ func (s *ContainerSpec) Validate() error {
 	return s.ValidateRest()
 }
 
-// ValidateRest is Validate without the properties that can never change. A container keeps those as they are,
-// even if it was created before a rule of Validate existed.
+// ValidateRest checks a definition like Validate, except for the properties that can never change. A
+// container keeps those as they are, even if it was created before a rule of Validate existed.
 func (s *ContainerSpec) ValidateRest() error {
 	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors,
 		s.ValidateFullText,
@@ -355,7 +355,8 @@ func checkPath(name, path string) error {
 	return nil
 }
 
-// checkNew is checkPath for a list in which each path must be unique.
+// checkNew checks a path of a list in which each path must be unique. seen has the paths before it; name is
+// the property that contains the list.
 func checkNew(seen map[string]bool, name, path string) error {
 	if err := checkPath(name, path); err != nil {
 		return err

@@ -127,7 +127,7 @@ type Maybe struct {
 // Some returns a Maybe with a value.
 func Some(v uint32) Maybe { return Maybe{v, true} }
 
-// Or returns the value if it is set, else absent.
+// Or returns the value if it is set, else the argument absent.
 func (m Maybe) Or(absent uint32) uint32 {
 	if m.Set {
 		return m.Value

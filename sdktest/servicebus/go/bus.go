@@ -254,7 +254,8 @@ func (t *T) left(p messageSource, want ...string) {
 	r.close()
 }
 
-// leftInAnyOrder is like left, but ignores the order of the messages.
+// leftInAnyOrder receives and deletes all messages of p, and ends the scenario unless they have the bodies
+// want, in any order.
 func (t *T) leftInAnyOrder(p messageSource, want ...string) {
 	r := t.deleting(p)
 	t.equal(slices.Sorted(slices.Values(bodies(r.take(len(want))))), slices.Sorted(slices.Values(want)))

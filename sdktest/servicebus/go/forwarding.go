@@ -10,7 +10,8 @@ import (
 // named returns a message with an id.
 func named(id, body string) *sb.Message { return &sb.Message{MessageID: &id, Body: []byte(body)} }
 
-// unique creates a queue that drops duplicates of the messages of a window, which is an XML Schema duration.
+// unique creates a queue that drops a message whose id was used within the time window, an XML Schema
+// duration.
 func (t *T) unique(window string) messageSource {
 	return t.queue(admin.QueueProperties{
 		RequiresDuplicateDetection: ptr(true), DuplicateDetectionHistoryTimeWindow: &window})

@@ -99,8 +99,8 @@ func (t *T) acceptAgain(p messageSource, id string) S {
 	return S{R{r, t}, r}
 }
 
-// again is like one, for a receiver that has lost its connection. The SDK may report the loss at first; then
-// again tries once more.
+// again receives a message with this body by a receiver that has lost its connection. The SDK may report the
+// loss at first; then again tries once more.
 func (r R) again(body string) *sb.ReceivedMessage {
 	for range 5 {
 		got, err := r.ReceiveMessages(r.t.ctx, 1, nil)

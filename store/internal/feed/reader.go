@@ -164,8 +164,8 @@ type feedRow struct {
 // maxFeedRows is the maximum number of entries that are read before their items are read.
 const maxFeedRows = 4096
 
-// fillLatest is Fill for the latest-version feed. It reads a batch of entries first and then gets all
-// wanted items together.
+// fillLatest reads the latest-version feed of one range, from the position *at on. It reads a batch of
+// entries first and then gets all wanted items together.
 func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
 	if f.Start.Now {
 		return nil

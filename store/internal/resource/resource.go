@@ -290,7 +290,8 @@ func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) 
 	return nil
 }
 
-// put stores a draft in place of old, which is nil for a new record. The caller holds the catalog's lock.
+// put stores a body that has passed its checks, in place of old, which is nil for a new record. The caller
+// holds the catalog's lock.
 func (r Resources) put(ctx context.Context, old *record.Resource, d checkedBody) (Resource, error) {
 	if !r.of.Exists() {
 		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+

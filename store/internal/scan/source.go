@@ -249,7 +249,8 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 // Scan returns an iterator over the documents of the scope that follow a rid.
 func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
 
-// Documents is Scan with its concrete type, for the store's own pages.
+// Documents returns an iterator over the documents of the scope that follow a rid, like Scan, but as a
+// *Documents, for the lists and feeds of the store.
 func (s *Source) Documents(after uint64) *Documents {
 	d := &Documents{s: s}
 	if after == math.MaxUint64 {

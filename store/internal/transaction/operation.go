@@ -237,7 +237,8 @@ func (t *Tx) rename(p *Prepared, old *Stored) error {
 	return t.replace(old, &p.Item)
 }
 
-// upsert replaces a live item, which it returns as old, or creates it.
+// upsert creates the item of p, or replaces the live item with the same id and partition key, which it then
+// returns as old.
 func (t *Tx) upsert(p *Prepared) (old *Stored, err error) {
 	found, ghost, err := t.Find(p.Point)
 	if err != nil {

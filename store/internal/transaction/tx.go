@@ -142,7 +142,7 @@ func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
 	return item, !t.Live(item), nil
 }
 
-// entries appends all keys of an item except the key d, the feed entry and the index entries.
+// entries appends the keys of an item except its own key (family d), its feed entry and its index entries.
 func (t *Tx) entries(dst []view.KeyValue, item *Stored) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
@@ -212,9 +212,9 @@ func (t *Tx) putTerms(old, item *Stored, fresh bool) error {
 	return nil
 }
 
-// diffTerms is diff for index entries; both lists are in the order of their keys. complete means that all
-// entries of before are known to be stored, so that an entry which is also in after need not be written.
-// fresh is as for set.
+// diffTerms deletes those old index entries of an item that are not among the new ones, and sets the new
+// ones. Both lists are in the order of their keys. complete means that all entries of before are known to be
+// stored, so that an entry which is also in after need not be written. fresh is passed to set.
 func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
@@ -291,8 +291,9 @@ func (t *Tx) purge(ghost *Stored) error {
 	return nil
 }
 
-// purgeWith is purge for a ghost whose keys are known. Only the feed of all versions shows a purge. There
-// it is a change with its own sequence, before that of an item that takes over the ghost's id.
+// purgeWith deletes a ghost and its other keys, which the caller has determined. Only the feed of all
+// versions shows a purge. There it is a change with its own sequence, before that of an item that takes over
+// the ghost's id.
 func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)

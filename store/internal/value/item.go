@@ -75,7 +75,7 @@ func (it Item) AppendJSON(dst []byte) []byte {
 	return sys.Append(dst, it.body)
 }
 
-// AppendChanged is AppendJSON with the system property _lsn, as in change feeds.
+// AppendChanged appends the document with its system properties and with _lsn, as in change feeds.
 func (it Item) AppendChanged(dst []byte, lsn uint64) []byte {
 	sys := it.of.Identity().System(it.rid, &it.head)
 	sys.LSN = lsn
