@@ -178,8 +178,8 @@ func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 	return records
 }
 
-// addOffer copies the throughput of the container with number was to the one with number is. If both are 0,
-// it copies the throughput of the database.
+// addOffer copies a throughput to the new database: that of the container that has number was in the
+// original and number is in the copy. If both are 0, it copies the throughput of the database itself.
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {

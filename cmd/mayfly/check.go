@@ -56,7 +56,7 @@ func checkCommand() *cobra.Command {
 		}
 		c.name = args[0]
 		c.open = func() (engine.Engine, error) {
-			// Read-only: the steps that a killed process has not finished are completed in memory only.
+			// With ReadOnly, the recovery after a crash happens in memory and leaves the files as they are.
 			o := pebble.Options{Dir: c.name, AcceptDamagedLog: accept, ReadOnly: true, Logger: log}
 			return pebble.Open(ctx, o)
 		}

@@ -67,8 +67,9 @@ func (st *State) Moves(ghost *view.Item) bool {
 	return ok && at >= st.Rec.MovesSince
 }
 
-// LogsExpiryOf reports whether the expiry of an item has to be added to the log of expiries. The item has
-// expired and is not deleted by a tombstone.
+// LogsExpiryOf reports whether the expiry of an item has still to be added to the log of expiries: the
+// container keeps a log, and the expiry is not in it yet. The caller has checked that the item has expired
+// and was not deleted together with its partition key.
 func (st *State) LogsExpiryOf(item *view.Item) bool {
 	return st.Rec.Log != nil && !item.Head.Announced && !st.Rec.Log.Knows(st.Life(item), st.Policy())
 }

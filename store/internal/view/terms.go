@@ -41,7 +41,7 @@ func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([
 	return list, err
 }
 
-// IsListed reports whether a shape has a record in a range.
+// IsListed reports whether the shape with this name is recorded in the range whose scope is given.
 func IsListed(r engine.Reader, scope, name []byte) (bool, error) {
 	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if errors.Is(err, engine.ErrNotFound) {
