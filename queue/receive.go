@@ -125,8 +125,9 @@ func (r *Receiver) readyPrefix() []byte {
 	return r.s.ReadyPrefix("")
 }
 
-// receive reads claimed messages and hands out those that are available, at most max. If the memory limit
-// does not allow even the first message, need is the size of that message in bytes.
+// receive reads claimed messages and hands out those that are available, at most max. paid is the number of
+// bytes already taken from the memory limit for one large message. If the limit does not allow even the first
+// message, need is the size of that message in bytes.
 func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
@@ -260,8 +261,8 @@ func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, 
 	return live, err
 }
 
-// bodies reads the bodies of messages, as far as the limits and the memory allow. rest are the claims of
-// the other messages.
+// bodies reads the bodies of messages, as far as the limits and the memory allow, and returns these messages
+// in live. rest are the claims of the other messages.
 func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, rest []*claim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {

@@ -55,7 +55,8 @@ func (c *call) hold(n int64) (give func(), err error) {
 	return give, nil
 }
 
-// readBody reads a body of at most most bytes. The caller gives its memory back with give.
+// readBody takes memory for the request's body and reads it. It fails if the body is longer than most bytes.
+// give returns the memory, and must be called when the body is no longer used.
 func (c *call) readBody(most int64) (body []byte, give func(), err error) {
 	n := c.r.ContentLength
 	if n > most {

@@ -156,7 +156,7 @@ const maxRequest = 4 << 20
 func managementNode(at entity.Address) string { return strings.ToLower(at.String()) + "/$management" }
 
 // addressOf returns the address of the node that a link connects to: a sender's target, or a receiver's
-// source.
+// source. ok is false if there is none, or an empty one.
 func addressOf(a *frame.Attach) (address string, ok bool) {
 	if a.Receiver {
 		if a.Source == nil || !a.Source.HasAddress {

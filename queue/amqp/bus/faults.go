@@ -76,7 +76,8 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 	return &frame.Rejected{Error: c.asError(c.applyFault(l, &hit, path), path)}, hit.Rule
 }
 
-// withFaults runs a management operation, with the fault that applies before or after it.
+// withFaults runs a management operation, with the fault that applies before or after it. lose is called if
+// the fault is the loss of a lock.
 func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
 	error) {
 	hit, now := r.c.meet(op, r.at.String())

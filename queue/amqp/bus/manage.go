@@ -134,7 +134,8 @@ func (n *management) respond(m *message.Message, done response, err error) ([]by
 	return answer(m, properties, done.body)
 }
 
-// serverTimeout returns the time limit that the client has set for a request.
+// serverTimeout returns the time limit that the client has set for a request. ok is false if it has set none
+// that can be used.
 func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 	for _, name := range []string{"com.microsoft:server-timeout", "server-timeout"} {
 		if ms, ok := wire.Integer(m.Get(name)); ok && ms > 0 && ms < int64(maxPatience/time.Millisecond) {

@@ -162,7 +162,8 @@ type coordinator struct {
 // answer returns the properties of a link to a coordinator.
 func (k *coordinator) answer() amqp.Answer { return amqp.Answer{Sink: k, Discharges: discharges} }
 
-// discharges decodes a discharge; see amqp.Answer.
+// discharges decodes a discharge, which ends transaction txn; fail asks for its rollback. ok is false for any
+// other message. See amqp.Answer.
 func discharges(payload []byte) (txn []byte, fail, ok bool) {
 	request, err := coordination(payload)
 	if d, ok := request.(*frame.Discharge); ok && err == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// integer converts an integer of any AMQP type.
+// integer converts an integer of any AMQP type. ok is false for other values.
 func integer(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int8:

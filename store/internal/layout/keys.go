@@ -172,7 +172,8 @@ func ScopePrefix(scope, prefix []byte) []byte {
 // KeyRID returns the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
-// ScopeKeyNumber returns the number at the end of a key of family d, f, v or e.
+// ScopeKeyNumber returns the number at the end of a key of family d, f, v or e. It returns false for a key of
+// another length.
 func ScopeKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != ScopeLen+1+8 {
 		return 0, false

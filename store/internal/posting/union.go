@@ -80,7 +80,8 @@ func (u *Union) fill(l *postingCursor) bool {
 	return len(l.ahead) > 0
 }
 
-// continueAfter makes a cursor continue after a rid.
+// continueAfter makes a cursor continue after a rid: with the next smaller one if reverse is set, otherwise
+// with the next larger one.
 func (l *postingCursor) continueAfter(rid uint64, reverse bool) {
 	switch {
 	case reverse && rid == 0, !reverse && rid == math.MaxUint64:

@@ -80,8 +80,8 @@ func (d *Documents) nextPosted() bool {
 	return false
 }
 
-// nextRID returns the next rid of the posting. If the engine is remote, it also prefetches the documents
-// of the rids that follow.
+// nextRID returns the next rid of the posting; more is false at its end. If the engine is remote, it also
+// prefetches the documents of the rids that follow.
 func (d *Documents) nextRID() (rid uint64, more bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]
