@@ -134,7 +134,8 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 	return nil
 }
 
-// adoptOne is like adoptAll, for one entity. It returns nil if the entity is not in memory.
+// adoptOne is like adoptAll, for one entity. If complete is not set, an entity that is not in memory is only
+// loaded if its topic is in memory with an older version; otherwise adoptOne returns nil for it.
 func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {

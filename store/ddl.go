@@ -182,7 +182,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 
 // newRanges returns the partition ranges of a new container. Their number is n, or Options.Ranges if n is
 // 0, or the number that the throughput needs if both are 0. A container that shares its database's
-// throughput then has one.
+// throughput (shared) then has one.
 func (ds *dataset) newRanges(
 	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool,
 	now int64) []record.Range {

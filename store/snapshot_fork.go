@@ -106,7 +106,7 @@ func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	return d, classify.ToFault(err)
 }
 
-// run copies the database.
+// run copies the database. For settle, see copyFromSnapshot.
 func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error
 	return b.d, nil
 }
 
-// allot assigns the new numbers and writes the drop records.
+// allot calls settle, assigns the new numbers and writes the drop records.
 func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {

@@ -53,7 +53,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 }
 
 // newSources returns the sources of ranges, with the state that must be read before their snapshot is
-// opened.
+// opened. indexed is the value for Source.Indexed.
 func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 	sources, room := make([]*scan.Source, len(ranges)), make([]scan.Source, len(ranges))
 	for i, s := range ranges {

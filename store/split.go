@@ -256,7 +256,7 @@ func (m *splitRun) isOngoing(rec *record.Container) bool {
 	return rec.Split != nil && *rec.Split == *m.split
 }
 
-// finishSplit copies the range and switches to the halves. It returns their ids.
+// finishSplit copies the range and switches to the halves. It returns their ids. For wanted, see split.
 func (c *Container) finishSplit(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
 	err error) {
 	for {

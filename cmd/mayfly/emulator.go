@@ -126,7 +126,8 @@ func whenFalse(flag string) func(string) (string, error) {
 }
 
 // applyServeVariables sets each flag that was not given from its own variable and, with
-// --emulator-variables, from that of an emulator. It returns where the value of each flag comes from.
+// --emulator-variables, from that of an emulator. lookup has the meaning of os.LookupEnv.
+// applyServeVariables returns where the value of each flag comes from.
 func applyServeVariables(flags *pflag.FlagSet,
 	lookup func(string) (string, bool)) (map[string]cli.Source, error) {
 	sources, err := cli.ApplyVariables(flags, lookup)

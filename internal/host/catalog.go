@@ -355,12 +355,13 @@ func DecodeRecord(raw []byte, rec any) error {
 	return nil
 }
 
-// ScanRecords decodes all records of a kind in the order of their keys.
+// ScanRecords decodes all records of a kind in the order of their keys and passes each to fn. It ends with the
+// error of fn if fn fails.
 func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) error {
 	return scanRecords(r, CatalogKind(kind), fn)
 }
 
-// scanRecords decodes all records in a range of keys, in the order of the keys.
+// scanRecords is like ScanRecords, for all records in a range of keys.
 func scanRecords[T any](r engine.Reader, rg engine.Range, fn func(key []byte, rec T) error) (err error) {
 	it := r.Scan(rg, false)
 	defer func() {

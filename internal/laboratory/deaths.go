@@ -33,7 +33,7 @@ const (
 	thenDeadLettered = "dead-lettered"
 )
 
-// lifeOf returns when and why a message expires.
+// lifeOf returns when and why a message of an entity expires. dead means that it is in the dead-letter queue.
 func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) MessageLife {
 	b, p := &d.Broker, e.Properties
 	life := MessageLife{Source: "none", Then: thenKept}

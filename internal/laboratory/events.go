@@ -169,8 +169,8 @@ func (l *Laboratory) serveEvents(ec echo.Context, in *eventsRequest) error {
 	return serveStream(l, ec, in, l.streamEvents, l.events)
 }
 
-// serveStream responds with a stream of server-sent events if the client accepts them, otherwise with a
-// page.
+// serveStream calls stream, which sends server-sent events, if the client accepts them. Otherwise it responds
+// with the page that read returns.
 func serveStream[Request, Page any](l *Laboratory, ec echo.Context, in *Request,
 	stream func(echo.Context, *Request) error, read func(context.Context, *Request) (Page, error)) error {
 	q := ec.Request()

@@ -123,7 +123,8 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	return peek.answer(list), nil
 }
 
-// messageOf converts a message to the form of the response.
+// messageOf converts a message of an entity to the form of the response. dead means that it is in the
+// dead-letter queue.
 func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,

@@ -157,7 +157,8 @@ func (c *conn) takeMore(l *Link, next memoryHold) bool {
 	return true
 }
 
-// memoryFor returns the memory that an unfinished or complete message of n bytes needs.
+// memoryFor returns the memory that a message needs of which n bytes have arrived. more means that it is not
+// complete yet.
 func (l *Link) memoryFor(n int64, more bool) memoryHold {
 	most := int64(min(l.maxSize, 1<<40))
 	switch {

@@ -79,8 +79,8 @@ func number(name string, at func(*entity.Properties) *int32) descriptionField {
 		}}
 }
 
-// target returns the field of a forwarding target. As in Service Bus, an absolute address is returned as the
-// client sent it, and a path as sb://HOST/PATH.
+// target returns the field of a forwarding target. at returns where the properties hold the target. As in
+// Service Bus, a client reads an absolute address as it was sent, and a path as sb://HOST/PATH.
 func target(name string, at func(*entity.Properties) *string) descriptionField {
 	return descriptionField{name,
 		func(d *description) (string, bool) {
@@ -100,7 +100,7 @@ func target(name string, at func(*entity.Properties) *string) descriptionField {
 		}}
 }
 
-// fixed returns a field that clients cannot set.
+// fixed returns a field that clients cannot set. write returns its value.
 func fixed(name string, write func(*description) string) descriptionField {
 	return descriptionField{name, func(d *description) (string, bool) { return write(d), true }, nil}
 }

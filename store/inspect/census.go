@@ -59,7 +59,7 @@ func (n *census) run() (exact bool, err error) {
 	return exact, nil
 }
 
-// scan visits a range of keys until the time is over.
+// scan calls fn at each key of a range, until fn fails or the census has no time left.
 func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
 	it := n.r.Scan(rg, false)
 	for err == nil && it.Next() && n.more() {

@@ -103,7 +103,7 @@ func isTokenNode(address string) bool {
 	return strings.EqualFold(strings.Trim(pathOf(address), "/"), cbsNode)
 }
 
-// attach creates the node of an entity.
+// attach creates the node of an entity, or its management node if management is set.
 func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
 	management bool) (answer amqp.Answer, err error) {
 	if management {

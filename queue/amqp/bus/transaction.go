@@ -233,8 +233,8 @@ func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 	return &frame.Declared{TxnID: id}, nil
 }
 
-// discharge ends a transaction. It rolls the transaction back if some of its work was refused or lost,
-// because the client may have sent the discharge before it knew that.
+// discharge ends a transaction. incomplete means that some of its work was refused or lost. Then discharge
+// rolls the transaction back, because the client may have sent the discharge before it knew that.
 func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incomplete bool) error {
 	k.c.mu.Lock()
 	t := k.c.transactions[string(d.TxnID)]

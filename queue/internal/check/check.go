@@ -233,7 +233,8 @@ func (k *storeChecker) families() error {
 	return nil
 }
 
-// Strays reports the keys of messages that belong to none of the given stores.
+// Strays reports the keys of messages that belong to none of the given stores. It ends if report returns
+// false.
 func Strays(ctx context.Context, r engine.Reader, stores []*view.Store, report func(error) bool) error {
 	known := make(map[string]bool)
 	for _, s := range stores {

@@ -48,9 +48,10 @@ func (b *ShapeCache) Wipe() uint32 {
 	return b.wipe
 }
 
-// Learn adds the shapes that a transaction has found, after its commit. wipe is the number of the last wipe
-// of the index before the transaction. If the cache has followed another one since, Learn does nothing,
-// because the shapes are out of date.
+// Learn adds the shapes that a transaction has found, after its commit. full means that the transaction has
+// found the maximum number of shape records. wipe is the number of the last deletion of the whole index
+// before the transaction. If Follow has been called with another one since, Learn does nothing, because the
+// shapes are out of date.
 func (b *ShapeCache) Learn(names []ShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return

@@ -37,8 +37,9 @@ const (
 	maxChunk = 1024
 )
 
-// Merge returns the union of the postings with the given prefixes, starting at rid from. Each prefix must
-// have free capacity for a rid behind it, because the cursors append one to it.
+// Merge returns the union of the postings with the given prefixes, starting at rid from, in descending order
+// if reverse is set. Each prefix must have free capacity for a rid behind it, because the cursors append one
+// to it.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union {
 	u := &Union{r: r, reverse: reverse}
 	u.heap.Before = func(a, b *postingCursor) bool {

@@ -65,7 +65,8 @@ type Terms struct {
 	key []byte // memory for keys; begins with the scope
 }
 
-// NewTerms returns an iterator over the index entries in a range.
+// NewTerms returns an iterator over the index entries in a range of keys, in descending order if reverse is
+// set.
 func NewTerms(r engine.Reader, rg engine.Range, reverse bool) *Terms {
 	return &Terms{r.Scan(rg, reverse), slices.Clone(rg.Start[:layout.ScopeLen])}
 }

@@ -200,7 +200,7 @@ func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 }
 
 // get reads a document by a single get of the engine. If Prefetch has read the document already, or has found
-// that it does not exist, get uses that result.
+// that it does not exist, get uses that result. listed is passed to Take.
 func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	value, err := s.Reader.Get(s.key)

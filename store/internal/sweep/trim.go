@@ -28,7 +28,8 @@ type ExpiredEntries struct {
 }
 
 // OldEntries reads the oldest entries of a range's log. family is the log of versions or of expiries, window
-// its retention in seconds.
+// its retention in seconds. decode decodes an entry of that log; of its result only the kind and the time are
+// used.
 func OldEntries(ctx context.Context, e engine.Engine, scope []byte, family byte, window, now int64,
 	decode func(value []byte) (layout.Version, error)) (ExpiredEntries, error) {
 	out := ExpiredEntries{Next: view.Never}

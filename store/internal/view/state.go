@@ -81,7 +81,8 @@ func (s *State) Live(item *Item) bool {
 	return !s.Expired(&item.Head, item.Body) && !s.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
-// Tombstoned reports whether an item was deleted with its whole partition key.
+// Tombstoned reports whether an item was deleted with its whole partition key. It calls the function
+// Tombstoned with the tombstones of the state.
 func (s *State) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
