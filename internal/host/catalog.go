@@ -355,8 +355,8 @@ func DecodeRecord(raw []byte, rec any) error {
 	return nil
 }
 
-// ScanRecords decodes all records of a kind in the order of their keys and passes each to fn. It ends with the
-// error of fn if fn fails.
+// ScanRecords decodes all records of a kind in the order of their keys and passes each to fn. If fn fails,
+// ScanRecords returns the error.
 func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) error {
 	return scanRecords(r, CatalogKind(kind), fn)
 }
