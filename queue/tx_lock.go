@@ -166,7 +166,7 @@ func (w *messageTx) settleStored(p *storePart, seq int64, l *layout.Lock, st *Se
 	return err
 }
 
-// setSessionLock stores the lock of a session.
+// setSessionLock stores the lock of a session, with the index entry by which it lapses.
 func (w *messageTx) setSessionLock(p *storePart, id string, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.TextKey(layout.FamilySessionLock, id), l.Encode())

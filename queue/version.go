@@ -151,7 +151,7 @@ func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*
 	return e, nil
 }
 
-// adopt applies a stored change of the entity.
+// adopt applies a change of the entity that another server has stored. rules are the rules that it has now.
 func (e *entityState) adopt(rec *record.Entity, rules *record.Rules) {
 	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))

@@ -244,7 +244,7 @@ var examples = []example{
 	{"reset", "", []string{"mayfly reset"}},
 }
 
-// addExamples adds the examples to the commands.
+// addExamples adds the texts of the list examples to the help of the commands.
 func addExamples(root *cobra.Command) {
 	for _, e := range examples {
 		cmd, _, err := root.Find(strings.Fields(e.command))

@@ -45,7 +45,7 @@ type file struct {
 	forGood      bool // its name contains a hash of its content, so browsers may keep it for ever
 }
 
-// New reads the files of both builds.
+// New returns the Site of the explorer and of the documentation, which are embedded in the program.
 func New() (*Site, error) {
 	s := &Site{files: make(map[string]*file)}
 	for dir, root := range map[string]string{"dist": Root, "docs": Docs} {

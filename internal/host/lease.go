@@ -42,12 +42,12 @@ const (
 
 func leaseScope() []byte { return []byte{0, kindLease} }
 
-// leaseKey returns the key of a record.
+// leaseKey returns the key of the record of a lease.
 func leaseKey(parent uint32, name string) []byte {
 	return append(append(AppendCatalogHead(nil, kindLease, parent), name...), 0, 1)
 }
 
-// leaseName returns the name in the key of a record.
+// leaseName returns the name of the lease whose record has a key.
 func leaseName(key []byte) string { return string(key[CatalogHead : len(key)-2]) }
 
 // leaseRecords returns the range of the records of servers or of leases.

@@ -141,7 +141,7 @@ func (l *Laboratory) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// change writes an event without content.
+// change writes a server-sent event that has a name only: its data is an empty object.
 func (w *eventWriter) change(name string) {
 	w.b = append(append(append(w.b, "event: "...), name...), "\ndata: {}\n\n"...)
 }

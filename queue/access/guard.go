@@ -36,7 +36,7 @@ type Guard struct {
 	entities Entities
 }
 
-// New returns a Guard.
+// New returns a Guard with the given options.
 func New(o Options) *Guard {
 	if len(o.Keys) == 0 {
 		o.Keys = []Key{EmulatorKey()}

@@ -196,7 +196,7 @@ func (l *Link) flow(f *frame.Flow) {
 	}
 }
 
-// sendFlow sends a flow with the link's state.
+// sendFlow sends a flow frame with the states of the session and the link.
 func (l *Link) sendFlow() {
 	f := l.s.state()
 	f.Handle, f.DeliveryCount, f.LinkCredit = frame.Some(l.handle), frame.Some(l.delivered), frame.Some(

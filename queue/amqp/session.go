@@ -131,7 +131,7 @@ func (s *session) drop() (links []*Link) {
 	return links
 }
 
-// flow processes the client's window and credit.
+// flow processes a flow frame: the client's window and, if it names a link, the link's credit.
 func (s *session) flow(f *frame.Flow) error {
 	s.peerWindow = remaining(f.IncomingWindow, f.NextIncomingID.Or(0), s.nextOutgoing)
 	s.c.signal()

@@ -47,7 +47,7 @@ type Server struct {
 	over      bool // no more requests are accepted
 }
 
-// New returns a Server.
+// New returns a Server with the given options. It does not listen yet.
 func New(o Options) *Server {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}

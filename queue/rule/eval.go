@@ -222,7 +222,7 @@ type patternPiece struct {
 	many bool // matches any sequence of characters
 }
 
-// cut splits a pattern into pieces.
+// cut splits a pattern of LIKE into pieces. escape is its escape character, or utf8.RuneError for none.
 func cut(pattern string, escape rune) (list []patternPiece) {
 	escaped := false
 	for _, r := range pattern {

@@ -280,7 +280,7 @@ func (c C) read(pk any, id string) M {
 	return c.t.doc(res.Value)
 }
 
-// gone ends the scenario if the document exists.
+// gone ends the scenario as a failure if the document exists.
 func (c C) gone(pk any, id string) {
 	_, err := c.ReadItem(c.t.ctx, key(pk), id, nil)
 	c.t.fails(err, 404)

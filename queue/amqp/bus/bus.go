@@ -42,7 +42,7 @@ type Bus struct {
 	connections atomic.Uint64
 }
 
-// New returns a Bus.
+// New returns a Bus with the given options.
 func New(o Options) *Bus {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}

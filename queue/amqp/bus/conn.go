@@ -51,7 +51,8 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 	return answer, err
 }
 
-// makeNode creates the node of a link.
+// makeNode creates the node that a link connects to: a transaction coordinator, $cbs, or an entity or its
+// management node.
 func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
 		return (&coordinator{c: c, link: l}).answer(), nil

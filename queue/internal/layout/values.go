@@ -177,7 +177,7 @@ func (c *Counters) Wake(at int64) {
 	}
 }
 
-// Count adds n messages in a state.
+// Count adds n, which may be negative, to the number of messages in a state.
 func (c *Counters) Count(st State, n int64) {
 	if st == Scheduled {
 		c.Scheduled += n

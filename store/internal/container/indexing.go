@@ -65,7 +65,7 @@ func newIndexer(d index.Definition) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 
-// Compile creates the indexers from the state's record.
+// Compile creates the indexers of the current and the older indexing policies from the state's record.
 func (st *State) Compile() error {
 	x, err := newIndexer(IndexDefinition(&st.Spec, st.Rec.Recent))
 	if err != nil {

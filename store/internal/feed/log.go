@@ -77,7 +77,7 @@ type LogReader struct {
 	bytes int
 }
 
-// Fill continues reading in the i-th range.
+// Fill continues reading in the i-th range, from its source src.
 func (r *LogReader) Fill(src *scan.Source, i int) error {
 	if err := KeepsLog(src.State); err != nil {
 		return err

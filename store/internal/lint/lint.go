@@ -82,7 +82,7 @@ func (b *Counters) Note(found definition.Lint, last *Case, warn func(rule defini
 	}
 }
 
-// Counts returns the count of each rule.
+// Counts returns, for each rule, how many writes have broken it, and the last of them.
 func (b *Counters) Counts() []Count {
 	out := make([]Count, definition.LintRules)
 	for i := range out {

@@ -16,7 +16,7 @@ import (
 // visits the keys in the order of time, a few in each step.
 type ExpiryPasses struct{ written, deadline host.Pass }
 
-// Restart restarts both passes at a second.
+// Restart makes both passes continue at the entries of a second.
 func (p *ExpiryPasses) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
@@ -80,7 +80,7 @@ func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int
 	}}
 }
 
-// Take collects the candidates and sets Next.
+// Take collects the expired items that the step may purge, the candidates, and sets Next.
 func (l *Step) Take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.families {
 		if l.limit > 0 {

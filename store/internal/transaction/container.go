@@ -48,7 +48,7 @@ type Blocker struct {
 	rid  uint64
 }
 
-// Clear moves the item.
+// Clear moves the expired item to the expiry sink.
 func (b *Blocker) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
 
 // Decode decodes a stored value completely.

@@ -210,7 +210,7 @@ func (t *Tx) read(p *Prepared) value.OperationResult {
 	return r
 }
 
-// erase deletes a live item.
+// erase carries out a prepared deletion of a live item.
 func (t *Tx) erase(p *Prepared) value.OperationResult {
 	old, err := t.target(p)
 	if err != nil {

@@ -35,7 +35,7 @@ const LookBudget = time.Second
 // step counts a step. It returns false if the scan must fail with err.
 func (w *Stopwatch) step() bool { return w.steps(1) }
 
-// steps counts n steps.
+// steps counts n steps. It returns false if the work must end: see Check.
 func (w *Stopwatch) steps(n int) bool {
 	before := w.n
 	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
