@@ -118,7 +118,7 @@ func (s *messageStore) endSession(l *sessionLock) {
 	s.dropSession(l)
 }
 
-// dropSession frees a session whose lock has ended.
+// dropSession frees a session whose lock has ended, and wakes a receiver that waits for a free session.
 func (s *messageStore) dropSession(l *sessionLock) {
 	s.due.forget(&l.deadline)
 	if s.sessions[l.id] == l {

@@ -40,8 +40,8 @@ func (b *databaseCopy) announce(t *host.Change) {
 }
 
 // raiseLSNs raises the LSN of every copied range above all LSNs that clients can have received from the
-// replaced containers and from containers dropped before. A feed reader that continues from such an LSN
-// then misses nothing. Nothing has used the copied ranges yet.
+// replaced containers and from containers dropped before. A feed reader that continues from such an LSN then
+// misses nothing. The copied ranges are not in the catalog yet, so nobody else uses them.
 func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
@@ -111,8 +111,8 @@ func (b *databaseCopy) commitDatabase(t *host.Change, now int64) error {
 	return b.d.clock.Keep(t)
 }
 
-// commitContainer writes a container's record. All of its ranges get the LSN of the container itself,
-// because their parent ranges are not part of the copy.
+// commitContainer writes a container's record. All of its ranges count as created with the container, because
+// the ranges from which they were split are not part of the copy.
 func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 	st := *c.state.Load()
 	st.Version = container.FirstVersion

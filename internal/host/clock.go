@@ -96,7 +96,7 @@ func (c *Clock) At(now int64) time.Time {
 // Raise prevents the clock from returning a second before t, because stored data have that time.
 func (c *Clock) Raise(t int64) { raise(&c.floor, t) }
 
-// RaiseMillis is Raise for a millisecond.
+// RaiseMillis prevents the clock from returning a millisecond before t, because stored data have that time.
 func (c *Clock) RaiseMillis(t int64) {
 	raise(&c.millis, t)
 	c.Raise(t / 1000)
@@ -144,7 +144,8 @@ func (c *Clock) State() (s ttl.State, own bool) {
 // Own reports whether a group's clock is independent of the server's.
 func (c *Clock) Own() bool { return c.own.Load() }
 
-// virtual returns the clock to be moved, or nil if it is the system's.
+// virtual returns the virtual clock under this one, or nil if the underlying clock is the system's, which
+// cannot be moved.
 func (c *Clock) virtual() *ttl.Virtual {
 	v, _ := c.base.(*ttl.Virtual)
 	return v
@@ -211,7 +212,7 @@ func (c *Clock) Copy(other *Clock) error {
 	return nil
 }
 
-// take makes the clock independent of the server's clock, in state s.
+// take gives a group's clock the state s of its own, so that it no longer follows the server's clock.
 func (c *Clock) take(s ttl.State) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
@@ -287,7 +288,7 @@ func (c *Clock) followStored(r engine.Reader) error {
 // the time that the clock showed before its stored state was read again. The other server has checked that
 // nothing is stored with a later time.
 func (c *Clock) movedBack(before time.Time) {
-	// A smaller difference comes from computing the state anew.
+	// A smaller difference is only an error of rounding in the computation of the time.
 	if now := c.base.Now(); before.Sub(now) >= time.Millisecond {
 		c.setBack(now)
 	}

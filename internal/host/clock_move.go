@@ -118,7 +118,8 @@ func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 }
 
 // change sets the base and the state of a group's clock and makes them durable. If own is nil the clock
-// follows the base. The caller holds the catalog's lock.
+// follows the base. exists returns an error if the group has been deleted; then change does nothing. The
+// caller holds the catalog's lock.
 func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exists func() error) error {
 	if err := exists(); err != nil {
 		return err

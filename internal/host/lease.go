@@ -72,12 +72,12 @@ func allServerScopes() [][]byte {
 	return list
 }
 
-// leaseKey returns the key of a record.
+// leaseKey returns the key of the record of a lease or of a server.
 func leaseKey(parent uint32, name string) []byte {
 	return append(append(AppendCatalogHead(nil, kindLease, parent), name...), 0, 1)
 }
 
-// leaseName returns the name in the key of a record.
+// leaseName returns the name of the lease whose record has a key.
 func leaseName(key []byte) string { return string(key[CatalogHead : len(key)-2]) }
 
 // leaseRecords returns the range of the records of servers or of leases.
@@ -201,8 +201,8 @@ func (l *Lease) run(ctx context.Context, fn func(context.Context)) {
 	cancel()
 }
 
-// names returns the names of the leases that this server wants and of those that it will give back, sorted.
-// The caller holds mu.
+// names returns the names of the leases that callers of this server request (wanted), and of those that they
+// have released and that must be given back (given). Both are sorted. The caller holds mu.
 func (m *membership) names() (wanted, given []string) {
 	for name, l := range m.leases {
 		if l.users > 0 {

@@ -44,7 +44,7 @@ type seedImport struct {
 	importer
 	replace bool
 	path    string // path of the seed
-	applied laboratory.Planted
+	applied laboratory.SeedResult
 	total   importState // sum over all containers
 }
 
@@ -199,7 +199,7 @@ func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 	if err != nil {
 		return err
 	}
-	s.applied, err = cli.Ask[laboratory.Planted](req)
+	s.applied, err = cli.Ask[laboratory.SeedResult](req)
 	var refusal *cli.Refusal
 	if errors.As(err, &refusal) && refusal.Code == http.StatusConflict && !s.replace {
 		fmt.Fprintln(s.Errs, strings.Join(refusal.Reasons, "\n"))

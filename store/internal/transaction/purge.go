@@ -117,8 +117,9 @@ func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late 
 	return nil, nil
 }
 
-// RaiseFloor turns the entry of a sequence in the feed of all versions into the floor, unless the retention
-// has become longer and the entry is inside the window again.
+// RaiseFloor deletes the entries of the feed of all versions up to a sequence, and makes the entry of that
+// sequence the floor, the lower end of the feed. It does nothing if the retention has become longer
+// meanwhile, so that the entry must be kept.
 func (t *Tx) RaiseFloor(seq layout.Sequence) error {
 	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq))
 	if errors.Is(err, engine.ErrNotFound) {

@@ -13,8 +13,10 @@ type Tallies struct {
 	recent *lru.Cache[tallyRange, tally]
 }
 
+// tallyRange is a range of keys of the engine, as a key of the cache.
 type tallyRange struct{ start, end string }
 
+// tally is a cached number of keys, for one version of a partition range.
 type tally struct {
 	version TallyVersion
 	keys    int64
