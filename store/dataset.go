@@ -24,17 +24,17 @@ import (
 // dataset is the store's data in one instance of its host: the engine and the catalog in memory. Each
 // Database and Container belongs to one dataset for its whole life.
 type dataset struct {
-	db          *DB
-	in          *host.Instance
-	eng         engine.Engine
-	get         host.GetFunc
-	opts        Options
-	marks       container.Marks // of the catalog
-	rids        work.RIDCache
-	txs         transaction.Pool // of writes
-	purgeLimits purgeLimits
-	pageStates  *work.PageStates // the state that a page of results keeps for the next page
-	tallies     *work.Tallies    // the numbers of index entries that queries have counted
+	db         *DB
+	in         *host.Instance
+	eng        engine.Engine
+	get        host.GetFunc
+	opts       Options
+	marks      container.Marks // of the catalog
+	rids       work.RIDCache
+	txs        transaction.Pool // of writes
+	sweepSizes sweepSizes
+	pageStates *work.PageStates // the state that a page of results keeps for the next page
+	tallies    *work.Tallies    // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  splitter
@@ -45,7 +45,7 @@ type dataset struct {
 
 	incarnation uint32
 	timed       bool   // the engine has a clock: see engine.Teller
-	server      uint32 // identifies this store in the marks of ranges; unique among the stores over an engine
+	server      uint32 // identifies this server in the marks of ranges: see state.go. Never 0
 	purged      atomic.Uint64
 }
 
@@ -85,7 +85,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
-		purgeLimits: purgeLimitsOf(in.Engine()), tallies: work.NewTallies(),
+		sweepSizes: sweepSizesOf(in.Engine()), tallies: work.NewTallies(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.Teller)
 	db.rids.Seed()
@@ -174,12 +174,13 @@ func (ds *dataset) pageWatch(ctx context.Context) *work.Stopwatch {
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 
-// view runs fn in a view of the whole store. Only the end of ctx limits its time.
+// view runs fn over one read-only snapshot of the engine. Only the end of ctx limits its time.
 func (ds *dataset) view(ctx context.Context, fn func(engine.Reader) error) error {
 	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, ds.eng, fn)
 }
 
-// snapshotNote returns the store's entry in the notes of a snapshot: the ids of the databases.
+// snapshotNote returns what the store adds to the description that is stored with a snapshot: the ids of the
+// databases.
 func (ds *dataset) snapshotNote() (member string, value any) {
 	ids := []string{}
 	for _, d := range ds.databases() {
@@ -190,8 +191,8 @@ func (ds *dataset) snapshotNote() (member string, value any) {
 
 const noteDatabases = "databases"
 
-// leader returns a function that runs one kind of background work while this server is the one that does
-// it, among the servers that share the data.
+// leader returns a function that runs one kind of background work whenever this server is the one that does
+// this work for all servers that share the data.
 func (ds *dataset) leader(work string) func(context.Context, func(context.Context)) {
 	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
 }

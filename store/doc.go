@@ -25,15 +25,16 @@
 //
 // # Expiry and purge
 //
-// Every read decides by the rule above, from the item's header. The reaper only frees the space. It finds
-// expired items in two indexes (by write time, by deadline) and checks each item again in the transaction
-// that deletes it. No answer depends on how fast it works. After a thousand purges in a range it also deletes
-// their place in the families that are in the order of time, as ranges without keys, so that iterators skip
-// the place instead of stepping over each deleted key.
+// Every read decides by the rule above, from the item's header. An item that has expired but is still stored
+// is called a ghost. The reaper purges ghosts, which only frees their space. It finds them in two indexes (by
+// write time, by deadline) and checks each item again in the transaction that deletes it. No answer depends
+// on how fast it works. After a thousand purges in a range it also deletes the place of the purged items, as
+// ranges without keys, in the families whose keys are in the order of time. Iterators skip such a range; they
+// would step over the deleted keys one by one.
 //
-// Each container has a gate. Writes and purges hold it shared, a change of the policy holds it exclusively,
-// and the current moment is read inside it. So every operation uses a policy and a moment that belong
-// together.
+// Each container has a gate, a lock with a shared and an exclusive mode. Writes and purges hold it shared, a
+// change of the policy holds it exclusively, and the current moment is read inside it. So every operation
+// uses a policy and a moment that belong together.
 //
 // # Settings of Mayfly's own
 //
@@ -89,8 +90,9 @@
 // Several servers can have the same engine open. In this package "another server" means another DB over the
 // same engine, usually in another process. Each server keeps the state of every container in memory. The
 // state has a version, which is stored in the mark of each range. Transactions and reads compare it with
-// the version in memory; the mark comes with the position, so the comparison costs no extra read. An
-// operation that finds another version reads the state again and starts over (state.go).
+// the version in memory; the engine returns the mark together with the data that an operation reads, so the
+// comparison costs no extra read. An operation that finds another version reads the state again and starts
+// over (state.go).
 //
 // The mark of the catalog is the version of databases, containers and the resources in them. A change of
 // the catalog is refused if the mark has moved. A caller that does not find a name calls CatchUp.

@@ -15,11 +15,11 @@ import (
 
 // The reaper frees the space of expired items, of items deleted by a partition tombstone, and of versions
 // that no feed shows any more. Its loop and its pace are in ttl.Reaper. This file has one step: find
-// candidates in the families w and x in a short view, then delete at most a batch of them in a
-// transaction, which reads and checks each candidate again.
+// candidates in the index of expiry (the key families w and x, see package store/internal/layout) in a short
+// view, then delete at most a batch of them in a transaction, which reads and checks each candidate again.
 
-// purgeLimits limits the steps of the reaper.
-type purgeLimits struct {
+// sweepSizes limits the steps and transactions of the reaper.
+type sweepSizes struct {
 	step  int // items that one step finds and purges, in several transactions
 	items int // items that one transaction deletes
 	bytes int // of the bodies of these items; a transaction deletes one item of any size
@@ -28,18 +28,18 @@ type purgeLimits struct {
 	clear int
 }
 
-// purgeLimitsOf returns the limits for an engine. On an engine without a network, a transaction costs little
+// sweepSizesOf returns the limits for an engine. On an engine without a network, a transaction costs little
 // in itself, and the writers of the range wait while it runs. So it is small: sixteen documents of 1 KB take
 // less than a millisecond. The bytes limit the number of index entries, which grows with the documents.
-func purgeLimitsOf(e engine.Engine) purgeLimits {
+func sweepSizesOf(e engine.Engine) sweepSizes {
 	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
-		return purgeLimits{step: n, items: n, bytes: 4 << 20}
+		return sweepSizes{step: n, items: n, bytes: 4 << 20}
 	}
-	return purgeLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
+	return sweepSizes{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
 }
 
-// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning
-// of the families. So an entry that was skipped by mistake is found after this time. A pass that finds
+// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning of
+// the index of expiry. So an entry that was skipped by mistake is found after this time. A pass that finds
 // nothing to purge costs two seeks.
 const rescanEvery = 60
 
@@ -100,7 +100,7 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 	return c.sweep(ctx, s, limit, false)
 }
 
-// sweep is Sweep; force ignores everything that holds the reaper back.
+// sweep purges at most limit items of one range. force ignores everything that holds the reaper back.
 func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept,
 	error) {
 	rescan := s.Rescan.Swap(false)
@@ -119,10 +119,11 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		s.ExpiryPasses.Restart(0)
 		s.Begun = now
 	}
-	h := c.purgeBlockFor(st, now, limit, force)
+	h := c.purgeLimitsFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && len(st.Tombstones) > 0 {
-		// Expired items may have used up the limit of the step. Then tombstones are left to the next step.
+		// The expired items may have used up the limit of this step. Then the items that tombstones delete
+		// are left to the next one.
 		n, more := 0, true
 		if h.room > out.Purged {
 			n, more, err = c.sweepTombstones(ctx, st, s, h.room-out.Purged)
@@ -168,9 +169,9 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 	return err
 }
 
-// sweepExpired purges expired items, as many as h has room for.
+// sweepExpired purges at most h.room expired items.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
-	h purgeBlock) (ttl.Swept, error) {
+	h purgeLimits) (ttl.Swept, error) {
 	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
@@ -192,7 +193,7 @@ func (c *Container) clearPurged(ctx context.Context, s *container.Partition, fir
 		s.FirstPurged = first
 	}
 	s.Purged += purged
-	if limit := c.ds.purgeLimits.clear; limit == 0 || s.Purged < limit {
+	if limit := c.ds.sweepSizes.clear; limit == 0 || s.Purged < limit {
 		return nil
 	}
 	s.Purged = 0
@@ -221,7 +222,7 @@ func (c *Container) purge(ctx context.Context, s *container.Partition, items []s
 	for len(items) > 0 && err == nil {
 		var judged, n int
 		var alive []sweep.Candidate
-		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), c.ds.purgeLimits.items)])
+		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), c.ds.sweepSizes.items)])
 		items = items[judged:]
 		purged += n
 		survivors = append(survivors, alive...)
@@ -229,9 +230,9 @@ func (c *Container) purge(ctx context.Context, s *container.Partition, items []s
 	return purged, survivors, err
 }
 
-// purgeBatch is purge in one transaction. judged is the number of candidates that it has checked, which may
-// be less than all: a few large items fill a transaction. An item that no transaction can move to the
-// archive stays among the survivors.
+// purgeBatch deletes, in one transaction, those candidates of a batch that have expired. judged is the number
+// of candidates that it has checked, which may be less than all: a few large items fill a transaction. An
+// item that no transaction can move to the archive stays among the survivors.
 func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, err error) {
@@ -256,7 +257,8 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batc
 	}
 }
 
-// tryPurge is purgeBatch without retries.
+// tryPurge deletes the expired items of a batch in one transaction, without retries. The results are those of
+// purgeBatch.
 func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, blocked *transaction.Blocker, err error) {
@@ -279,7 +281,7 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch 
 			return err
 		}
 		alive = alive[:0]
-		n, ghosts, err := t.SelectExpired(batch, c.ds.purgeLimits.bytes, &alive)
+		n, ghosts, err := t.SelectExpired(batch, c.ds.sweepSizes.bytes, &alive)
 		if err != nil {
 			return err
 		}
