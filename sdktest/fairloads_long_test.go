@@ -282,7 +282,7 @@ func fairLoads() []fairLoad {
 				l.rest(ctx, "DELETE", "polled/messages/head?timeout=60", "")
 			}},
 		{"polls of events", func(_ *testing.T, a *target, _ bus) {
-			a.want(200, "PATCH", "_mayfly/dbs/d/colls/v/settings", `{"expiryEvents":{"enabled":true}}`)
+			a.want(200, "PATCH", "_mayfly/dbs/d/colls/v/settings", `{"expiryEvents":{}}`)
 		}, 1000, func(ctx context.Context, l *load) {
 			if l.sent.Add(1)%500 == 0 {
 				for n := 0; ctx.Err() == nil; n++ {

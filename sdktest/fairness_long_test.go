@@ -66,14 +66,14 @@ type fairRatios struct {
 func measureFairness(t *testing.T, l fairLoad, rounds int) {
 	f := newFairness(t, l)
 	honest := fairHonest()
-	control := f.process(honest.name, 0)
+	control := f.process(honest.name)
 	// One interval without a limit gives the cost of an honest request.
 	f.quiet()
 	var most fairRatios
 	n := f.beside(control, 0, &most)
 	cost := most.processors[0] * fairInterval.Seconds() / max(float64(n), 1)
 	var attack, same fairRatios
-	load := f.process(l.name, 0)
+	load := f.process(l.name)
 	for range rounds {
 		f.beside(load, 0, &attack)
 		rate := int(attack.processors[len(attack.processors)-1] / cost)
@@ -107,7 +107,7 @@ type fairness struct {
 }
 
 func newFairness(t *testing.T, l fairLoad) *fairness {
-	b := startBus(t, "--memory", "--pprof")
+	b := startBus(t, "--memory")
 	a := &target{t: t, s: b.Server}
 	a.prepare()
 	f := &fairness{t: t, b: b, reads: &took{of: map[string][]time.Duration{}}}
@@ -181,7 +181,7 @@ func (f *fairness) interval(d time.Duration) (p99, half time.Duration) {
 // quiet measures an interval without a load, after what the last one has left has ended.
 func (f *fairness) quiet() {
 	const step = 200 * time.Millisecond
-	readers := float64(fairReaders) * 200 / 20_000 // a read takes about 50 µs of a processor
+	const readers = 0.16 // processors that the readers use: each reads 200 times in a second for 50 µs
 	for range int(fairSettle / step) {
 		before := processTime(f.t, f.b.Server.cmd.Process.Pid)
 		time.Sleep(step)
@@ -238,7 +238,8 @@ type loadProcess struct {
 	says *bufio.Reader
 }
 
-func (f *fairness) process(name string, _ int) *loadProcess {
+// process starts the process of a load.
+func (f *fairness) process(name string) *loadProcess {
 	f.t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLoadProcess$", "-test.v", "-test.timeout=1h")
 	cmd.Env = append(os.Environ(), "MAYFLY_BIN="+binary, "MAYFLY_LOAD="+name,

@@ -70,9 +70,10 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	}
 }
 
-// plan plans a query for state st, or returns a cached plan. Only a plan of a long text can take long, and such
-// plans are not cached.
-func (c *Container) plan(ctx context.Context, st *container.State, q QueryRequest) (plan *query.Plan, err error) {
+// plan plans a query for state st, or returns a cached plan. Only a plan of a long text can take long, and
+// such plans are not cached.
+func (c *Container) plan(ctx context.Context, st *container.State, q QueryRequest) (plan *query.Plan,
+	err error) {
 	late := c.large(ctx, weightOf(q), func() {
 		plan, err = c.plans.Plan(q.Text, q.Parameters, st.Terms,
 			func() query.Info { return c.items.QueryInfo(st) })

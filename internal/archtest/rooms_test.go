@@ -366,7 +366,8 @@ var rooms = map[string]room{
 			"github.com/tidwall/gjson",
 			"golang.org/x/sys"},
 	},
-	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys", "golang.org/x/sync/semaphore"}},
+	"internal/priority": {own: []string{"ttl"},
+		third: []string{"golang.org/x/sys", "golang.org/x/sync/semaphore"}},
 	"internal/progress": {own: []string{"ttl"}},
 	"internal/serve": {
 		own: []string{

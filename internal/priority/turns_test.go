@@ -102,7 +102,9 @@ func TestTurnsAlternate(t *testing.T) {
 					order = append(order, id)
 					served++
 				}
-				time.Sleep(2 * time.Millisecond) // in the time of the bubble
+				later, stop := ttl.Real{}.After(2 * time.Millisecond)
+				<-later // in the time of the bubble
+				stop()
 			}
 		}
 		var work sync.WaitGroup

@@ -6,8 +6,9 @@ import (
 )
 
 // Limits of the bytes that the requests in progress on a connection hold. While they hold more, no further
-// request is started. Until a request has been authorized, one request at a time is in progress. The heads of requests and the buffered parts of responses are counted. The bodies of
-// requests and large responses are not: the handler limits these.
+// request is started. Until a request has been authorized, one request at a time is in progress. The heads of
+// requests and the buffered parts of responses are counted. The bodies of requests and large responses are
+// not: the handler limits these.
 const (
 	maxBacklog  = 1 << 20
 	refusalSize = 1 << 10 // bytes of the response to an unauthorized request

@@ -73,8 +73,9 @@ func authorizing(handler http.HandlerFunc) http.HandlerFunc {
 func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
 	t.Helper()
 	l := &link{t: t, ended: make(chan error, 1)}
-	o := rntbd.Options{Handler: authorizing(handler), Life: t.Context(), MaxBody: 1 << 20, Most: 8, Agent: "mayfly",
-		Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil)), Turns: priority.NewTurns(ttl.Real{})}
+	o := rntbd.Options{Handler: authorizing(handler), Life: t.Context(), MaxBody: 1 << 20, Most: 8,
+		Agent: "mayfly", Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil)),
+		Turns: priority.NewTurns(ttl.Real{})}
 	for _, f := range change {
 		f(&o)
 	}

@@ -64,7 +64,8 @@ func TestLargeInputsDoNotOverlap(t *testing.T) {
 	var work sync.WaitGroup
 	for i := range clients {
 		work.Go(func() {
-			if err := w.Large(t.Context(), time.Hour, largeInput, func() { ran = append(ran, i) }); err != nil {
+			err := w.Large(t.Context(), time.Hour, largeInput, func() { ran = append(ran, i) })
+			if err != nil {
 				t.Error(err)
 			}
 		})
