@@ -90,7 +90,7 @@ func (a *answer) SetHead(h Head) { a.head = h }
 // following requests of the connection otherwise wait for a response without an error.
 func (a *answer) Authorized() { a.c.trust(a.turn) }
 
-// Header implements http.ResponseWriter.
+// Header returns the headers of the response, which the handler sets: see http.ResponseWriter.
 func (a *answer) Header() http.Header {
 	if a.h == nil {
 		a.h = make(http.Header, 24)
@@ -114,7 +114,7 @@ func (a *answer) number(name string) int64 {
 	return n
 }
 
-// WriteHeader implements http.ResponseWriter. It builds the head of the response.
+// WriteHeader builds the head of the response: see http.ResponseWriter.
 func (a *answer) WriteHeader(status int) {
 	if a.begun {
 		return
@@ -203,7 +203,7 @@ func (a *answer) wrote(status int) bool {
 	return status < http.StatusMultipleChoices && slices.Contains(writes, a.f.operation)
 }
 
-// Write implements http.ResponseWriter.
+// Write writes a part of the body, or buffers it if the response is small: see http.ResponseWriter.
 func (a *answer) Write(p []byte) (int, error) {
 	if !a.begun {
 		a.WriteHeader(http.StatusOK)
