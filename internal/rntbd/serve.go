@@ -150,7 +150,12 @@ func (c *conn) greetFirst(f *frame) (passed bool, err error) { return false, c.g
 // take serves a frame, or passes it to another goroutine. passed reports that another goroutine now reads
 // frames.
 func (c *conn) take(f *frame) (passed bool, err error) {
-	if c.isQuick(f) || c.isEarly(f) {
+	if c.isQuick(f) {
+		return c.serveHere(f), nil
+	}
+	if c.isEarly(f) {
+		c.places <- struct{}{} // at most one worker has a place: see mayBegin
+		defer func() { <-c.places }()
 		return c.serveHere(f), nil
 	}
 	if c.out.flush() != nil { // the gathered responses must not wait for this frame
