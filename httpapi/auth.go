@@ -305,3 +305,30 @@ func appendLower(dst []byte, s string) []byte {
 	}
 	return dst
 }
+
+// authorise checks the authorization of a request. Mayfly's own API requires the master key. A resource
+// token is valid for the resource for which it was issued.
+func (s *Server) authorise(c *call) error {
+	with := masterKey
+	if s.opt.NoAuth {
+		c.target.absorbQuery()
+	} else {
+		var err error
+		if with, c.req.Grant, err = s.auth.verify(c.r.Method, c.r.Header, &c.target); err != nil {
+			return err
+		}
+	}
+	c.req.Address = c.target.Address // the address may now include the query string
+	c.req.Headers.RangeIDs = c.target.rangeIDs
+	c.req.Trusted = with == masterKey || with == masterSignature
+	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {
+		return err
+	}
+	if c.target.kind == cosmos.KindNone && with == directoryToken {
+		return cosmos.Failure(http.StatusForbidden, 0, "This needs the master key.")
+	}
+	if frame, ok := c.w.Writer.(interface{ Authorized() }); ok { // in direct mode
+		frame.Authorized()
+	}
+	return nil
+}

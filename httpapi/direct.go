@@ -79,7 +79,7 @@ func (s *Server) serveFrames(c *sniffConn) {
 		err := rntbd.Serve(s.draining, &frameConn{c}, rntbd.Options{Handler: s.handler, Life: life,
 			MaxBody: cosmos.KindItem.MaxBody(), Most: maxFrames, Agent: "mayfly",
 			Version: strings.TrimPrefix(serviceVersion, "version="), Logger: s.log,
-			QuickReads: true, Refused: s.recordRefusal})
+			QuickReads: true, Refused: s.recordRefusal, Turns: s.turns})
 		if err != nil {
 			s.log.Debug("a connection of direct mode was given up", "remote", c.RemoteAddr().String(),
 				"error", err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mayflydb/mayfly/httpapi/explorer"
 	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 	"github.com/mayflydb/mayfly/store"
@@ -37,6 +38,7 @@ type Server struct {
 	since       string // when the server was made, for the header x-ms-last-state-change-utc
 
 	handler http.Handler
+	turns   *priority.Turns // of connections in direct mode
 	http    *http.Server
 	conns   *conns
 	cancel  context.CancelFunc // ends every request's context
@@ -88,7 +90,7 @@ func New(o Options) (*Server, error) {
 	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, origins: near, consistency: level, cancel: cancel,
-		pages: pages, conns: newConns(o.MaxConnections)}
+		pages: pages, conns: newConns(o.MaxConnections), turns: priority.NewTurns(o.Wall)}
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
 		ServeCrossPartition: o.ServeCrossPartition,
@@ -372,29 +374,5 @@ func (s *Server) perform(c *call) error {
 		return s.withFaults(c)
 	}
 	s.ops.Serve(c.ctx(), &c.req, &c.ans)
-	return nil
-}
-
-// authorise checks the authorization of a request. Mayfly's own API requires the master key. A resource
-// token is valid for the resource for which it was issued.
-func (s *Server) authorise(c *call) error {
-	with := masterKey
-	if s.opt.NoAuth {
-		c.target.absorbQuery()
-	} else {
-		var err error
-		if with, c.req.Grant, err = s.auth.verify(c.r.Method, c.r.Header, &c.target); err != nil {
-			return err
-		}
-	}
-	c.req.Address = c.target.Address // the address may now include the query string
-	c.req.Headers.RangeIDs = c.target.rangeIDs
-	c.req.Trusted = with == masterKey || with == masterSignature
-	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {
-		return err
-	}
-	if c.target.kind == cosmos.KindNone && with == directoryToken {
-		return cosmos.Failure(http.StatusForbidden, 0, "This needs the master key.")
-	}
 	return nil
 }

@@ -71,7 +71,9 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	b := &batch{c: c, o: o, ops: ops, list: make([]*transaction.Prepared, len(ops)),
 		results: make([]OperationResult, len(ops))}
 	b.receipt.Range, b.receipt.LSN = c.Position(o.Range)
-	b.prepare(ctx, pk)
+	if err := c.large(ctx, weightOfAll(ops), func() { b.prepare(ctx, pk) }); err != nil {
+		return BatchResult{}, c.refused(), err
+	}
 	if err := b.run(ctx); err != nil {
 		return BatchResult{}, b.receipt, err
 	}
@@ -83,6 +85,14 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	}
 	b.receipt.Charge = value.RoundCharge(max(b.receipt.Charge, value.ChargeFailure))
 	return out, b.receipt, nil
+}
+
+// weightOfAll is weightOfOperation for the operations of a batch.
+func weightOfAll(ops []Operation) (n int) {
+	for i := range ops {
+		n += weightOfOperation(&ops[i])
+	}
+	return n
 }
 
 // checkBatch checks the batch as a whole, before its operations are checked one by one.

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/priority"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/query/spill"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -124,6 +125,30 @@ func (db *DB) LongWork() int {
 		return 0
 	}
 	return db.heavy.Most
+}
+
+// TextWeight is the weight of one byte of the text of a query: see DB.Large.
+const TextWeight = work.TextWeight
+
+// Large runs fn, a computation on n bytes of JSON, or on a text that takes as long: a byte of the text of a
+// query weighs TextWeight. If n is large, Large waits until few other such computations run, and fn runs at
+// a lower priority in another goroutine. The caller must not hold locks. CodeCanceled: ctx ended or
+// Options.QueryTime passed before fn began.
+func (db *DB) Large(ctx context.Context, n int, fn func()) error {
+	return db.heavy.Large(ctx, db.opts.QueryTime, n, fn)
+}
+
+// RunQuery runs fn, a query over rows that are not documents, in the queue of long queries. It sets env.Turn,
+// and env.Limit if it is 0; fn runs the query with env. fn is run again from its beginning if it is the first
+// long query in a while.
+func (db *DB) RunQuery(env *query.Env, fn func() error) error {
+	if env.Limit <= 0 {
+		env.Limit = db.opts.QueryTime
+	}
+	heavy := db.heavy.Query(env.Elapsed, env.Limit)
+	defer heavy.Leave()
+	env.Turn = heavy.Turn
+	return heavy.Run(fn)
 }
 
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }

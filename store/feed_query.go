@@ -27,7 +27,12 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	Receipt, error) {
 	info := c.items.QueryInfo(c.state.Load())
 	info.Index, info.Lenient = nil, true
-	plan, err := query.Prepare(q.Text, q.Parameters, info)
+	var plan *query.Plan
+	var err error
+	late := c.large(ctx, weightOf(q), func() { plan, err = query.Prepare(q.Text, q.Parameters, info) })
+	if late != nil {
+		err = late
+	}
 	if err == nil && !plan.Streamable() {
 		err = fault.New(fault.CodeBadRequest,
 			"A query of a change feed consists of SELECT, FROM, JOIN and WHERE.")

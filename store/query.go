@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // resumePlace converts the resource id of a Resume to the number of the item.
@@ -53,8 +54,7 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	}
 	for {
 		st := c.state.Load()
-		info := func() query.Info { return c.items.QueryInfo(st) }
-		plan, err := c.plans.Plan(q.Text, q.Parameters, st.Terms, info)
+		plan, err := c.plan(ctx, st, q)
 		if err != nil && c.outdated(ctx, st) {
 			continue
 		}
@@ -68,6 +68,29 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 			return page, r, classify.ToFault(err)
 		}
 	}
+}
+
+// plan plans a query for state st, or returns a cached plan. Only a plan of a long text can take long, and
+// such plans are not cached.
+func (c *Container) plan(ctx context.Context, st *container.State, q QueryRequest) (plan *query.Plan,
+	err error) {
+	late := c.large(ctx, weightOf(q), func() {
+		plan, err = c.plans.Plan(q.Text, q.Parameters, st.Terms,
+			func() query.Info { return c.items.QueryInfo(st) })
+	})
+	if late != nil {
+		return nil, late
+	}
+	return plan, err
+}
+
+// weightOf returns the number of bytes of JSON that take as long as the query's text and parameters.
+func weightOf(q QueryRequest) int {
+	n := len(q.Text)
+	for i := range q.Parameters {
+		n += q.Parameters[i].Value.TextLen()
+	}
+	return n * work.TextWeight
 }
 
 // CrossPartitionError is the cause of CodeCrossPartition. It has the plan by which the client can query

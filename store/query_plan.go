@@ -22,8 +22,14 @@ func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	c.beginUse()
 	defer c.endUse()
 	st := c.state.Load()
-	prepare := func(o query.GatewayOptions) (*query.GatewayPlan, error) {
-		return query.Gateway(q.Text, q.Parameters, c.items.QueryInfo(st), o)
+	prepare := func(o query.GatewayOptions) (plan *query.GatewayPlan, err error) {
+		late := c.large(ctx, weightOf(q), func() {
+			plan, err = query.Gateway(q.Text, q.Parameters, c.items.QueryInfo(st), o)
+		})
+		if late != nil {
+			return nil, late
+		}
+		return plan, err
 	}
 	plan, err := c.gatewayPlan(q, features, prepare)
 	if err != nil && c.outdated(ctx, st) {

@@ -78,7 +78,11 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn fu
 // writeOne carries out one operation in its own transaction, without triggers.
 func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
 	error) {
-	p, err := c.prepare(pk, op)
+	var p *transaction.Prepared
+	var err error
+	if late := c.large(ctx, weightOfOperation(&op), func() { p, err = c.prepare(pk, op) }); late != nil {
+		err = late
+	}
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
@@ -162,6 +166,20 @@ func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
 // prepare checks an operation against the current state.
 func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transaction.Prepared, error) {
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
+}
+
+// large runs fn, a computation on n bytes of a request, outside of any transaction: see DB.Large.
+func (c *Container) large(ctx context.Context, n int, fn func()) error {
+	return c.ds.db.Large(ctx, n, fn)
+}
+
+// weightOfOperation returns the number of bytes of JSON that take as long as the input of an operation.
+func weightOfOperation(op *Operation) int {
+	n := len(op.Body)
+	if op.Patch != nil {
+		n += len(op.Patch.Condition) * work.TextWeight
+	}
+	return n
 }
 
 // expiresSoon reports whether an item expires before the reaper would by itself look at an idle range again.

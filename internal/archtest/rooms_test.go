@@ -201,9 +201,10 @@ var rooms = map[string]room{
 		tests: []string{"engine/pebble"},
 	},
 	"queue/rule": {third: []string{"github.com/google/uuid"}},
-	"queue/amqp": {own: []string{"queue/amqp/frame", "queue/wire", "ttl"}},
+	"queue/amqp": {own: []string{"queue/amqp/frame", "queue/wire", "internal/priority", "ttl"}},
 	"queue/amqp/bus": {
 		own: []string{
+			"internal/priority",
 			"internal/inject",
 			"internal/requests",
 			"queue",
@@ -302,10 +303,11 @@ var rooms = map[string]room{
 		tests: []string{"engine/pebble"},
 	},
 	"httpapi/explorer": {},
-	"internal/rntbd":   {own: []string{"ttl"}, third: []string{"github.com/google/uuid"}},
+	"internal/rntbd":   {own: []string{"internal/priority", "ttl"}, third: []string{"github.com/google/uuid"}},
 	"httpapi": {
 		own: []string{
 			"internal/peek",
+			"internal/priority",
 			"httpapi/explorer",
 			"internal/rntbd",
 			"queue",
@@ -364,7 +366,8 @@ var rooms = map[string]room{
 			"github.com/tidwall/gjson",
 			"golang.org/x/sys"},
 	},
-	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
+	"internal/priority": {own: []string{"ttl"},
+		third: []string{"golang.org/x/sys", "golang.org/x/sync/semaphore"}},
 	"internal/progress": {own: []string{"ttl"}},
 	"internal/serve": {
 		own: []string{

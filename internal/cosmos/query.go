@@ -63,7 +63,13 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	wall := c.srv.opt.Wall
 	began := wall.Now()
 	elapsed := func() time.Duration { return wall.Now().Sub(began) }
-	plan, err := query.Prepare(text, params, query.Info{Lenient: true})
+	var plan *query.Plan
+	late := c.srv.db.Large(c.ctx, len(text)*store.TextWeight, func() {
+		plan, err = query.Prepare(text, params, query.Info{Lenient: true})
+	})
+	if late != nil {
+		return late
+	}
 	if err != nil {
 		return queryError(err)
 	}
@@ -77,10 +83,15 @@ func queryFeed[T any](c *call, f feed[T]) error {
 			return err
 		}
 	}
-	page, err := plan.RunValues(c.ctx, list, query.NewEnv(c.srv.db.Now, elapsed), query.RunOptions{
-		MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation,
-		Scope:   f.scope(),
-		Certain: true,
+	var page query.Page
+	env := query.NewEnv(c.srv.db.Now, elapsed)
+	err = c.srv.db.RunQuery(&env, func() (err error) {
+		page, err = plan.RunValues(c.ctx, list, env, query.RunOptions{
+			MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation,
+			Scope:   f.scope(),
+			Certain: true,
+		})
+		return err
 	})
 	if err != nil {
 		return queryError(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/store"
 )
 
 // The messages of a queue can be queried as if they were the documents of a container. They cannot be
@@ -38,7 +39,14 @@ type MessageRows struct {
 }
 
 func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest) (MessageRows, error) {
-	plan, err := query.Prepare(string(in.Query), in.Parameters, query.Info{Lenient: true})
+	var plan *query.Plan
+	var err error
+	late := l.db.Large(ctx, len(in.Query)*store.TextWeight, func() {
+		plan, err = query.Prepare(string(in.Query), in.Parameters, query.Info{Lenient: true})
+	})
+	if late != nil {
+		return MessageRows{}, late
+	}
 	if err != nil {
 		return MessageRows{}, badQuery(err)
 	}
@@ -48,9 +56,12 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	began := l.opt.Wall.Now()
 	env := query.NewEnv(in.queues.Now, func() time.Duration { return l.opt.Wall.Now().Sub(began) })
 	from := messageSource{ctx, in.queues, in.address(in.entity.Path), &in.entity, in.DeadLetters}
-	page, err := plan.Run(ctx, []query.Source{from}, env,
-		query.RunOptions{MaxItems: in.Count, Cursor: in.Continuation,
-			Scope: from.at.String()})
+	var page query.Page
+	err = l.db.RunQuery(&env, func() (err error) {
+		page, err = plan.Run(ctx, []query.Source{from}, env, query.RunOptions{MaxItems: in.Count,
+			Cursor: in.Continuation, Scope: from.at.String()})
+		return err
+	})
 	if err != nil {
 		return MessageRows{}, badQuery(err)
 	}

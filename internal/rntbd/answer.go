@@ -76,6 +76,7 @@ type answer struct {
 	later    bool        // a small response may be sent together with the responses to later frames
 	headOnly bool        // the body is not sent
 	err      error
+	turn     *turn // nil: a worker serves the frame
 }
 
 // Head is the set of headers of a response. Get returns the value of a header, or "" if there is none.
@@ -84,6 +85,10 @@ type Head interface{ Get(name string) string }
 // SetHead sets headers that are used in addition to those in Header. Handlers whose headers are not in a map
 // call it before WriteHeader.
 func (a *answer) SetHead(h Head) { a.head = h }
+
+// Authorized reports that the request has been authorized. A handler that may take long calls it, because the
+// following requests of the connection otherwise wait for a response without an error.
+func (a *answer) Authorized() { a.c.trust(a.turn) }
 
 // Header returns the headers of the response, which the handler sets: see http.ResponseWriter.
 func (a *answer) Header() http.Header {
@@ -115,8 +120,8 @@ func (a *answer) WriteHeader(status int) {
 		return
 	}
 	a.begun = true
-	if status != http.StatusUnauthorized {
-		a.c.trusted.Store(true)
+	if status < http.StatusBadRequest {
+		a.c.trust(a.turn)
 	}
 	a.headOnly = a.headOnly || status == http.StatusNoContent || status == http.StatusNotModified
 	if !a.headOnly {

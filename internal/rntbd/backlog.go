@@ -6,19 +6,19 @@ import (
 )
 
 // Limits of the bytes that the requests in progress on a connection hold. While they hold more, no further
-// request is started. The heads of requests and the buffered parts of responses are counted. The bodies of
-// requests and large responses are not: the handler limits these.
+// request is started. Until a request has been authorized, one request at a time is in progress. The heads of
+// requests and the buffered parts of responses are counted. The bodies of requests and large responses are
+// not: the handler limits these.
 const (
-	maxBacklog   = 1 << 20
-	earlyBacklog = 64 << 10 // until a request has been authorized
-	refusalSize  = 1 << 10  // bytes of the response to an unauthorized request
+	maxBacklog  = 1 << 20
+	refusalSize = 1 << 10 // bytes of the response to an unauthorized request
 )
 
 // backlog counts the bytes that the requests in progress on a connection hold.
 type backlog struct {
 	mu   sync.Mutex
 	n    int
-	less chan struct{} // capacity 1: signals that n has decreased
+	less chan struct{} // capacity 1: signals that await must check its condition again
 }
 
 func newBacklog() *backlog { return &backlog{less: make(chan struct{}, 1)} }
@@ -26,25 +26,32 @@ func newBacklog() *backlog { return &backlog{less: make(chan struct{}, 1)} }
 // add adds n bytes; n may be negative.
 func (b *backlog) add(n int) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.n += n; n < 0 {
-		select {
-		case b.less <- struct{}{}:
-		default:
-		}
+	b.n += n
+	b.mu.Unlock()
+	if n < 0 {
+		b.signal()
 	}
 }
 
-// await waits until at most most bytes are held. It returns false if ctx ends first. Only one goroutine may
-// wait at a time.
-func (b *backlog) await(ctx context.Context, most int) bool {
+// signal makes await check its condition again.
+func (b *backlog) signal() {
+	select {
+	case b.less <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until the bytes that are held fit. It calls leave before it waits. It returns false if ctx ends
+// first. Only one goroutine may wait at a time.
+func (b *backlog) await(ctx context.Context, fit func(n int) bool, leave func()) bool {
 	for {
 		b.mu.Lock()
 		n := b.n
 		b.mu.Unlock()
-		if n <= most {
+		if fit(n) {
 			return true
 		}
+		leave()
 		select {
 		case <-b.less:
 		case <-ctx.Done():

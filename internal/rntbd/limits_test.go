@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,5 +99,61 @@ func TestBacklog(t *testing.T) {
 	}
 	if n := begun.Load(); n < 10 || n > 70 || sent > 200 {
 		t.Errorf("of %d requests %d are begun whose answers nobody takes", sent, n)
+	}
+}
+
+// TestEarlyRequests: until a request of a connection is authorized, one request at a time is in progress; the
+// following ones wait neither for the response to an authorized request nor for anything after it.
+func TestEarlyRequests(t *testing.T) {
+	begun, leave := make(chan string, 8), make(chan struct{})
+	var running atomic.Int32
+	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
+		if running.Add(1) > 1 && r.Header["Authorization"][0] == "wrong" {
+			t.Error("two requests without a key are in progress")
+		}
+		begun <- r.Header["Authorization"][0]
+		<-leave
+		running.Add(-1)
+		if r.Header["Authorization"][0] == "wrong" {
+			respond(w, 401, "no")
+			return
+		}
+		respond(w, 404, "{}")
+	})
+	const refused = 3
+	var frames []byte
+	for id := range uint32(refused) {
+		frames = append(frames, frame(id, create, nil, wrong)...)
+	}
+	for id := range uint32(2) {
+		frames = append(frames, frame(refused+id, create, nil, rntbdtest.Text(0x01, "key"))...)
+	}
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() {
+		if _, err := l.c.Write(frames); err != nil {
+			t.Error(err)
+		}
+	})
+	work.Go(func() {
+		for range refused {
+			if got := <-begun; got != "wrong" {
+				t.Errorf("%s has begun", got)
+			}
+			leave <- struct{}{}
+		}
+		for range 2 { // both are in progress: neither has been answered
+			if got := <-begun; got != "key" {
+				t.Errorf("%s has begun", got)
+			}
+		}
+		close(leave)
+	})
+	answers := map[int]int{}
+	for range refused + 2 {
+		answers[l.read().Status]++
+	}
+	if answers[401] != refused || answers[404] != 2 {
+		t.Errorf("the statuses are %v", answers)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	// QuickReads says that a read of an item usually takes microseconds and, if it has to wait, waits on its
 	// context. The goroutine that reads frames then serves such reads itself.
 	QuickReads bool
+	// Turns limits the connections whose clients send frames without a pause.
+	Turns *priority.Turns
 	// Refused is called for each frame that was refused without a call of Handler, unless it is nil.
 	Refused func(Refusal)
 }
@@ -65,12 +68,13 @@ var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol"
 type conn struct {
 	net.Conn
 	o       Options
-	drained context.Context // when it ends, no more frames are read
-	in      *bufio.Reader   // used only by the goroutine that reads
-	until   time.Time       // deadline of reads; used only by the goroutine that reads
-	version string          // x-ms-version for requests without one
-	agent   string          // name of the client
-	remote  string          // address of the client
+	drained context.Context  // when it ends, no more frames are read
+	in      *bufio.Reader    // used only by the goroutine that reads
+	input   *priority.Reader // from which in reads
+	until   time.Time        // deadline of reads; used only by the goroutine that reads
+	version string           // x-ms-version for requests without one
+	agent   string           // name of the client
+	remote  string           // address of the client
 	out     outbox
 	work    sync.WaitGroup
 	places  chan struct{}
@@ -88,12 +92,13 @@ type conn struct {
 // after all of its requests have ended. It returns the error that ended the connection, or nil if the client
 // closed the connection, the connection was idle for too long, or ctx ended.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
-	c := &conn{Conn: raw, o: o, drained: ctx, in: bufio.NewReaderSize(raw, readAhead),
-		remote: raw.RemoteAddr().String(), places: make(chan struct{}, o.Most), backlog: newBacklog(),
-		ended: make(chan error, 1)}
+	c := &conn{Conn: raw, o: o, drained: ctx, remote: raw.RemoteAddr().String(),
+		places: make(chan struct{}, o.Most), backlog: newBacklog(), ended: make(chan error, 1)}
 	c.out.init(raw)
 	c.pool.init(c)
 	c.life, c.end = context.WithCancel(o.Life)
+	c.input = o.Turns.Reader(c.life, raw)
+	c.in = bufio.NewReaderSize(c.input, readAhead)
 	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(ttl.Real{}.Now()) })
 	defer stop()
 	c.work.Go(func() { c.read(c.greetFirst) })
@@ -121,6 +126,7 @@ func (c *conn) read(take func(*frame) (passed bool, err error)) {
 	for {
 		f, err := c.next()
 		if f == nil || err != nil {
+			c.input.Leave()
 			c.ended <- errors.Join(err, c.out.flush())
 			return
 		}
@@ -129,6 +135,7 @@ func (c *conn) read(take func(*frame) (passed bool, err error)) {
 			return
 		}
 		if err != nil {
+			c.input.Leave()
 			c.ended <- err
 			return
 		}
@@ -146,20 +153,30 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 	if c.isQuick(f) {
 		return c.serveHere(f), nil
 	}
+	if c.isEarly(f) {
+		c.places <- struct{}{} // at most one worker has a place: see mayBegin
+		defer func() { <-c.places }()
+		return c.serveHere(f), nil
+	}
 	if c.out.flush() != nil { // the gathered responses must not wait for this frame
 		return false, errEnded
 	}
-	most, held := maxBacklog, f.head+inOnePiece
-	if !c.trusted.Load() {
-		most, held = earlyBacklog, f.head+refusalSize
-	}
-	if !c.backlog.await(c.life, most) {
+	if !c.backlog.await(c.life, c.mayBegin, c.input.Leave) {
 		return false, errEnded
+	}
+	held := f.head + inOnePiece
+	if !c.trusted.Load() {
+		held = f.head + refusalSize
 	}
 	select {
-	case c.places <- struct{}{}: // this wait ends, since the duration of requests is limited
-	case <-c.life.Done():
-		return false, errEnded
+	case c.places <- struct{}{}:
+	default:
+		c.input.Leave()
+		select {
+		case c.places <- struct{}{}: // this wait ends, since the duration of requests is limited
+		case <-c.life.Done():
+			return false, errEnded
+		}
 	}
 	held += f.taken
 	c.backlog.add(held)
@@ -167,11 +184,30 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 	if f.taken > 0 {
 		payload = nil
 	}
+	if payload != nil {
+		c.input.Leave() // the worker reads the payload
+	}
 	c.pool.run(job{f, held})
 	if payload != nil {
 		return false, payload.pass()
 	}
 	return false, nil
+}
+
+// mayBegin reports whether a request may begin while those in progress hold n bytes. A connection without an
+// authorized request must not occupy many goroutines.
+func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trusted.Load() }
+
+// trust records that a request has been authorized. t is its turn; nil: a worker serves it. If it is the first
+// one, the following requests do not wait for it any more.
+func (c *conn) trust(t *turn) {
+	if c.trusted.Swap(true) {
+		return
+	}
+	c.backlog.signal()
+	if t != nil {
+		t.pass()
+	}
 }
 
 // errEnded reports that the connection has ended or the server is shutting down.
@@ -187,6 +223,12 @@ func (c *conn) isQuick(f *frame) bool {
 		return false
 	}
 	return true
+}
+
+// isEarly reports whether the goroutine that reads frames serves the frame itself because no request of the
+// connection has been authorized. A client without a key then occupies no other goroutine.
+func (c *conn) isEarly(f *frame) bool {
+	return !c.trusted.Load() && (f.payload == nil || f.taken > 0)
 }
 
 // serveHere serves a frame in the goroutine that has read it. The response may be sent together with the
@@ -273,6 +315,7 @@ func (c *conn) limit(d, slack time.Duration) {
 // sent by the next flush.
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	a := &answer{c: c, f: f, later: later}
+	a.turn, _ = ctx.(*turn)
 	if f.payload != nil {
 		defer f.payload.Close()
 	}

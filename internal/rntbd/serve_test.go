@@ -17,8 +17,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,11 +56,26 @@ func greeted(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Optio
 // waits is the authorization of a request that waits, where a test says so.
 var waits = rntbdtest.Text(0x01, "waits")
 
+// wrong is the authorization of a request that is not authorized.
+var wrong = rntbdtest.Text(0x01, "wrong")
+
+// authorizing returns a handler that authorizes each request, unless its key is wrong, before it calls another
+// one.
+func authorizing(handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header["Authorization"]; len(got) == 0 || got[0] != "wrong" {
+			w.(interface{ Authorized() }).Authorized()
+		}
+		handler(w, r)
+	}
+}
+
 func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
 	t.Helper()
 	l := &link{t: t, ended: make(chan error, 1)}
-	o := rntbd.Options{Handler: handler, Life: t.Context(), MaxBody: 1 << 20, Most: 8, Agent: "mayfly",
-		Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil))}
+	o := rntbd.Options{Handler: authorizing(handler), Life: t.Context(), MaxBody: 1 << 20, Most: 8,
+		Agent: "mayfly", Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil)),
+		Turns: priority.NewTurns(ttl.Real{})}
 	for _, f := range change {
 		f(&o)
 	}

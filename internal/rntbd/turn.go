@@ -32,8 +32,14 @@ type turn struct {
 // Done lets another goroutine continue to read frames, because the operation is about to wait. It returns the
 // channel that is closed when the connection's requests are canceled: see context.Context.
 func (t *turn) Done() <-chan struct{} {
+	t.pass()
+	return t.Context.Done()
+}
+
+// pass lets another goroutine continue to read frames.
+func (t *turn) pass() {
 	if t.state.CompareAndSwap(turnRuns, turnPassed) {
+		t.c.input.Leave()
 		t.c.work.Go(func() { t.c.read(t.c.take) })
 	}
-	return t.Context.Done()
 }

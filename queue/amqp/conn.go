@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -36,8 +37,9 @@ type conn struct {
 	o       Options
 	raw     net.Conn
 	r       *frame.Reader
-	since   time.Time       // when the connection began
-	life    context.Context // ends with the connection
+	input   *priority.Reader // from which r reads; used only by the reading goroutine
+	since   time.Time        // when the connection began
+	life    context.Context  // ends with the connection
 	end     context.CancelFunc
 	reading context.Context // ends when no more frames are to be read
 	stop    context.CancelFunc
@@ -83,12 +85,18 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.TokenTime == 0 {
 		o.TokenTime = defaultTokenTime
 	}
-	c := &conn{o: o, raw: raw, r: frame.NewReader(raw, min(o.MaxFrameSize, earlyBytes)), since: o.Wall.Now(),
+	if o.Turns == nil {
+		o.Turns = priority.NewTurns(o.Wall)
+	}
+	c := &conn{o: o, raw: raw, since: o.Wall.Now(),
 		sessions: make(map[uint16]*session), peerMax: frame.MinMaxFrameSize, changed: make(chan struct{}),
 		idle: true}
 	c.out.wake = make(chan struct{}, 1)
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	c.reading, c.stop = context.WithCancel(c.life)
+	c.input = o.Turns.Reader(c.life, raw)
+	c.r = frame.NewReader(c.input, min(o.MaxFrameSize, earlyBytes))
+	defer c.input.Leave()
 	defer c.raw.Close()
 	_ = raw.SetDeadline(o.Wall.Now().Add(openTime))
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // before open, no AMQP close can be sent
@@ -107,6 +115,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	defer c.watchToken()()
 	c.begin(opened.request)
 	err = c.read()
+	c.input.Leave()
 	c.leave()
 	log.Debug("a connection of AMQP is closed")
 	return err

@@ -219,13 +219,17 @@ func (c *conn) dropSlow(now time.Time) {
 func (c *conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.await(c.life, func() bool {
+	fits := func() bool {
 		most := maxPendingOutput
 		if c.isUnauthorized() {
 			most = earlyBytes
 		}
 		return c.out.dead || c.closing || c.pending < MaxPending && c.outputFits(most)
-	})
+	}
+	if !fits() {
+		c.input.Leave()
+		c.await(c.life, fits)
+	}
 	if !c.r.HasNext() {
 		now := c.o.Wall.Now()
 		c.dropSlow(now)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -29,6 +30,9 @@ type Options struct {
 	// Memory limits the memory for what clients send and for output that they do not read. If it is nil,
 	// only the limits per connection apply.
 	Memory MemoryLimit
+	// Turns limits the connections whose clients send frames without a pause. Default: a limit of this
+	// connection's own.
+	Turns *priority.Turns
 	// Idle is called when the connection becomes idle or busy. An idle connection may be closed to make room
 	// for another client. A new connection is idle. Idle must not block. It may be nil.
 	Idle func(bool)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
@@ -35,7 +36,8 @@ type Options struct {
 
 // Bus implements Service Bus for AMQP connections.
 type Bus struct {
-	o Options
+	o     Options
+	turns *priority.Turns // of all connections
 	// clockWarned is set after the warning of warnClock has been logged. It affects no response.
 	clockWarned atomic.Bool
 	// connections counts the connections opened so far. It affects no response.
@@ -50,7 +52,7 @@ func New(o Options) *Bus {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Bus{o: o}
+	return &Bus{o: o, turns: priority.NewTurns(o.Wall)}
 }
 
 // warnClock logs a warning, once, if a message is locked while the server's clock, which can be moved,
@@ -73,7 +75,7 @@ const containerID = "mayfly"
 func (b *Bus) Options() amqp.Options {
 	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID,
 		Memory: b.o.Memory, Wall: b.o.Wall,
-		Logger: b.o.Logger}
+		Logger: b.o.Logger, Turns: b.turns}
 }
 
 func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }

@@ -32,11 +32,12 @@ const (
 	minScripts = 2 // allowed even on one processor, so that a script does not block other partition ranges
 )
 
-// Heavy is the queue of long queries and scripts, first come first served.
+// Heavy is the queue of long queries, scripts and computations on large inputs, first come first served.
 type Heavy struct {
 	places, turns *semaphore.Weighted // of queries
 	scripts       *semaphore.Weighted
-	Most          int // maximum number that run at a time
+	inputs        [2]*semaphore.Weighted // of computations on medium and large inputs: see Large
+	Most          int                    // maximum number that run at a time
 	// watched is the number of the next queries and scripts that run in a goroutine of their own, whose
 	// priority can be lowered. That costs short ones some time, so it is done only for a while after a long
 	// one. The first long query is restarted in such a goroutine; the first long script continues where it
@@ -65,7 +66,8 @@ func NewHeavy(processors int) *Heavy {
 	turns, scripts := max(1, processors-1), max(minScripts, processors-1)
 	return &Heavy{
 		places: semaphore.NewWeighted(maxHeavy), turns: semaphore.NewWeighted(int64(turns)),
-		scripts: semaphore.NewWeighted(int64(scripts)), Most: min(turns, maxHeavy) + scripts,
+		scripts: semaphore.NewWeighted(int64(scripts)), inputs: newInputs(processors),
+		Most: min(turns, maxHeavy) + scripts + turns,
 	}
 }
 

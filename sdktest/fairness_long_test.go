@@ -1,0 +1,275 @@
+//go:build long
+
+package sdktest
+
+import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The measure of fairness. Readers read one item all the time, each on a connection of its own. Intervals
+// without any other load alternate with intervals beside an attack, and with intervals beside an honest load
+// that uses as much processor time as the attack: the control. Each interval beside a load is compared with
+// the two quiet intervals around it, so that other programs on the machine disturb both.
+const (
+	fairReaders  = 16
+	fairPause    = 5 * time.Millisecond // between two reads of a reader
+	fairInterval = 1200 * time.Millisecond
+	fairQuiet    = 700 * time.Millisecond
+	fairRamp     = 300 * time.Millisecond // from the start of a load to the interval that is measured
+	fairSettle   = 6 * time.Second        // the longest wait until the server has finished what a load has left
+	fairIdle     = 0.15                   // processors; a server that uses fewer beside the readers has settled
+
+	// maxFairRatio is the limit of the ratio of the 99th percentiles beside an attack and in quiet. A ratio
+	// above it is accepted if the control's is nearly as high: the processors are then busy.
+	maxFairRatio   = 3
+	controlMargin  = 1.5
+	fairShortReads = 10 * time.Millisecond // a percentile below is accepted
+)
+
+// TestAttackBesideReaders measures how much longer the reads of innocent clients take beside each attack.
+func TestAttackBesideReaders(t *testing.T) {
+	rounds := 6
+	if text := os.Getenv("MAYFLY_FAIR_ROUNDS"); text != "" {
+		n, err := strconv.Atoi(text)
+		must(t, err)
+		rounds = n
+	}
+	for _, l := range fairLoads() {
+		t.Run(l.name, func(t *testing.T) { measureFairness(t, l, rounds) })
+	}
+}
+
+// fairRatios are the results of the rounds for one load.
+type fairRatios struct {
+	ratios, medians []float64       // of the 99th percentiles and of the medians
+	p99             []time.Duration // beside the load
+	processors      []float64       // used by the server and the load's process
+}
+
+func measureFairness(t *testing.T, l fairLoad, rounds int) {
+	f := newFairness(t, l)
+	honest := fairHonest()
+	control := f.process(honest.name)
+	// One interval without a limit gives the cost of an honest request.
+	f.quiet()
+	var most fairRatios
+	n := f.beside(control, 0, &most)
+	cost := most.processors[0] * fairInterval.Seconds() / max(float64(n), 1)
+	var attack, same fairRatios
+	load := f.process(l.name)
+	for range rounds {
+		f.beside(load, 0, &attack)
+		rate := int(attack.processors[len(attack.processors)-1] / cost)
+		f.beside(control, rate, &same)
+	}
+	ratio, controlled := median(attack.ratios), median(same.ratios)
+	slices.Sort(attack.p99)
+	p99 := attack.p99[len(attack.p99)/2]
+	t.Logf("%-28s p99 %6.1f ms, %5.1f times as long as in quiet, median %4.1f times, %.2f processors | "+
+		"control %5.1f times, median %4.1f times, %.2f processors | %.1f", l.name, p99.Seconds()*1000, ratio,
+		median(attack.medians), median(attack.processors), controlled, median(same.medians),
+		median(same.processors), attack.ratios)
+	if ratio > maxFairRatio && ratio > controlMargin*controlled && p99 > fairShortReads {
+		t.Errorf("reads take %.1f times as long as in quiet, and beside an honest load %.1f times", ratio, controlled)
+	}
+}
+
+func median(list []float64) float64 {
+	sorted := slices.Clone(list)
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2]
+}
+
+// fairness is a server with readers.
+type fairness struct {
+	t     *testing.T
+	b     bus
+	reads *took
+	last  time.Duration // the 99th percentile of the last quiet interval
+	half  time.Duration // its median
+}
+
+func newFairness(t *testing.T, l fairLoad) *fairness {
+	b := startBus(t, "--memory")
+	a := &target{t: t, s: b.Server}
+	a.prepare()
+	f := &fairness{t: t, b: b, reads: &took{of: map[string][]time.Duration{}}}
+	if l.prepare != nil {
+		l.prepare(t, a, b)
+	}
+	stop := make(chan struct{})
+	var work sync.WaitGroup
+	t.Cleanup(func() { close(stop); work.Wait() })
+	for range fairReaders {
+		c := a.dial()
+		work.Go(func() {
+			defer c.Close()
+			if err := readAllTheTime(c, f.reads, stop); err != nil {
+				t.Errorf("a reader: %v", err)
+			}
+		})
+	}
+	return f
+}
+
+// readAllTheTime reads an item over a connection until stop is closed, with a signature by the master key.
+func readAllTheTime(c net.Conn, k *took, stop <-chan struct{}) error {
+	date := time.Now().UTC().Format(http.TimeFormat)
+	const link = "dbs/d/colls/quiet/docs/1"
+	secret, err := base64.StdEncoding.DecodeString(EmulatorKey)
+	if err != nil {
+		return err
+	}
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "get\ndocs\n%s\n%s\n\n", link, strings.ToLower(date))
+	request := fmt.Sprintf("GET /%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\nx-ms-date: %s\r\n"+
+		"x-ms-version: 2020-07-15\r\nx-ms-documentdb-partitionkey: [\"a\"]\r\n\r\n", link,
+		url.QueryEscape("type=master&ver=1.0&sig="+base64.StdEncoding.EncodeToString(mac.Sum(nil))), date)
+	answer := bufio.NewReader(c)
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-time.After(fairPause):
+		}
+		began := time.Now()
+		_ = c.SetDeadline(began.Add(neighbourTime))
+		if _, err := io.WriteString(c, request); err != nil {
+			return err
+		}
+		res, err := http.ReadResponse(answer, nil)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK {
+			return errors.Join(err, fmt.Errorf("status %d", res.StatusCode))
+		}
+		k.note(reads, time.Since(began))
+	}
+}
+
+// interval measures the reads of a time.
+func (f *fairness) interval(d time.Duration) (p99, half time.Duration) {
+	f.reads.next()
+	time.Sleep(d)
+	all := f.reads.next()[reads]
+	if len(all) == 0 {
+		return neighbourTime, neighbourTime
+	}
+	return all[len(all)*99/100], all[len(all)/2]
+}
+
+// quiet measures an interval without a load, after what the last one has left has ended.
+func (f *fairness) quiet() {
+	const step = 200 * time.Millisecond
+	const readers = 0.16 // processors that the readers use: each reads 200 times in a second for 50 µs
+	for range int(fairSettle / step) {
+		before := processTime(f.t, f.b.Server.cmd.Process.Pid)
+		time.Sleep(step)
+		if used := processTime(f.t, f.b.Server.cmd.Process.Pid) - before; used.Seconds()/step.Seconds() < readers+fairIdle {
+			break
+		}
+	}
+	f.last, f.half = f.interval(fairQuiet)
+}
+
+// beside measures an interval beside a load, and the quiet one after it. It returns how many requests an
+// honest load has made.
+func (f *fairness) beside(p *loadProcess, rate int, r *fairRatios) (requests int) {
+	quiet, half := f.last, f.half
+	p.say(fmt.Sprint("on ", rate))
+	time.Sleep(fairRamp)
+	used := processTime(f.t, p.cmd.Process.Pid) + processTime(f.t, f.b.Server.cmd.Process.Pid)
+	n := p.say("count")
+	from := time.Now()
+	p99, middle := f.interval(fairInterval)
+	took := time.Since(from)
+	requests = p.say("count") - n
+	used = processTime(f.t, p.cmd.Process.Pid) + processTime(f.t, f.b.Server.cmd.Process.Pid) - used
+	p.say("off")
+	f.quiet()
+	r.p99 = append(r.p99, p99)
+	r.ratios = append(r.ratios, 2*p99.Seconds()/(quiet+f.last).Seconds())
+	r.medians = append(r.medians, 2*middle.Seconds()/(half+f.half).Seconds())
+	r.processors = append(r.processors, used.Seconds()/took.Seconds())
+	return requests
+}
+
+// processTime is the processor time that a process has used.
+func processTime(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	must(t, err)
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	var ticks int
+	for _, field := range fields[11:13] {
+		n, err := strconv.Atoi(field)
+		must(t, err)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// loadProcess is this program again, as the client of a load: it must not share the scheduler of the readers.
+type loadProcess struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	in   io.Writer
+	says *bufio.Reader
+}
+
+// process starts the process of a load.
+func (f *fairness) process(name string) *loadProcess {
+	f.t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLoadProcess$", "-test.v", "-test.timeout=1h")
+	cmd.Env = append(os.Environ(), "MAYFLY_BIN="+binary, "MAYFLY_LOAD="+name,
+		fmt.Sprintf("MAYFLY_LOAD_PORTS=%d %d %d", f.b.Port, f.b.amqp, f.b.plainAdmin))
+	in, err := cmd.StdinPipe()
+	must(f.t, err)
+	out, err := cmd.StdoutPipe()
+	must(f.t, err)
+	cmd.Stderr = os.Stderr
+	must(f.t, cmd.Start())
+	f.t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return &loadProcess{f.t, cmd, in, bufio.NewReader(out)}
+}
+
+// say sends a command and waits until it has been carried out. It returns the number of requests so far.
+func (p *loadProcess) say(command string) int {
+	p.t.Helper()
+	_, err := fmt.Fprintln(p.in, command)
+	must(p.t, err)
+	for {
+		line, err := p.says.ReadString('\n')
+		must(p.t, err)
+		if text, ok := strings.CutPrefix(line, "load: "); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(text))
+			must(p.t, err)
+			return n
+		}
+	}
+}
