@@ -62,13 +62,31 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 	return a, nil
 }
 
+// proof is the part of the request headers that authorizes a request.
+type proof struct{ authorization, xDate, date string }
+
+// take sets the part that a header contains. It reports whether the header contains one.
+func (p *proof) take(name, value string) bool {
+	switch name {
+	case "Authorization":
+		p.authorization = value
+	case "X-Ms-Date":
+		p.xDate = value
+	case "Date":
+		p.date = value
+	default:
+		return false
+	}
+	return true
+}
+
 // verify checks the authorization header. It accepts four forms: Cosmos DB's type=master with a signature,
 // type=aad and type=resource with a token, and "Bearer KEY" with the master key itself. For a resource
 // token, verify returns the grant in it; cosmos.Service.Permit decides whether the grant covers the request.
 //
 // The signature also shows whether the query string is part of the item's id (see target.absorbQuery).
-func (a *authority) verify(method string, header http.Header, t *target) (credential, *cosmos.Grant, error) {
-	text := first(header, "Authorization")
+func (a *authority) verify(method string, p *proof, t *target) (credential, *cosmos.Grant, error) {
+	text := p.authorization
 	if text == "" {
 		return 0, nil, cosmos.Failure(http.StatusUnauthorized, 5000,
 			"Required Header authorization is missing. Ensure a valid Authorization token is passed.")
@@ -93,7 +111,7 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 		if len(text) > maxMasterToken {
 			return 0, nil, cosmos.MalformedToken("it is too long")
 		}
-		return masterSignature, nil, a.verifySignature(signature, method, header, t)
+		return masterSignature, nil, a.verifySignature(signature, method, p, t)
 	case "aad":
 		t.absorbQuery()
 		return directoryToken, nil, a.verifyDirectoryToken(signature)
@@ -145,13 +163,11 @@ func splitToken(text string) (kind, signature string, err error) {
 
 // verifySignature checks a signature against every resource link that the client may have signed, then
 // checks the request's date.
-func (a *authority) verifySignature(signature, method string, header http.Header, t *target) error {
+func (a *authority) verifySignature(signature, method string, p *proof, t *target) error {
 	signature, _, _ = strings.Cut(signature, ",")
-	xDate, date := first(header, "X-Ms-Date"), ""
-	stamp := xDate
+	xDate, date, stamp := p.xDate, "", p.xDate
 	if stamp == "" {
-		date = first(header, "Date")
-		stamp = date
+		date, stamp = p.date, p.date
 	}
 	if stamp == "" {
 		return cosmos.Failure(http.StatusUnauthorized, 0,
@@ -233,14 +249,6 @@ func (a *authority) verifyDirectoryToken(token string) error {
 func decodePart(part string, into any) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(raw, into) == nil
-}
-
-// first returns the first value of a header; name must be in Go's canonical form.
-func first(h http.Header, name string) string {
-	if v := h[name]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
 }
 
 // signer computes signatures with one key. Signers are pooled, because initializing a hash with a key costs

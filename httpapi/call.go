@@ -18,9 +18,11 @@ import (
 
 // call is one request in progress: the HTTP request, the operation that it requests, and the response.
 type call struct {
-	srv    *Server
-	r      *http.Request
-	w      *echo.Response
+	srv *Server
+	incoming
+	r      *http.Request  // nil in direct mode
+	w      *echo.Response // nil in direct mode
+	reply  *frameReply    // nil unless the request has come in direct mode
 	target target
 	in     reqHeaders
 	*exchange
@@ -59,7 +61,27 @@ func (t *texts) keep(value []byte) string {
 
 // ctx returns the context of the request. It ends when the client disconnects, or when Shutdown cancels the
 // request.
-func (c *call) ctx() context.Context { return c.r.Context() }
+func (c *call) ctx() context.Context { return c.context }
+
+// committed reports whether the head of the response has been sent.
+func (c *call) committed() bool {
+	if c.reply != nil {
+		return c.reply.status != 0
+	}
+	return c.w.Committed
+}
+
+// outcome returns the status and the size in bytes of the body of the response that has been sent. The
+// status is 0 if none has been sent.
+func (c *call) outcome() (status int, size int64) {
+	switch {
+	case !c.committed():
+		return 0, 0
+	case c.reply != nil:
+		return c.reply.status, c.reply.size
+	}
+	return c.w.Status, c.w.Size
+}
 
 // set sets a response header. name is sent as given. It must be in lower case, as in Cosmos DB, because
 // clients compare header names bytewise. Only Content-Length, Content-Type and Connection are in Go's
@@ -77,7 +99,7 @@ func (c *call) set(name, value string) {
 type exchange struct {
 	req  cosmos.Request
 	ans  cosmos.Answer
-	sent []requests.Field // request headers for the log of requests; empty if there is no log
+	sent []requests.Field // request headers; equal names follow each other
 	head []requests.Field // response headers, unless call.mapped is set
 }
 
@@ -110,19 +132,18 @@ const (
 // readBody reads the body of a request that may have one. A DELETE may have a body only under Mayfly's own
 // paths.
 func (c *call) readBody() error {
-	r := c.r
-	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead ||
-		c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
+	if c.payload == nil && c.source == nil || c.length == 0 || c.method == http.MethodGet ||
+		c.method == http.MethodHead || c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
 		return nil
 	}
 	limit := int64(c.target.kind.MaxBody())
 	if c.target.labRoute == "_mayfly/seed" {
 		limit = route.LargeBody
 	}
-	if r.ContentLength > limit {
+	if c.length > limit {
 		return cosmos.TooLarge()
 	}
-	most := r.ContentLength
+	most := c.length
 	if most < 0 {
 		most = limit
 	}
@@ -132,15 +153,20 @@ func (c *call) readBody() error {
 		return err
 	}
 	c.reading = true
-	if r.ContentLength > 0 {
-		c.req.Body = make([]byte, r.ContentLength)
-		if _, err := io.ReadFull(r.Body, c.req.Body); err != nil {
+	if c.payload != nil {
+		c.req.Body = c.payload
+		c.recordBody()
+		return nil
+	}
+	if c.length > 0 {
+		c.req.Body = make([]byte, c.length)
+		if _, err := io.ReadFull(c.source, c.req.Body); err != nil {
 			return cosmos.BadRequest("The request's body ended early.")
 		}
 		c.recordBody()
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	body, err := io.ReadAll(io.LimitReader(c.source, limit+1))
 	if err != nil {
 		return cosmos.BadRequest("The request's body ended early.")
 	}
@@ -176,16 +202,15 @@ func (c *call) recordBody() {
 // the rest. The usual time limits of bodies apply. If the client waits for permission to send (Expect:
 // 100-continue), takeBody reads nothing.
 func (c *call) takeBody() (more bool) {
-	r := c.r
-	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {
+	if c.source == nil || c.length == 0 || !c.reading && c.header("Expect") != "" {
 		return false
 	}
-	if r.ContentLength <= maxDrain {
-		if _, err := io.CopyN(io.Discard, r.Body, maxDrain); err != nil {
+	if c.length <= maxDrain {
+		if _, err := io.CopyN(io.Discard, c.source, maxDrain); err != nil {
 			return false // the body has ended, or the client has disconnected
 		}
 	}
-	if r.ProtoMajor != 1 { // HTTP/2 can end the body of a request and keep the connection open
+	if c.r == nil || c.r.ProtoMajor != 1 { // others can end the body of a request and keep the connection
 		return false
 	}
 	if err := http.NewResponseController(c.w.Writer).EnableFullDuplex(); err != nil {
@@ -200,6 +225,6 @@ func (c *call) takeBody() (more bool) {
 func (c *call) linger() {
 	if err := http.NewResponseController(c.w.Writer).Flush(); err == nil {
 		// Errors and the number of bytes are not relevant here.
-		_, _ = io.CopyN(io.Discard, c.r.Body, maxLinger)
+		_, _ = io.CopyN(io.Discard, c.source, maxLinger)
 	}
 }

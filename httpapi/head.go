@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-
-	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
 // A response has more than twenty headers. A map of them, which net/http sorts and writes, costs more than
@@ -14,16 +12,13 @@ import (
 // that is cheapest for the connection:
 //
 //	HTTP/1.1      one block of text that sniffConn.Write inserts after the status line
-//	direct mode   the list itself, from which package rntbd makes tokens
 //	otherwise     the map of net/http: HTTP/2, errors, Mayfly's own API
+//
+// The head of a response in direct mode consists of tokens: see frameReply.
 
 // passHead passes the headers to the connection, before the head of the response is written.
 func (c *call) passHead() {
 	if c.mapped {
-		return
-	}
-	if frame, ok := c.w.Writer.(interface{ SetHead(rntbd.Head) }); ok {
-		frame.SetHead(c)
 		return
 	}
 	if c.conn == nil || c.r.ProtoMajor != 1 || c.ans.Status >= http.StatusBadRequest {
@@ -54,16 +49,6 @@ func (c *call) mapHead() {
 		values[i] = f.Value
 		h[f.Name] = values[i : i+1 : i+1]
 	}
-}
-
-// Get implements rntbd.Head.
-func (c *call) Get(name string) string {
-	for i := len(c.head) - 1; i >= 0; i-- {
-		if c.head[i].Name == name {
-			return c.head[i].Value
-		}
-	}
-	return ""
 }
 
 // headBuffer holds headers as text, after free space for a status line.

@@ -302,7 +302,7 @@ var rooms = map[string]room{
 		tests: []string{"engine/pebble"},
 	},
 	"httpapi/explorer": {},
-	"internal/rntbd":   {own: []string{"ttl"}, third: []string{"github.com/google/uuid"}},
+	"internal/rntbd":   {own: []string{"ttl"}},
 	"httpapi": {
 		own: []string{
 			"internal/peek",
