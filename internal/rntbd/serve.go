@@ -81,6 +81,7 @@ type conn struct {
 	end     context.CancelFunc
 	ended   chan error // the result of the last goroutine that has read frames
 	apart   int        // number of frames that the goroutine that reads them must not serve
+	slow    int        // score of the latest operations in that goroutine: see slowScore
 }
 
 // Serve serves the frames of a connection until the connection or ctx ends. When ctx ends, no more frames
@@ -201,8 +202,10 @@ func (c *conn) serveHere(f *frame) (passed bool) {
 		}
 		return true
 	}
-	if (ttl.Real{}).Now().Sub(began) > quickTime {
-		c.apart = apartFrames
+	if (ttl.Real{}).Now().Sub(began) <= quickTime {
+		c.slow = max(c.slow-1, 0)
+	} else if c.slow += slowScore; c.slow >= maxSlow {
+		c.apart, c.slow = apartFrames, 0
 	}
 	return false
 }
