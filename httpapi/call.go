@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,9 +19,9 @@ import (
 type call struct {
 	srv *Server
 	incoming
-	r      *http.Request  // nil in direct mode
+	r      *http.Request  // nil for a request that net/http has not read
 	w      *echo.Response // nil in direct mode
-	reply  *frameReply    // nil unless the request has come in direct mode
+	reply  *frameReply    // nil over HTTP
 	target target
 	in     reqHeaders
 	*exchange
@@ -38,25 +37,7 @@ type call struct {
 	body      []byte // the body or its beginning, for the request log
 
 	conn   *sniffConn // nil: none, as in tests
-	mapped bool       // the response headers are in w.Header(), not in exchange.head
-	texts  texts
-}
-
-// texts collects the header values that are built for a response, in one allocation.
-type texts struct{ b strings.Builder }
-
-// textRoom is a size in bytes that suffices for the header values of most responses.
-const textRoom = 256
-
-// keep returns value as a string whose memory belongs to t.
-func (t *texts) keep(value []byte) string {
-	if t.b.Cap()-t.b.Len() < len(value) { // strings that were made before keep using the old buffer
-		t.b = strings.Builder{}
-		t.b.Grow(max(textRoom, len(value)))
-	}
-	at := t.b.Len()
-	t.b.Write(value)
-	return t.b.String()[at:]
+	mapped bool       // the response headers are in w.Header(), not in exchange.head and exchange.known
 }
 
 // ctx returns the context of the request. It ends when the client disconnects, or when Shutdown cancels the
@@ -87,11 +68,23 @@ func (c *call) outcome() (status int, size int64) {
 // clients compare header names bytewise. Only Content-Length, Content-Type and Connection are in Go's
 // canonical form, which net/http requires.
 func (c *call) set(name, value string) {
-	if c.mapped {
+	switch {
+	case c.mapped:
 		c.w.Header()[name] = []string{value}
+	case name[0] < 'a' && c.r != nil:
+		c.known = append(c.known, requests.Field{Name: name, Value: value})
+	default:
+		c.head = appendHeader(c.head, name, value)
+	}
+}
+
+// setBytes is like set. It does not keep value.
+func (c *call) setBytes(name string, value []byte) {
+	if c.mapped || name[0] < 'a' && c.r != nil {
+		c.set(name, string(value))
 		return
 	}
-	c.head = append(c.head, requests.Field{Name: name, Value: value})
+	c.head = appendHeader(c.head, name, value)
 }
 
 // exchange is an operation and its response. Exchanges are pooled, because they have many fields, of which
@@ -100,8 +93,14 @@ type exchange struct {
 	req  cosmos.Request
 	ans  cosmos.Answer
 	sent []requests.Field // request headers; equal names follow each other
-	head []requests.Field // response headers, unless call.mapped is set
+	head []byte           // response headers as lines, unless call.mapped is set
+	// known are the response headers that net/http must know. It is empty if call.mapped is set, or if
+	// net/http does not send the response.
+	known []requests.Field
 }
+
+// maxKeptHead is the maximum size in bytes of the headers of a pooled exchange.
+const maxKeptHead = 16 << 10
 
 // exchanges is the pool of exchanges. All exchanges in it are empty.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
@@ -111,9 +110,11 @@ func (c *call) release() {
 	c.ans.Release()
 	c.srv.ops.ReleaseBody(c.bodyHeld)
 	clear(c.sent) // drop the references to header values
-	clear(c.head)
-	*c.exchange = exchange{sent: c.sent[:0], head: c.head[:0]}
-	exchanges.Put(c.exchange)
+	clear(c.known)
+	*c.exchange = exchange{sent: c.sent[:0], head: c.head[:0], known: c.known[:0]}
+	if cap(c.head) <= maxKeptHead {
+		exchanges.Put(c.exchange)
+	}
 }
 
 // setTarget sets the target, the address and the operation of the request.
@@ -210,7 +211,7 @@ func (c *call) takeBody() (more bool) {
 			return false // the body has ended, or the client has disconnected
 		}
 	}
-	if c.r == nil || c.r.ProtoMajor != 1 { // others can end the body of a request and keep the connection
+	if !c.http1 { // others can end the body of a request and keep the connection
 		return false
 	}
 	if err := http.NewResponseController(c.w.Writer).EnableFullDuplex(); err != nil {

@@ -28,7 +28,7 @@ func (c *call) run(next step) {
 	s := c.srv
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	s.conns.begin(c.conn, &c.incoming, c.r != nil && c.r.ProtoMajor == 1)
+	s.conns.begin(c.conn, &c.incoming)
 	defer s.conns.end(c.conn)
 	c.began = s.opt.Wall.Now()
 	defer c.release()

@@ -91,18 +91,18 @@ func (s *conns) dropIdle() bool {
 	return true
 }
 
-// begin records the start of a request on a connection. http1 says that it is a request of HTTP/1.1.
-func (s *conns) begin(c *sniffConn, r *incoming, http1 bool) {
+// begin records the start of a request on a connection.
+func (s *conns) begin(c *sniffConn, r *incoming) {
 	if c == nil {
 		return
 	}
-	if http1 {
+	if r.http1 {
 		c.answering.Store(true)
 	}
 	c.busy.Add(1)
 	c.request.Store(r)
-	if c.http1.Load() != http1 {
-		c.http1.Store(http1)
+	if c.http1.Load() != r.http1 {
+		c.http1.Store(r.http1)
 	}
 }
 

@@ -111,6 +111,7 @@ func (s *Server) serveFrame(ctx context.Context, conn *sniffConn, r *rntbd.Reque
 func (c *call) sendReply() {
 	a := &c.ans
 	var session [64]byte
+	var owner [128]byte
 	h := rntbd.Head{Status: a.Status, Substatus: a.Substatus, ItemLSN: a.ItemLSN, Charge: c.charge(),
 		Duration: c.duration(), RetryAfter: a.RetryAfter, Counted: a.Counted, Count: a.Count,
 		WithoutPlan: a.Direct}
@@ -119,7 +120,7 @@ func (c *call) sendReply() {
 		h.Session, _ = a.AppendSessionToken(session[:0])
 	}
 	if a.OwnerDatabase != "" {
-		h.Texts[rntbd.OwnerID], h.Texts[rntbd.OwnerName] = a.OwnerRID, c.ownerPath()
+		h.Texts[rntbd.OwnerID], h.OwnerName = a.OwnerRID, c.appendOwnerPath(owner[:0])
 	}
 	h.Texts[rntbd.ETag], h.Texts[rntbd.Continuation] = a.ETag, a.Continuation
 	h.Texts[rntbd.Quota], h.Texts[rntbd.Usage] = a.Quota, a.Usage

@@ -17,6 +17,7 @@ type incoming struct {
 	uri         string // as received
 	path, query string // as received, still escaped
 	host        string // empty in direct mode
+	http1       bool   // the protocol is HTTP/1.1
 	remote      string // address of the client
 
 	// payload is the body, if it arrived with the request. Other bodies are in source.
@@ -28,7 +29,7 @@ type incoming struct {
 // fromHTTP fills in the request from net/http's request.
 func (c *call) fromHTTP(r *http.Request) {
 	c.incoming = incoming{context: r.Context(), method: r.Method, uri: r.RequestURI, host: r.Host,
-		remote: r.RemoteAddr, length: r.ContentLength}
+		remote: r.RemoteAddr, length: r.ContentLength, http1: r.ProtoMajor == 1}
 	c.path, c.query = requestPath(r)
 	if r.Body != nil && r.Body != http.NoBody {
 		c.source = r.Body
@@ -38,6 +39,13 @@ func (c *call) fromHTTP(r *http.Request) {
 			c.sent = append(c.sent, requests.Field{Name: name, Value: value})
 		}
 	}
+}
+
+// fromShortcut fills in the request from one that a connection has read without net/http.
+func (c *call) fromShortcut(s *shortcut) {
+	c.incoming = incoming{context: s.context, method: s.method, uri: s.path, path: s.path, host: s.host,
+		remote: s.remote, payload: s.body, length: int64(len(s.body)), http1: true}
+	c.sent = append(c.sent, s.fields...)
 }
 
 // fromFrame fills in the request from a frame of direct mode.

@@ -33,11 +33,11 @@ func (s *Server) record(c *call) {
 		e.ResponseBody = nil
 	case c.reply != nil:
 		c.describeReply()
-		e.ResponseFields = c.head
+		e.ResponseFields, e.ResponseLines = c.known, c.head
 	case c.mapped:
 		e.ResponseHeader = c.w.Header()
 	default:
-		e.ResponseFields = c.head
+		e.ResponseFields, e.ResponseLines = c.known, c.head
 	}
 	if c.reply != nil {
 		e.Protocol = requests.Direct

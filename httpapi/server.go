@@ -32,11 +32,13 @@ type Server struct {
 	pages       *explorer.Site
 	since       string // time of the call of New, for x-ms-last-state-change-utc
 
-	handler    http.Handler
-	frameChain step // passed by requests in direct mode
-	http       *http.Server
-	conns      *conns
-	cancel     context.CancelFunc // ends every request's context
+	handler http.Handler
+	// serveShortcut serves a request that a connection has read without net/http.
+	serveShortcut func(*shortcut)
+	frameChain    step // passed by requests in direct mode
+	http          *http.Server
+	conns         *conns
+	cancel        context.CancelFunc // ends every request's context
 	// draining is canceled when Shutdown begins. A request that waits must end then.
 	draining context.Context
 	drain    context.CancelFunc
@@ -143,6 +145,12 @@ func (s *Server) routes() http.Handler {
 		s.serveHTTP(ec.Request(), ec.Response(), guarded)
 		return nil
 	}
+	s.serveShortcut = func(in *shortcut) {
+		in.w = echo.NewResponse(in, e)
+		c := &call{srv: s, w: in.w, conn: in.c, exchange: exchanges.Get().(*exchange)}
+		c.fromShortcut(in)
+		c.run(guarded)
+	}
 	e.RouteNotFound("/*", chain)
 	// for an empty path, which RouteNotFound does not match
 	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) }
@@ -164,7 +172,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
 	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal,
-		shortcuts: &shortcuts{handler: s.handler, base: s.base, log: s.log, running: &s.shortcuts}}
+		shortcuts: &shortcuts{serve: s.serveShortcut, base: s.base, log: s.log, running: &s.shortcuts}}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames
 	}

@@ -67,7 +67,7 @@ func (c *call) setWholeHead(typed bool) {
 		c.set("Content-Type", kind)
 	}
 	var length [20]byte
-	c.set("Content-Length", c.texts.keep(strconv.AppendInt(length[:0], int64(len(body)), 10)))
+	c.setBytes("Content-Length", strconv.AppendInt(length[:0], int64(len(body)), 10))
 }
 
 // setHead sets the headers that describe the result of the operation. Header names are sent as they are
@@ -75,7 +75,7 @@ func (c *call) setWholeHead(typed bool) {
 func (c *call) setHead() {
 	a := &c.ans
 	var text [24]byte
-	c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], c.charge(), 'f', -1, 64)))
+	c.setBytes("x-ms-request-charge", strconv.AppendFloat(text[:0], c.charge(), 'f', -1, 64))
 	c.setDuration()
 	if a.Range != "" {
 		c.setSession()
@@ -88,9 +88,9 @@ func (c *call) setHead() {
 	}
 	if a.ItemLSN != 0 {
 		var text [20]byte
-		written := c.texts.keep(strconv.AppendUint(text[:0], a.ItemLSN, 10))
-		c.set("x-ms-item-lsn", written)
-		c.set("x-ms-cosmos-item-llsn", written)
+		written := strconv.AppendUint(text[:0], a.ItemLSN, 10)
+		c.setBytes("x-ms-item-lsn", written)
+		c.setBytes("x-ms-cosmos-item-llsn", written)
 	}
 	if a.Counted {
 		c.set("x-ms-item-count", strconv.Itoa(a.Count))
@@ -117,14 +117,13 @@ func (c *call) setSession() {
 	a := &c.ans
 	var text [64]byte
 	token, lsn := a.AppendSessionToken(append(append(text[:0], a.Range...), ':'))
-	value := c.texts.keep(token)
-	c.set("x-ms-session-token", value)
+	c.setBytes("x-ms-session-token", token)
 	c.set("x-ms-documentdb-partitionkeyrangeid", a.Range)
-	reached := value[lsn:]
-	c.set("lsn", reached)
-	c.set("x-ms-cosmos-llsn", reached)
-	c.set("x-ms-global-committed-lsn", reached)
-	c.set("x-ms-quorum-acked-lsn", reached)
+	reached := token[lsn:]
+	c.setBytes("lsn", reached)
+	c.setBytes("x-ms-cosmos-llsn", reached)
+	c.setBytes("x-ms-global-committed-lsn", reached)
+	c.setBytes("x-ms-quorum-acked-lsn", reached)
 	c.set("x-ms-last-state-change-utc", c.srv.since)
 }
 
@@ -134,18 +133,18 @@ func (c *call) setOwner() {
 	if c.ans.OwnerRID != "" {
 		c.set("x-ms-content-path", c.ans.OwnerRID)
 	}
-	c.set("x-ms-alt-content-path", c.ownerPath())
+	var text [128]byte
+	c.setBytes("x-ms-alt-content-path", c.appendOwnerPath(text[:0]))
 }
 
-// ownerPath returns the path of the resource's owner by name.
-func (c *call) ownerPath() string {
+// appendOwnerPath appends the path of the resource's owner by name.
+func (c *call) appendOwnerPath(dst []byte) []byte {
 	a := &c.ans
-	var text [128]byte
-	path := append(append(text[:0], "dbs/"...), url.PathEscape(a.OwnerDatabase)...)
+	path := append(append(dst, "dbs/"...), url.PathEscape(a.OwnerDatabase)...)
 	if a.OwnerContainer != "" {
 		path = append(append(path, "/colls/"...), url.PathEscape(a.OwnerContainer)...)
 	}
-	return c.texts.keep(path)
+	return path
 }
 
 // setRareHead sets the headers that few responses have.
@@ -201,7 +200,7 @@ func (c *call) setDuration() {
 	micros := took % 1000
 	value := append(strconv.AppendInt(text[:0], took/1000, 10), '.')
 	value = append(value, byte('0'+micros/100), byte('0'+micros/10%10), byte('0'+micros%10))
-	c.set("x-ms-request-duration-ms", c.texts.keep(value))
+	c.setBytes("x-ms-request-duration-ms", value)
 }
 
 // duration returns the request's duration until its response. It is never 0, because clients treat 0 as
@@ -217,7 +216,7 @@ func (c *call) duration() time.Duration {
 func (c *call) setLocation() {
 	var text [256]byte
 	address := append(c.appendEndpoint(text[:0]), strings.TrimLeft(c.path, "/")...)
-	c.set("content-location", c.texts.keep(address))
+	c.setBytes("content-location", address)
 }
 
 // write writes a body. For a large body it sets a new deadline for each piece. So the connection of a client

@@ -71,6 +71,8 @@ type Head struct {
 	Session []byte
 	LSN     uint64
 
+	OwnerName []byte // path of the owner of the resource by names
+
 	ItemLSN    uint64 // LSN at which the item was last written
 	Charge     float64
 	Duration   time.Duration
@@ -91,8 +93,7 @@ type Text int
 const (
 	Continuation Text = iota
 	ETag
-	OwnerName // path of the owner of the resource by names
-	OwnerID   // rid of the owner
+	OwnerID // rid of the owner of the resource
 	Quota
 	Usage
 	ScriptLog
@@ -103,7 +104,7 @@ const (
 )
 
 var textTokens = [textCount]uint16{Continuation: answerContinuation, ETag: answerETag,
-	OwnerName: answerOwnerName, OwnerID: answerOwnerID, Quota: answerQuota, Usage: answerUsage,
+	OwnerID: answerOwnerID, Quota: answerQuota, Usage: answerUsage,
 	ScriptLog: answerLog, QueryMetrics: answerQueryMetrics, IndexUtilization: answerIndexMetrics,
 	ExecutionInfo: answerExecutionInfo}
 
@@ -144,6 +145,9 @@ func (w *Response) appendHead(b []byte, h *Head, length int) []byte {
 	b = appendByte(b, answerPayloadPresent, byte(min(length, 1)))
 	b = appendULong(b, answerRequestID, uint32(w.f.tokens.number(tokenRequestID)))
 	b = w.appendPosition(b, h)
+	if len(h.OwnerName) > 0 {
+		b = appendString(b, answerOwnerName, h.OwnerName)
+	}
 	for i := range h.Texts {
 		if h.Texts[i] != "" {
 			b = appendString(b, textTokens[i], h.Texts[i])

@@ -61,14 +61,14 @@ func (w *recorder) head() *rntbd.Head {
 	}
 	_, session, _ := strings.Cut(get("x-ms-session-token"), ":")
 	h := &rntbd.Head{Status: w.status, Substatus: int(number("x-ms-substatus")),
-		Range: get("x-ms-documentdb-partitionkeyrangeid"), Session: []byte(session),
+		OwnerName: []byte(get("x-ms-alt-content-path")), Range: get("x-ms-documentdb-partitionkeyrangeid"), Session: []byte(session),
 		LSN: uint64(number("lsn")), ItemLSN: uint64(number("x-ms-item-lsn")),
 		Charge:     number("x-ms-request-charge"),
 		Duration:   time.Duration(number("x-ms-request-duration-ms") * float64(time.Millisecond)),
 		RetryAfter: time.Duration(number("x-ms-retry-after-ms")) * time.Millisecond,
 		Counted:    w.h["x-ms-item-count"] != nil, Count: int(number("x-ms-item-count"))}
 	for text, name := range map[rntbd.Text]string{rntbd.Continuation: "x-ms-continuation",
-		rntbd.ETag: "etag", rntbd.OwnerName: "x-ms-alt-content-path", rntbd.OwnerID: "x-ms-content-path",
+		rntbd.ETag: "etag", rntbd.OwnerID: "x-ms-content-path",
 		rntbd.Quota: "x-ms-resource-quota", rntbd.Usage: "x-ms-resource-usage"} {
 		h.Texts[text] = get(name)
 	}
