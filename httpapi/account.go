@@ -28,6 +28,9 @@ func (c *call) appendEndpoint(dst []byte) []byte {
 	}
 	host := c.host
 	if host == "" {
+		host = c.local
+	}
+	if host == "" {
 		host = localAddress(c.context)
 	}
 	dst = append(append(dst, c.scheme()...), "://"...)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
@@ -49,6 +50,7 @@ type authority struct {
 	wall       ttl.Clock
 	signers    sync.Pool // *signer, hashes that are initialized with the key
 	tokens     *cosmos.Tokens
+	date       atomic.Pointer[parsedDate] // the last date of a signature
 }
 
 func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, error) {
@@ -173,7 +175,7 @@ func (a *authority) verifySignature(signature, method string, p *proof, t *targe
 		return cosmos.Failure(http.StatusUnauthorized, 0,
 			"The request has no x-ms-date header: a signature needs one.")
 	}
-	at, err := cosmos.ParseDate(stamp)
+	at, err := a.parseDate(stamp)
 	if err != nil {
 		return cosmos.Failure(http.StatusUnauthorized, 0,
 			"The date '"+stamp+"' is not a valid RFC 1123 date.")
@@ -200,6 +202,25 @@ func (a *authority) verifySignature(signature, method string, p *proof, t *targe
 			"wrong key is being used or "+
 			"the expected payload is not built as per the protocol. Server used the following payload to sign: "+
 			"'"+string(s.text)+"'")
+}
+
+// parsedDate is a date, as text and parsed.
+type parsedDate struct {
+	text string
+	at   time.Time
+}
+
+// parseDate parses a date. It keeps the last one, because dates have whole seconds, and clients sign all
+// requests of a second with the same date.
+func (a *authority) parseDate(text string) (time.Time, error) {
+	if last := a.date.Load(); last != nil && last.text == text {
+		return last.at, nil
+	}
+	at, err := cosmos.ParseDate(text)
+	if err == nil {
+		a.date.Store(&parsedDate{strings.Clone(text), at})
+	}
+	return at, err
 }
 
 func (a *authority) checkSkew(at time.Time) error {

@@ -21,7 +21,7 @@ type call struct {
 	incoming
 	r      *http.Request  // nil for a request that net/http has not read
 	w      *echo.Response // nil in direct mode
-	reply  *frameReply    // nil over HTTP
+	reply  frameReply
 	target target
 	in     reqHeaders
 	*exchange
@@ -44,9 +44,12 @@ type call struct {
 // request.
 func (c *call) ctx() context.Context { return c.context }
 
+// isFrame reports whether the request has come in direct mode.
+func (c *call) isFrame() bool { return c.reply.w != nil }
+
 // committed reports whether the head of the response has been sent.
 func (c *call) committed() bool {
-	if c.reply != nil {
+	if c.isFrame() {
 		return c.reply.status != 0
 	}
 	return c.w.Committed
@@ -58,7 +61,7 @@ func (c *call) outcome() (status int, size int64) {
 	switch {
 	case !c.committed():
 		return 0, 0
-	case c.reply != nil:
+	case c.isFrame():
 		return c.reply.status, c.reply.size
 	}
 	return c.w.Status, c.w.Size

@@ -45,7 +45,7 @@ func (c *call) run(next step) {
 	}
 	c.req.URI, c.req.BareText = requests.MaskURI(c.uri), c.in.contentType == bareQuery
 	c.setTarget(target{})
-	if c.reply == nil {
+	if !c.isFrame() {
 		c.setCommonHead()
 	}
 	if s.closed {
@@ -59,11 +59,7 @@ func (c *call) run(next step) {
 
 // setCommonHead sets the headers that every response has.
 func (c *call) setCommonHead() {
-	c.set("cache-control", noStore)
-	c.set("pragma", noCache)
-	c.set("x-ms-gatewayversion", gatewayVersion)
-	c.set("x-ms-serviceversion", serviceVersion)
-	c.set("x-ms-schemaversion", schemaVersion)
+	c.head = append(c.head, constantHead...)
 	c.set("x-ms-activity-id", c.req.Activity)
 	if c.in.correlated != "" {
 		c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)

@@ -75,8 +75,11 @@ func (s *Server) serveFrames(c *sniffConn) {
 		http.LocalAddrContextKey,
 		c.LocalAddr(),
 	)
+	local := c.LocalAddr().String()
 	handler := func(ctx context.Context, r *rntbd.Request, w *rntbd.Response) {
-		s.serveFrame(ctx, c, r, w)
+		k := &call{srv: s, conn: c, reply: frameReply{w: w}, exchange: exchanges.Get().(*exchange)}
+		k.fromFrame(ctx, r, local)
+		k.run(s.frameChain)
 	}
 	go func() {
 		defer s.direct.work.Done()
@@ -93,18 +96,9 @@ func (s *Server) serveFrames(c *sniffConn) {
 
 // frameReply is the response to a frame. Its head consists of tokens, which package rntbd makes from values.
 type frameReply struct {
-	w      *rntbd.Response
-	status int // 0: the response has not been sent
+	w      *rntbd.Response // nil over HTTP
+	status int             // 0: the response has not been sent
 	size   int64
-}
-
-// serveFrame serves the request in a frame.
-func (s *Server) serveFrame(ctx context.Context, conn *sniffConn, r *rntbd.Request, w *rntbd.Response) {
-	c := &call{srv: s, conn: conn, reply: &frameReply{w: w}, exchange: exchanges.Get().(*exchange)}
-	c.fromFrame(ctx, r)
-	c.req.Headers.CachedRID, c.req.Headers.Within = r.CachedContainer, directPage
-	c.req.Replica = true
-	c.run(s.frameChain)
 }
 
 // sendReply sends the response to a frame.

@@ -19,6 +19,7 @@ type incoming struct {
 	host        string // empty in direct mode
 	http1       bool   // the protocol is HTTP/1.1
 	remote      string // address of the client
+	local       string // address of the server; empty: it is in the context
 
 	// payload is the body, if it arrived with the request. Other bodies are in source.
 	payload []byte
@@ -48,9 +49,11 @@ func (c *call) fromShortcut(s *shortcut) {
 	c.sent = append(c.sent, s.fields...)
 }
 
-// fromFrame fills in the request from a frame of direct mode.
-func (c *call) fromFrame(ctx context.Context, r *rntbd.Request) {
-	c.incoming = incoming{context: ctx, method: r.Method, uri: r.Path, path: r.Path, remote: r.Remote,
+// fromFrame fills in the request from a frame of direct mode. local is the server's address.
+func (c *call) fromFrame(ctx context.Context, r *rntbd.Request, local string) {
+	c.req.Replica, c.req.Headers.CachedRID, c.req.Headers.Within = true, r.CachedContainer, directPage
+	c.incoming = incoming{context: ctx, method: r.Method, uri: r.Path, path: r.Path, local: local,
+		remote:  r.Remote,
 		payload: r.Payload, source: r.Body, length: r.Length}
 	for _, f := range r.Fields {
 		c.sent = append(c.sent, requests.Field(f))

@@ -31,7 +31,7 @@ func (s *Server) record(c *call) {
 	switch {
 	case status == 0:
 		e.ResponseBody = nil
-	case c.reply != nil:
+	case c.isFrame():
 		c.describeReply()
 		e.ResponseFields, e.ResponseLines = c.known, c.head
 	case c.mapped:
@@ -39,7 +39,7 @@ func (s *Server) record(c *call) {
 	default:
 		e.ResponseFields, e.ResponseLines = c.known, c.head
 	}
-	if c.reply != nil {
+	if c.isFrame() {
 		e.Protocol = requests.Direct
 	}
 	if own || c.took == 0 { // a stream may continue after the head of the response

@@ -239,6 +239,10 @@ const (
 	gatewayVersion = "version=2.14.0"
 	serviceVersion = "version=1.31.0.0"
 	schemaVersion  = "1.19"
+	// constantHead are the same headers as lines.
+	constantHead = "cache-control: " + noStore + "\r\npragma: " + noCache + "\r\nx-ms-gatewayversion: " +
+		gatewayVersion + "\r\nx-ms-serviceversion: " + serviceVersion + "\r\nx-ms-schemaversion: " +
+		schemaVersion + "\r\n"
 )
 
 // serve routes, authorizes, reads and runs a request.

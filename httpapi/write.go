@@ -32,7 +32,7 @@ func (c *call) answer() {
 // deliver sends the response to a request whose body has been read or is empty. Every response has a
 // Content-Length, since some clients drop the text of an error that has none.
 func (c *call) deliver() {
-	if c.reply != nil {
+	if c.isFrame() {
 		c.sendReply()
 		return
 	}

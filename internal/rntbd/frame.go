@@ -58,13 +58,26 @@ var errPassed = errors.New("rntbd: the body of a frame is too long")
 // never 0.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
-// readLength reads a frame's length, which must not exceed most.
-func readLength(r io.Reader, most int) (int, error) {
-	var b [4]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
+// readUint32 reads a number.
+func readUint32(r *bufio.Reader) (uint32, error) {
+	b, err := r.Peek(4)
+	if err != nil {
+		if len(b) > 0 && errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
 		return 0, err
 	}
-	n := binary.LittleEndian.Uint32(b[:])
+	n := binary.LittleEndian.Uint32(b)
+	_, err = r.Discard(len(b))
+	return n, err
+}
+
+// readLength reads a frame's length, which must not exceed most.
+func readLength(r *bufio.Reader, most int) (int, error) {
+	n, err := readUint32(r)
+	if err != nil {
+		return 0, err
+	}
 	if n < headSize || int(n) > most {
 		return 0, errMalformed
 	}
@@ -89,11 +102,11 @@ func readFrame(r *bufio.Reader, length, maxBody int) (*frame, error) {
 	if f.isContext() || f.tokens.number(tokenPayloadPresent) == 0 {
 		return f, nil
 	}
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
+	size, err := readUint32(r)
+	if err != nil {
 		return nil, err
 	}
-	n := int64(binary.LittleEndian.Uint32(size[:]))
+	n := int64(size)
 	if f.tooLong = n > int64(maxBody); n > maxPassed {
 		return nil, errPassed
 	}
