@@ -111,8 +111,8 @@ func TestPointReadAllocations(t *testing.T) {
 		request []byte
 		most    float64
 	}{
-		"HTTP":   {dialPlain(t, "http://"+w.addr).c, []byte(w.text("GET", docs+"/1", "")), 22},
-		"direct": {w.dial().c, w.frame("read", "1", "", key), 22},
+		"HTTP":   {dialPlain(t, "http://"+w.addr).c, []byte(w.text("GET", docs+"/1", "")), 18},
+		"direct": {w.dial().c, w.frame("read", "1", "", key), 17},
 	} {
 		in, end := make([]byte, 16<<10), []byte("}")
 		got := testing.AllocsPerRun(100, func() {
