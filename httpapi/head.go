@@ -16,7 +16,8 @@ import (
 //
 // The head of a response in direct mode consists of tokens: see frameReply.
 
-// passHead passes the headers to the connection, before the head of the response is written.
+// passHead passes the call's headers to the connection in the form that suits it, before the head of the
+// response is written.
 func (c *call) passHead() {
 	if c.mapped {
 		return

@@ -65,7 +65,8 @@ func (s *shortcuts) dateAt(now time.Time) string {
 	return d.text
 }
 
-// shortcut serves requests of one connection. Its memory is reused for each of them.
+// shortcut serves requests for single items on one connection, one at a time, without net/http. Its memory is
+// reused for each of them.
 type shortcut struct {
 	c       *sniffConn
 	context context.Context // of the requests

@@ -25,7 +25,7 @@ func newPayload(r io.Reader, n int64) *payload {
 	return &payload{r: r, left: n, done: make(chan struct{})}
 }
 
-// Read implements io.Reader.
+// Read reads from the body: see io.Reader.
 func (p *payload) Read(b []byte) (int, error) {
 	select {
 	case <-p.done:

@@ -157,7 +157,8 @@ func (s *idSet) add(id uint16) bool {
 	return true
 }
 
-// appendPath appends the address as a path, by names if the frame has them, otherwise by rids.
+// appendPath appends the address as a path, by names if the frame has them, otherwise by rids. feed says that
+// the last place is a feed, which has no id.
 func (f *frame) appendPath(b []byte, places []place, feed bool) ([]byte, error) {
 	_, byName := f.tokens.find(tokenDatabase)
 	rid := f.tokens.text(tokenResourceID)
