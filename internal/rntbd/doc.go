@@ -19,8 +19,8 @@
 // the Head of its response to tokens. Frames are pooled with their requests and responses.
 //
 // Direct mode differs from HTTP in two respects. First, a request contains the rid that the client has
-// cached for the container's name (Request.CachedContainer); if the rid is out of date, the client must look the
-// name up again. Second, every response must contain the position of its replica (an LSN, and a session
+// cached for the container's name (Request.CachedContainer). If the rid is out of date, the client must look
+// the name up again. Second, every response must contain the position of its replica (an LSN, and a session
 // token without the range), or the client refuses it. If the handler sets no position, the response repeats
 // the one that the client sent.
 //

@@ -57,8 +57,8 @@ var waits = rntbdtest.Text(0x01, "waits")
 func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
 	t.Helper()
 	l := &link{t: t, ended: make(chan error, 1)}
-	o := rntbd.Options{Handler: served(handler), Life: t.Context(), MaxBody: 1 << 20, Most: 8, Agent: "mayfly",
-		Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil))}
+	o := rntbd.Options{Handler: served(handler), Life: t.Context(), MaxBody: 1 << 20, Most: 8,
+		Agent: "mayfly", Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil))}
 	for _, f := range change {
 		f(&o)
 	}
@@ -129,7 +129,8 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", r.Method, r.RequestURI)
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		if !slices.Contains([]string{"X-Ms-Activity-Id", "X-Ms-Version", "User-Agent", cachedContainer}, name) {
+		own := []string{"X-Ms-Activity-Id", "X-Ms-Version", "User-Agent", cachedContainer}
+		if !slices.Contains(own, name) {
 			fmt.Fprintf(&b, "%s: %s\n", name, r.Header[name][0])
 		}
 	}

@@ -61,7 +61,8 @@ func (w *recorder) head() *rntbd.Head {
 	}
 	_, session, _ := strings.Cut(get("x-ms-session-token"), ":")
 	h := &rntbd.Head{Status: w.status, Substatus: int(number("x-ms-substatus")),
-		OwnerName: []byte(get("x-ms-alt-content-path")), Range: get("x-ms-documentdb-partitionkeyrangeid"), Session: []byte(session),
+		OwnerName: []byte(get("x-ms-alt-content-path")),
+		Range:     get("x-ms-documentdb-partitionkeyrangeid"), Session: []byte(session),
 		LSN: uint64(number("lsn")), ItemLSN: uint64(number("x-ms-item-lsn")),
 		Charge:     number("x-ms-request-charge"),
 		Duration:   time.Duration(number("x-ms-request-duration-ms") * float64(time.Millisecond)),
