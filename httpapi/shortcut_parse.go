@@ -144,8 +144,8 @@ func lowerNames(names ...string) map[string]string {
 	return m
 }
 
-// isItemPath reports whether a path is /dbs/{id}/colls/{id}/docs/{id}, or for a feed the same without the last
-// id. The ids must consist of common characters and valid percent escapes.
+// isItemPath reports whether a path is /dbs/{id}/colls/{id}/docs/{id}, or for a feed the same without the
+// last id. The ids must consist of common characters and valid percent escapes.
 func isItemPath(path string, feed bool) bool {
 	rest, ok := strings.CutPrefix(path, "/dbs/")
 	database, rest, found := strings.Cut(rest, "/")
