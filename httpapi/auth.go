@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
@@ -49,6 +50,7 @@ type authority struct {
 	wall       ttl.Clock
 	signers    sync.Pool // *signer, hashes that are initialized with the key
 	tokens     *cosmos.Tokens
+	date       atomic.Pointer[parsedDate] // the last date of a signature
 }
 
 func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, error) {
@@ -62,13 +64,31 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 	return a, nil
 }
 
+// proof is the part of the request headers that authorizes a request.
+type proof struct{ authorization, xDate, date string }
+
+// take sets the part that a header contains. It reports whether the header contains one.
+func (p *proof) take(name, value string) bool {
+	switch name {
+	case "Authorization":
+		p.authorization = value
+	case "X-Ms-Date":
+		p.xDate = value
+	case "Date":
+		p.date = value
+	default:
+		return false
+	}
+	return true
+}
+
 // verify checks the authorization header. It accepts four forms: Cosmos DB's type=master with a signature,
 // type=aad and type=resource with a token, and "Bearer KEY" with the master key itself. For a resource
 // token, verify returns the grant in it; cosmos.Service.Permit decides whether the grant covers the request.
 //
 // The signature also shows whether the query string is part of the item's id (see target.absorbQuery).
-func (a *authority) verify(method string, header http.Header, t *target) (credential, *cosmos.Grant, error) {
-	text := first(header, "Authorization")
+func (a *authority) verify(method string, p *proof, t *target) (credential, *cosmos.Grant, error) {
+	text := p.authorization
 	if text == "" {
 		return 0, nil, cosmos.Failure(http.StatusUnauthorized, 5000,
 			"Required Header authorization is missing. Ensure a valid Authorization token is passed.")
@@ -93,7 +113,7 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 		if len(text) > maxMasterToken {
 			return 0, nil, cosmos.MalformedToken("it is too long")
 		}
-		return masterSignature, nil, a.verifySignature(signature, method, header, t)
+		return masterSignature, nil, a.verifySignature(signature, method, p, t)
 	case "aad":
 		t.absorbQuery()
 		return directoryToken, nil, a.verifyDirectoryToken(signature)
@@ -145,19 +165,17 @@ func splitToken(text string) (kind, signature string, err error) {
 
 // verifySignature checks a signature against every resource link that the client may have signed, then
 // checks the request's date.
-func (a *authority) verifySignature(signature, method string, header http.Header, t *target) error {
+func (a *authority) verifySignature(signature, method string, p *proof, t *target) error {
 	signature, _, _ = strings.Cut(signature, ",")
-	xDate, date := first(header, "X-Ms-Date"), ""
-	stamp := xDate
+	xDate, date, stamp := p.xDate, "", p.xDate
 	if stamp == "" {
-		date = first(header, "Date")
-		stamp = date
+		date, stamp = p.date, p.date
 	}
 	if stamp == "" {
 		return cosmos.Failure(http.StatusUnauthorized, 0,
 			"The request has no x-ms-date header: a signature needs one.")
 	}
-	at, err := cosmos.ParseDate(stamp)
+	at, err := a.parseDate(stamp)
 	if err != nil {
 		return cosmos.Failure(http.StatusUnauthorized, 0,
 			"The date '"+stamp+"' is not a valid RFC 1123 date.")
@@ -184,6 +202,25 @@ func (a *authority) verifySignature(signature, method string, header http.Header
 			"wrong key is being used or "+
 			"the expected payload is not built as per the protocol. Server used the following payload to sign: "+
 			"'"+string(s.text)+"'")
+}
+
+// parsedDate is a date, as text and parsed.
+type parsedDate struct {
+	text string
+	at   time.Time
+}
+
+// parseDate parses a date. It keeps the last one, because dates have whole seconds, and clients sign all
+// requests of a second with the same date.
+func (a *authority) parseDate(text string) (time.Time, error) {
+	if last := a.date.Load(); last != nil && last.text == text {
+		return last.at, nil
+	}
+	at, err := cosmos.ParseDate(text)
+	if err == nil {
+		a.date.Store(&parsedDate{strings.Clone(text), at})
+	}
+	return at, err
 }
 
 func (a *authority) checkSkew(at time.Time) error {
@@ -233,14 +270,6 @@ func (a *authority) verifyDirectoryToken(token string) error {
 func decodePart(part string, into any) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(raw, into) == nil
-}
-
-// first returns the first value of a header; name must be in Go's canonical form.
-func first(h http.Header, name string) string {
-	if v := h[name]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
 }
 
 // signer computes signatures with one key. Signers are pooled, because initializing a hash with a key costs
@@ -314,7 +343,7 @@ func (s *Server) authorise(c *call) error {
 		c.target.absorbQuery()
 	} else {
 		var err error
-		if with, c.req.Grant, err = s.auth.verify(c.r.Method, c.r.Header, &c.target); err != nil {
+		if with, c.req.Grant, err = s.auth.verify(c.method, &c.in.proof, &c.target); err != nil {
 			return err
 		}
 	}
@@ -327,8 +356,8 @@ func (s *Server) authorise(c *call) error {
 	if c.target.kind == cosmos.KindNone && with == directoryToken {
 		return cosmos.Failure(http.StatusForbidden, 0, "This needs the master key.")
 	}
-	if frame, ok := c.w.Writer.(interface{ Authorized() }); ok { // in direct mode
-		frame.Authorized()
+	if c.reply.w != nil { // in direct mode
+		c.reply.w.Authorized()
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/base64"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,14 +63,8 @@ func (a attempt) verify(t *testing.T, auth *authority) (credential, target, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := http.Header{}
-	for name, value := range map[string]string{"Authorization": a.authorization, "X-Ms-Date": a.date,
-		"Date": a.plainDate} {
-		if value != "" {
-			h.Set(name, value)
-		}
-	}
-	with, _, err := auth.verify(a.verb, h, &to)
+	p := proof{authorization: a.authorization, xDate: a.date, date: a.plainDate}
+	with, _, err := auth.verify(a.verb, &p, &to)
 	return with, to, err
 }
 
@@ -285,14 +278,13 @@ func TestBadKey(t *testing.T) {
 
 func BenchmarkVerify(b *testing.B) {
 	auth := newTestAuthority(b, EmulatorKey, signedAt)
-	h := http.Header{"X-Ms-Date": {signedDate},
-		"Authorization": {AuthorizationHeader(Sign(decodeKey(b, EmulatorKey), "GET", "docs",
-			"dbs/a/colls/b/docs/c", signedDate))}}
+	p := proof{xDate: signedDate, authorization: AuthorizationHeader(Sign(decodeKey(b, EmulatorKey), "GET",
+		"docs", "dbs/a/colls/b/docs/c", signedDate))}
 	b.ReportAllocs()
 	for b.Loop() {
 		to, err := parseTarget("/dbs/a/colls/b/docs/c", "")
 		if err == nil {
-			_, _, err = auth.verify("GET", h, &to)
+			_, _, err = auth.verify("GET", &p, &to)
 		}
 		if err != nil {
 			b.Fatal(err)

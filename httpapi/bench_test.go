@@ -15,7 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/requests"
-	"github.com/mayflydb/mayfly/internal/rntbd"
+	"github.com/mayflydb/mayfly/internal/rntbdtest"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -95,43 +95,40 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// TestPointReadAllocations: what a point read takes of the heap does not grow unseen. net/http's own part is
-// not in it.
+// TestPointReadAllocations: what a point read takes of the heap does not grow unseen, over HTTP and in direct
+// mode, with the log of requests. The clients take nothing.
 func TestPointReadAllocations(t *testing.T) {
-	const most = 24
 	race := debug.BuildSetting{Key: "-race", Value: "true"}
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
 		t.Skip("the race detector has allocations of its own")
 	}
-	w := newWorld(t)
-	w.container("")
+	w := newDirectWorld(t, func(s *setup) { s.server.Requests = fullLog() })
+	w.container()
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
-	date := w.wall.Now().UTC().Format(http.TimeFormat)
-	r := httptest.NewRequest("GET", docs+"/1", nil)
-	r.Host = "localhost:8081"
-	signature := Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)
-	for name, value := range map[string]string{
-		"Authorization": AuthorizationHeader(signature), "X-Ms-Date": date,
-		"X-Ms-Version": "2020-11-05", "X-Ms-Documentdb-Partitionkey": `["a"]`, "X-Ms-Session-Token": "0:-1#1",
+	key := rntbdtest.Text(0x2B, `["a"]`)
+	for name, c := range map[string]struct {
+		conn    net.Conn
+		request []byte
+		most    float64
+	}{
+		"HTTP":   {dialPlain(t, "http://"+w.addr).c, []byte(w.text("GET", docs+"/1", "")), 18},
+		"direct": {w.dial().c, w.frame("read", "1", "", key), 17},
 	} {
-		r.Header.Set(name, value)
-	}
-	status := 0
-	got := testing.AllocsPerRun(100, func() {
-		answer := frameRecorder{httptest.NewRecorder()}
-		w.h.ServeHTTP(answer, r)
-		status = answer.Code
-	})
-	if status != http.StatusOK || got > most {
-		t.Errorf("status %d, %.0f allocations, want at most %d", status, got, most)
+		in, end := make([]byte, 16<<10), []byte("}")
+		got := testing.AllocsPerRun(100, func() {
+			_, err := c.conn.Write(c.request)
+			for n, read := 0, 0; err == nil && !bytes.HasSuffix(in[:n], end); n += read {
+				read, err = c.conn.Read(in[n:])
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got > c.most {
+			t.Errorf("%s: %.0f allocations, want at most %.0f", name, got, c.most)
+		}
 	}
 }
-
-// frameRecorder takes the headers of an answer as a list.
-type frameRecorder struct{ *httptest.ResponseRecorder }
-
-// SetHead sets the headers.
-func (frameRecorder) SetHead(rntbd.Head) {}
 
 // roundTrips serves h on a port and measures one request after the other.
 func roundTrips(b *testing.B, h http.Handler, request, body []byte) {

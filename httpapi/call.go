@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,9 +17,11 @@ import (
 
 // call is one request in progress: the HTTP request, the operation that it requests, and the response.
 type call struct {
-	srv    *Server
-	r      *http.Request
-	w      *echo.Response
+	srv *Server
+	incoming
+	r      *http.Request  // nil for a request that net/http has not read
+	w      *echo.Response // nil in direct mode
+	reply  frameReply
 	target target
 	in     reqHeaders
 	*exchange
@@ -36,40 +37,57 @@ type call struct {
 	body      []byte // the body or its beginning, for the request log
 
 	conn   *sniffConn // nil: none, as in tests
-	mapped bool       // the response headers are in w.Header(), not in exchange.head
-	texts  texts
-}
-
-// texts holds the header values that are built for a response, all in one allocation.
-type texts struct{ b strings.Builder }
-
-// textRoom is a size in bytes that suffices for the header values of most responses.
-const textRoom = 256
-
-// keep returns value as a string whose memory belongs to t.
-func (t *texts) keep(value []byte) string {
-	if t.b.Cap()-t.b.Len() < len(value) { // strings that were made before keep using the old buffer
-		t.b = strings.Builder{}
-		t.b.Grow(max(textRoom, len(value)))
-	}
-	at := t.b.Len()
-	t.b.Write(value)
-	return t.b.String()[at:]
+	mapped bool       // the response headers are in w.Header(), not in exchange.head and exchange.known
 }
 
 // ctx returns the context of the request. It ends when the client disconnects, or when Shutdown cancels the
 // request.
-func (c *call) ctx() context.Context { return c.r.Context() }
+func (c *call) ctx() context.Context { return c.context }
+
+// isFrame reports whether the request has come in direct mode.
+func (c *call) isFrame() bool { return c.reply.w != nil }
+
+// committed reports whether the head of the response has been sent.
+func (c *call) committed() bool {
+	if c.isFrame() {
+		return c.reply.status != 0
+	}
+	return c.w.Committed
+}
+
+// outcome returns the status and the size in bytes of the body of the response that has been sent. The
+// status is 0 if none has been sent.
+func (c *call) outcome() (status int, size int64) {
+	switch {
+	case !c.committed():
+		return 0, 0
+	case c.isFrame():
+		return c.reply.status, c.reply.size
+	}
+	return c.w.Status, c.w.Size
+}
 
 // set sets a response header. name is sent as given. It must be in lower case, as in Cosmos DB, because
 // clients compare header names bytewise. Only Content-Length, Content-Type and Connection are in Go's
 // canonical form, which net/http requires.
 func (c *call) set(name, value string) {
-	if c.mapped {
+	switch {
+	case c.mapped:
 		c.w.Header()[name] = []string{value}
+	case name[0] < 'a' && c.r != nil:
+		c.known = append(c.known, requests.Field{Name: name, Value: value})
+	default:
+		c.head = appendHeader(c.head, name, value)
+	}
+}
+
+// setBytes is like set. It does not keep value.
+func (c *call) setBytes(name string, value []byte) {
+	if c.mapped || name[0] < 'a' && c.r != nil {
+		c.set(name, string(value))
 		return
 	}
-	c.head = append(c.head, requests.Field{Name: name, Value: value})
+	c.head = appendHeader(c.head, name, value)
 }
 
 // exchange is an operation and its response. Exchanges are pooled, because they have many fields, of which
@@ -77,9 +95,15 @@ func (c *call) set(name, value string) {
 type exchange struct {
 	req  cosmos.Request
 	ans  cosmos.Answer
-	sent []requests.Field // request headers for the log of requests; empty if there is no log
-	head []requests.Field // response headers, unless call.mapped is set
+	sent []requests.Field // request headers; equal names follow each other
+	head []byte           // response headers as lines, unless call.mapped is set
+	// known are the response headers that net/http must know. It is empty if call.mapped is set, or if
+	// net/http does not send the response.
+	known []requests.Field
 }
+
+// maxKeptHead is the maximum size in bytes of the headers of a pooled exchange.
+const maxKeptHead = 16 << 10
 
 // exchanges is the pool of exchanges. All exchanges in it are empty.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
@@ -89,9 +113,11 @@ func (c *call) release() {
 	c.ans.Release()
 	c.srv.ops.ReleaseBody(c.bodyHeld)
 	clear(c.sent) // drop the references to header values
-	clear(c.head)
-	*c.exchange = exchange{sent: c.sent[:0], head: c.head[:0]}
-	exchanges.Put(c.exchange)
+	clear(c.known)
+	*c.exchange = exchange{sent: c.sent[:0], head: c.head[:0], known: c.known[:0]}
+	if cap(c.head) <= maxKeptHead {
+		exchanges.Put(c.exchange)
+	}
 }
 
 // setTarget sets the target, the address and the operation of the request.
@@ -110,19 +136,18 @@ const (
 // readBody reads the body of a request that may have one. A DELETE may have a body only under Mayfly's own
 // paths.
 func (c *call) readBody() error {
-	r := c.r
-	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead ||
-		c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
+	if c.payload == nil && c.source == nil || c.length == 0 || c.method == http.MethodGet ||
+		c.method == http.MethodHead || c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
 		return nil
 	}
 	limit := int64(c.target.kind.MaxBody())
 	if c.target.labRoute == "_mayfly/seed" {
 		limit = route.LargeBody
 	}
-	if r.ContentLength > limit {
+	if c.length > limit {
 		return cosmos.TooLarge()
 	}
-	most := r.ContentLength
+	most := c.length
 	if most < 0 {
 		most = limit
 	}
@@ -132,15 +157,20 @@ func (c *call) readBody() error {
 		return err
 	}
 	c.reading = true
-	if r.ContentLength > 0 {
-		c.req.Body = make([]byte, r.ContentLength)
-		if _, err := io.ReadFull(r.Body, c.req.Body); err != nil {
+	if c.payload != nil {
+		c.req.Body = c.payload
+		c.recordBody()
+		return nil
+	}
+	if c.length > 0 {
+		c.req.Body = make([]byte, c.length)
+		if _, err := io.ReadFull(c.source, c.req.Body); err != nil {
 			return cosmos.BadRequest("The request's body ended early.")
 		}
 		c.recordBody()
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	body, err := io.ReadAll(io.LimitReader(c.source, limit+1))
 	if err != nil {
 		return cosmos.BadRequest("The request's body ended early.")
 	}
@@ -176,16 +206,15 @@ func (c *call) recordBody() {
 // the rest. The usual time limits of bodies apply. If the client waits for permission to send (Expect:
 // 100-continue), takeBody reads nothing.
 func (c *call) takeBody() (more bool) {
-	r := c.r
-	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {
+	if c.source == nil || c.length == 0 || !c.reading && c.header("Expect") != "" {
 		return false
 	}
-	if r.ContentLength <= maxDrain {
-		if _, err := io.CopyN(io.Discard, r.Body, maxDrain); err != nil {
+	if c.length <= maxDrain {
+		if _, err := io.CopyN(io.Discard, c.source, maxDrain); err != nil {
 			return false // the body has ended, or the client has disconnected
 		}
 	}
-	if r.ProtoMajor != 1 { // HTTP/2 can end the body of a request and keep the connection open
+	if !c.http1 { // others can end the body of a request and keep the connection
 		return false
 	}
 	if err := http.NewResponseController(c.w.Writer).EnableFullDuplex(); err != nil {
@@ -200,6 +229,6 @@ func (c *call) takeBody() (more bool) {
 func (c *call) linger() {
 	if err := http.NewResponseController(c.w.Writer).Flush(); err == nil {
 		// Errors and the number of bytes are not relevant here.
-		_, _ = io.CopyN(io.Discard, c.r.Body, maxLinger)
+		_, _ = io.CopyN(io.Discard, c.source, maxLinger)
 	}
 }

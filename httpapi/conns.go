@@ -91,16 +91,19 @@ func (s *conns) dropIdle() bool {
 	return true
 }
 
-// begin records the start of a request and returns the request's connection, or nil if it has none.
-func (s *conns) begin(r *http.Request) *sniffConn {
-	c, _ := r.Context().Value(connKey{}).(*sniffConn)
-	if c != nil {
-		c.answering.Store(r.ProtoMajor == 1)
-		c.busy.Add(1)
-		c.request.Store(r)
-		c.http1.Store(r.ProtoMajor == 1)
+// begin records the start of a request on a connection.
+func (s *conns) begin(c *sniffConn, r *incoming) {
+	if c == nil {
+		return
 	}
-	return c
+	if r.http1 {
+		c.answering.Store(true)
+	}
+	c.busy.Add(1)
+	c.request.Store(r)
+	if c.http1.Load() != r.http1 {
+		c.http1.Store(r.http1)
+	}
 }
 
 // state is the ConnState hook of http.Server. An HTTP/1.1 connection becomes idle when the last byte of a
@@ -151,8 +154,7 @@ func (s *conns) activeRequests() (list []string) {
 	for _, some := range []map[*sniffConn]struct{}{s.open, s.gone} {
 		for c := range some {
 			if r := c.request.Load(); r != nil {
-				path, _ := requestPath(r)
-				list = append(list, r.Method+" "+path)
+				list = append(list, r.method+" "+r.path)
 			}
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 // A client in direct mode reads the addresses of a range's replicas with GET /addresses and uses RNTBD,
 // Cosmos DB's binary protocol, with them. Here all addresses are those of this server, on the same port,
-// within TLS. RNTBD frames are translated to requests, which are served like HTTP requests.
+// within TLS. A frame of RNTBD becomes a call like a request of HTTP, and passes the same chain, except for
+// the step guarded: no page in a browser can send a frame.
 
 // maxFrames is the maximum number of requests in progress on one direct-mode connection. Clients open
 // another connection when they have thirty.
@@ -74,9 +75,15 @@ func (s *Server) serveFrames(c *sniffConn) {
 		http.LocalAddrContextKey,
 		c.LocalAddr(),
 	)
+	local := c.LocalAddr().String()
+	handler := func(ctx context.Context, r *rntbd.Request, w *rntbd.Response) {
+		k := &call{srv: s, conn: c, reply: frameReply{w: w}, exchange: exchanges.Get().(*exchange)}
+		k.fromFrame(ctx, r, local)
+		k.run(s.frameChain)
+	}
 	go func() {
 		defer s.direct.work.Done()
-		err := rntbd.Serve(s.draining, &frameConn{c}, rntbd.Options{Handler: s.handler, Life: life,
+		err := rntbd.Serve(s.draining, &frameConn{c}, rntbd.Options{Handler: handler, Life: life,
 			MaxBody: cosmos.KindItem.MaxBody(), Most: maxFrames, Agent: "mayfly",
 			Version: strings.TrimPrefix(serviceVersion, "version="), Logger: s.log,
 			QuickReads: true, Refused: s.recordRefusal, Turns: s.turns})
@@ -85,6 +92,45 @@ func (s *Server) serveFrames(c *sniffConn) {
 				"error", err)
 		}
 	}()
+}
+
+// frameReply is the response to a frame. Its head consists of tokens, which package rntbd makes from values.
+type frameReply struct {
+	w      *rntbd.Response // nil over HTTP
+	status int             // 0: the response has not been sent
+	size   int64
+}
+
+// sendReply sends the response to a frame.
+func (c *call) sendReply() {
+	a := &c.ans
+	var session [64]byte
+	var owner [128]byte
+	h := rntbd.Head{Status: a.Status, Substatus: a.Substatus, ItemLSN: a.ItemLSN, Charge: c.charge(),
+		Duration: c.duration(), RetryAfter: a.RetryAfter, Counted: a.Counted, Count: a.Count,
+		WithoutPlan: a.Direct}
+	if a.Range != "" {
+		h.Range, h.LSN = a.Range, a.LSN
+		h.Session, _ = a.AppendSessionToken(session[:0])
+	}
+	if a.OwnerDatabase != "" {
+		h.Texts[rntbd.OwnerID], h.OwnerName = a.OwnerRID, c.appendOwnerPath(owner[:0])
+	}
+	h.Texts[rntbd.ETag], h.Texts[rntbd.Continuation] = a.ETag, a.Continuation
+	h.Texts[rntbd.Quota], h.Texts[rntbd.Usage] = a.Quota, a.Usage
+	h.Texts[rntbd.QueryMetrics], h.Texts[rntbd.IndexUtilization] = a.QueryMetrics, a.IndexUtilization
+	h.Texts[rntbd.ExecutionInfo] = a.ExecutionInfo
+	if a.Logged {
+		h.Texts[rntbd.ScriptLog] = a.ScriptLog
+	}
+	c.reply.status, c.reply.size = a.Status, int64(len(a.Body))
+	c.reply.w.Send(&h, a.Body)
+}
+
+// describeReply sets the headers that a gateway would have sent, for the log of requests.
+func (c *call) describeReply() {
+	c.setCommonHead()
+	c.setWholeHead(false)
 }
 
 // frameConn is a direct-mode connection that has been taken over from net/http.

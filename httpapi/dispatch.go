@@ -14,7 +14,7 @@ type handler func(s *Server, c *call) error
 // with other operations.
 func (c *call) operation() cosmos.Operation {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
-	switch c.r.Method {
+	switch c.method {
 	case http.MethodGet, http.MethodHead:
 		if changes {
 			return cosmos.OpChangeFeed
@@ -60,7 +60,7 @@ func (c *call) route() (run handler, open bool) {
 }
 
 func (c *call) methodNotAllowed() error {
-	return cosmos.Failure(http.StatusMethodNotAllowed, 0, "The method "+c.r.Method+
+	return cosmos.Failure(http.StatusMethodNotAllowed, 0, "The method "+c.method+
 		" is not allowed on this path with these headers.")
 }
 

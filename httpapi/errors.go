@@ -4,7 +4,7 @@ package httpapi
 // token, etag) are sent as well.
 func (c *call) fail(err error) {
 	c.srv.ops.Fail(&c.req, &c.ans, err)
-	if c.w.Committed {
+	if c.committed() {
 		return // the head has been sent
 	}
 	c.answer()

@@ -25,7 +25,7 @@ func answerTo(t *testing.T, r *http.Request, run func(c *call) error) (*httptest
 	s := newWorld(t, func(s *setup) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
 	w := httptest.NewRecorder()
 	r.Header.Set("x-ms-activity-id", testActivity)
-	_ = s.begin(s.recovered(run))(echo.New().NewContext(r, w))
+	s.serveHTTP(r, echo.NewResponse(w, echo.New()), s.recovered(run))
 	return w, log.String()
 }
 

@@ -5,17 +5,16 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-
-	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
 // A response has more than twenty headers. A map of them, which net/http sorts and writes, costs more than
-// the read of an item. Therefore a call keeps its headers in a list, and passHead passes them on in the form
+// the read of an item. Therefore a call keeps its headers as text, and passHead passes them on in the form
 // that is cheapest for the connection:
 //
 //	HTTP/1.1      one block of text that sniffConn.Write inserts after the status line
-//	direct mode   the list itself, from which package rntbd makes tokens
 //	otherwise     the map of net/http: HTTP/2, errors, Mayfly's own API
+//
+// The head of a response in direct mode consists of tokens: see frameReply.
 
 // passHead passes the call's headers to the connection in the form that suits it, before the head of the
 // response is written.
@@ -23,22 +22,14 @@ func (c *call) passHead() {
 	if c.mapped {
 		return
 	}
-	if frame, ok := c.w.Writer.(interface{ SetHead(rntbd.Head) }); ok {
-		frame.SetHead(c)
-		return
-	}
-	if c.conn == nil || c.r.ProtoMajor != 1 || c.ans.Status >= http.StatusBadRequest {
+	if c.conn == nil || !c.http1 || c.ans.Status >= http.StatusBadRequest {
 		c.mapHead()
 		return
 	}
 	b := headBuffers.Get().(*headBuffer)
-	b.text = b.text[:statusRoom]
-	for _, f := range c.head {
-		if f.Name[0] < 'a' { // net/http must know these
-			c.w.Header()[f.Name] = []string{f.Value}
-			continue
-		}
-		b.text = appendHeader(b.text, f.Name, f.Value)
+	b.text = append(b.text[:statusRoom], c.head...)
+	for _, f := range c.known {
+		c.w.Header()[f.Name] = []string{f.Value}
 	}
 	c.conn.head = b
 }
@@ -50,21 +41,20 @@ func (c *call) mapHead() {
 		return
 	}
 	c.mapped = true
-	h, values := c.w.Header(), make([]string, len(c.head))
-	for i, f := range c.head {
-		values[i] = f.Value
-		h[f.Name] = values[i : i+1 : i+1]
+	h, text := c.w.Header(), string(c.head)
+	values := make([]string, 0, strings.Count(text, "\n")+len(c.known))
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
 	}
-}
-
-// Get implements rntbd.Head.
-func (c *call) Get(name string) string {
-	for i := len(c.head) - 1; i >= 0; i-- {
-		if c.head[i].Name == name {
-			return c.head[i].Value
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			set(name, value)
 		}
 	}
-	return ""
+	for _, f := range c.known {
+		set(f.Name, f.Value)
+	}
 }
 
 // headBuffer holds headers as text, after free space for a status line.
@@ -77,11 +67,11 @@ const statusRoom = 64
 var headBuffers = sync.Pool{New: func() any { return &headBuffer{make([]byte, statusRoom, 8<<10)} }}
 
 // appendHeader appends a header line. As in net/http, the value cannot begin another line.
-func appendHeader(b []byte, name, value string) []byte {
+func appendHeader[T string | []byte](b []byte, name string, value T) []byte {
 	b = append(append(b, name...), ": "...)
 	at := len(b)
 	b = append(b, value...)
-	if strings.IndexByte(value, '\n') >= 0 || strings.IndexByte(value, '\r') >= 0 {
+	if bytes.IndexByte(b[at:], '\n') >= 0 || bytes.IndexByte(b[at:], '\r') >= 0 {
 		for i, char := range b[at:] {
 			if char == '\n' || char == '\r' {
 				b[at+i] = ' '

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,27 +25,24 @@ type reqHeaders struct {
 	offerType                  string
 	contentType                string // media type only, lower case
 
-	fields *[]requests.Field // parse appends all headers to it, unless it is nil
+	proof proof
 }
 
-// parse parses all headers. If several are invalid, it returns the error for the first of them in
-// alphabetical order, so that equal requests get equal responses.
-func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error {
+// parse parses all headers. Equal names must follow each other; the first value counts. If several headers
+// are invalid, parse returns the error for the first of them in alphabetical order, so that equal requests
+// get equal responses.
+func (h *reqHeaders) parse(fields []requests.Field, account cosmos.Consistency) error {
 	var failed string
 	var failure error
-	for name, values := range header {
-		if h.fields != nil {
-			for _, value := range values {
-				*h.fields = append(*h.fields, requests.Field{Name: name, Value: value})
-			}
-		}
-		if len(values) == 0 || values[0] == "" {
+	for i := range fields {
+		name, value := fields[i].Name, fields[i].Value
+		if value == "" || i > 0 && name == fields[i-1].Name || h.proof.take(name, value) {
 			continue
 		}
-		if name == "X-Ms-Max-Item-Count" && values[0] == "0" && header.Get("X-Ms-Documentdb-Isquery") != "" {
+		if name == "X-Ms-Max-Item-Count" && value == "0" && hasField(fields, "X-Ms-Documentdb-Isquery") {
 			continue // the Java SDK sends this value for TOP 0
 		}
-		if err := h.parseOne(name, strings.TrimSpace(values[0]), account); err != nil && (failed == "" ||
+		if err := h.parseOne(name, strings.TrimSpace(value), account); err != nil && (failed == "" ||
 			name < failed) {
 			failed, failure = name, err
 		}
@@ -55,6 +51,13 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 		failure = h.checkOffer()
 	}
 	return failure
+}
+
+// hasField reports whether a header is set and not empty.
+func hasField(fields []requests.Field, name string) bool {
+	return slices.ContainsFunc(fields, func(f requests.Field) bool {
+		return f.Name == name && f.Value != ""
+	})
 }
 
 // parseOne parses one header; name is in Go's canonical form.

@@ -8,19 +8,24 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func parseHeaders(pairs ...string) (reqHeaders, error) {
-	h := http.Header{}
-	for i := 0; i < len(pairs); i += 2 {
-		h.Set(pairs[i], pairs[i+1])
-	}
 	in := reqHeaders{Headers: new(cosmos.Headers)}
-	err := in.parse(h, cosmos.Session)
+	err := in.parse(fieldsOf(pairs...), cosmos.Session)
 	return in, err
+}
+
+// fieldsOf are headers as a request has them.
+func fieldsOf(pairs ...string) (list []requests.Field) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, requests.Field{Name: http.CanonicalHeaderKey(pairs[i]), Value: pairs[i+1]})
+	}
+	return list
 }
 
 func TestHeaders(t *testing.T) {
@@ -133,12 +138,12 @@ func TestFirstBadHeaderIsNamed(t *testing.T) {
 }
 
 func BenchmarkHeaders(b *testing.B) {
-	h := http.Header{}
+	var h []requests.Field
 	for name, value := range map[string]string{"x-ms-version": "2020-11-05", "x-ms-date": signedDate,
 		"authorization": "x", "accept": "application/json",
 		"user-agent": "azsdk-go-azcosmos", "x-ms-documentdb-partitionkey": `["abc"]`, "x-ms-session-token": "0:-1#5", "cache-control": "no-cache",
 		"x-ms-cosmos-sdk-supportedcapabilities": "1"} {
-		h.Set(name, value)
+		h = append(h, fieldsOf(name, value)...)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

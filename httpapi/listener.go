@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +70,7 @@ type sniffConn struct {
 	// that serves HTTP/1.1.
 	head *headBuffer
 	// request is the request in progress, for reports of requests that do not end.
-	request atomic.Pointer[http.Request]
+	request atomic.Pointer[incoming]
 
 	source        *peek.Conn // nil until the first byte has arrived; used only by Read
 	tls           atomic.Pointer[tls.Conn]

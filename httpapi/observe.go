@@ -26,14 +26,12 @@ type Observation struct {
 
 // observe calls Options.Observe with the Observation of a finished request.
 func (s *Server) observe(c *call) {
-	o := Observation{Header: c.r.Header, Method: c.r.Method, Own: c.target.labRoute, Began: c.began,
-		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: c.w.Status,
+	status, _ := c.outcome()
+	o := Observation{Header: c.headerMap(), Method: c.method, Own: c.target.labRoute, Began: c.began,
+		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: status,
 		Substatus: c.ans.Substatus, Charge: c.ans.Charge, Activity: c.req.Activity, Fault: c.fault}
 	if o.Own == "" || strings.HasPrefix(o.Own, "_mayfly/dbs/") {
 		o.Database, o.Container = s.ops.Names(c.ctx(), &c.req)
-	}
-	if !c.w.Committed {
-		o.Status = 0
 	}
 	s.opt.Observe(o)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -184,30 +185,29 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 // responds to CORS preflight requests (OPTIONS).
 func (s *Server) guarded(next step) step {
 	return func(c *call) error {
-		r := c.r
-		if !s.origins.allowsHost(r.Host) {
-			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(r.Host,
+		if !s.origins.allowsHost(c.host) {
+			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(c.host,
 				cosmos.MaxExcerpt) + "'. It answers to the names and addresses of its own " +
 				"machine that it listens on, to the host of --advertise, and to what --san names: start it with --san and that host, if it is meant.")
 		}
-		origin := first(r.Header, "Origin")
-		welcome := origin != "" && s.origins.allowsOrigin(origin, r.Host)
+		origin := c.header("Origin")
+		welcome := origin != "" && s.origins.allowsOrigin(origin, c.host)
 		if welcome {
 			c.set("access-control-allow-origin", origin)
 			c.set("vary", "Origin")
 		}
-		switch r.Method {
+		switch c.method {
 		case http.MethodOptions:
 			if origin != "" && !welcome {
 				return c.refuse(foreignText(origin))
 			}
 			if welcome {
-				c.answerPreflight(r)
+				c.answerPreflight()
 			}
 			return c.noContent(http.StatusNoContent)
 		case http.MethodGet, http.MethodHead:
 		default:
-			if !welcome && (origin != "" || fromAnotherSite(r)) {
+			if !welcome && (origin != "" || c.fromAnotherSite()) {
 				return c.refuse(foreignText(origin))
 			}
 		}
@@ -219,9 +219,9 @@ func (s *Server) guarded(next step) step {
 }
 
 // answerPreflight sets the headers of the response to a preflight request.
-func (c *call) answerPreflight(r *http.Request) {
+func (c *call) answerPreflight() {
 	c.set("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-	if asked := first(r.Header, "Access-Control-Request-Headers"); asked != "" {
+	if asked := c.header("Access-Control-Request-Headers"); asked != "" {
 		c.set("access-control-allow-headers", asked)
 	}
 	c.set("access-control-max-age", "3600")
@@ -229,8 +229,8 @@ func (c *call) answerPreflight(r *http.Request) {
 
 // fromAnotherSite reports whether a request without an Origin header comes from a page of another origin,
 // according to Sec-Fetch-Site.
-func fromAnotherSite(r *http.Request) bool {
-	site := first(r.Header, "Sec-Fetch-Site")
+func (c *call) fromAnotherSite() bool {
+	site := c.header("Sec-Fetch-Site")
 	return site == "cross-site" || site == "same-site"
 }
 
@@ -245,15 +245,15 @@ func foreignText(origin string) string {
 // refuse returns a 403 for a request whose path has not been parsed yet. It parses the path first, so that
 // the error names the resource as every other error does.
 func (c *call) refuse(message string) error {
-	if t, err := parseTarget(requestPath(c.r)); err == nil {
+	if t, err := parseTarget(c.path, c.query); err == nil {
 		c.setTarget(t)
 	}
 	return cosmos.Failure(http.StatusForbidden, 0, message)
 }
 
 // localAddress returns the server's address on the connection of a request, for a request without a Host.
-func localAddress(r *http.Request) string {
-	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+func localAddress(ctx context.Context) string {
+	if at, ok := ctx.Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return at.String()
 	}
 	return "localhost"

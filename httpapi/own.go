@@ -53,7 +53,7 @@ func callOf(ec echo.Context) *call { return labCallOf(ec).call }
 // the routes have.
 func (s *Server) serveLab(c *call) error {
 	c.mapHead() // the handlers and pages of that API write their responses themselves
-	if read := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead; read &&
+	if read := c.method == http.MethodGet || c.method == http.MethodHead; read &&
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}

@@ -19,24 +19,28 @@ func (s *Server) record(c *call) {
 	if !s.isRecorded(c) {
 		return
 	}
+	status, size := c.outcome()
 	e := requests.Entry{Began: c.began, Took: c.took, Protocol: requests.HTTP,
-		Explorer: c.r.Header[explorerHeader] != nil, Method: c.r.Method, Host: c.r.Host, URI: c.r.RequestURI,
-		Operation: c.req.TelemetryName(), Status: c.w.Status, Substatus: c.ans.Substatus,
+		Explorer: c.has(explorerHeader), Method: c.method, Host: c.host, URI: c.uri,
+		Operation: c.req.TelemetryName(), Status: status, Substatus: c.ans.Substatus,
 		Charge: c.ans.Charge,
-		Retry:  c.ans.RetryAfter, In: max(c.r.ContentLength, int64(len(c.body))), Out: c.w.Size,
+		Retry:  c.ans.RetryAfter, In: max(c.length, int64(len(c.body))), Out: size,
 		Activity: c.req.Activity, Rule: c.fault, RequestFields: c.sent, RequestBody: c.body,
 		ResponseBody: c.ans.Body}
-	if c.req.Replica {
-		e.Protocol = requests.Direct
-	}
 	own := c.target.kind == cosmos.KindNone
 	switch {
-	case !c.w.Committed:
-		e.Status, e.ResponseBody = 0, nil
+	case status == 0:
+		e.ResponseBody = nil
+	case c.isFrame():
+		c.describeReply()
+		e.ResponseFields, e.ResponseLines = c.known, c.head
 	case c.mapped:
 		e.ResponseHeader = c.w.Header()
 	default:
-		e.ResponseFields = c.head
+		e.ResponseFields, e.ResponseLines = c.known, c.head
+	}
+	if c.isFrame() {
+		e.Protocol = requests.Direct
 	}
 	if own || c.took == 0 { // a stream may continue after the head of the response
 		e.Took = s.opt.Wall.Now().Sub(c.began)
@@ -73,10 +77,10 @@ func (s *Server) recordData(c *call, e *requests.Entry) {
 func (s *Server) isRecorded(c *call) bool {
 	switch own := c.target.labRoute; {
 	case own == "":
-		return c.r.Method != http.MethodOptions
+		return c.method != http.MethodOptions
 	case strings.HasPrefix(own, "_mayfly/requests"), unrecorded[own]:
 		return false
-	case c.r.Method == http.MethodGet || c.r.Method == http.MethodHead:
+	case c.method == http.MethodGet || c.method == http.MethodHead:
 		return !s.pages.Has(own)
 	}
 	return true

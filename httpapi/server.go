@@ -8,19 +8,15 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/httpapi/explorer"
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/priority"
-	"github.com/mayflydb/mayfly/internal/requests"
-	"github.com/mayflydb/mayfly/internal/rntbd"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -38,10 +34,13 @@ type Server struct {
 	since       string // when the server was made, for the header x-ms-last-state-change-utc
 
 	handler http.Handler
-	turns   *priority.Turns // of connections in direct mode
-	http    *http.Server
-	conns   *conns
-	cancel  context.CancelFunc // ends every request's context
+	// serveShortcut serves a request that a connection has read without net/http.
+	serveShortcut func(*shortcut)
+	frameChain    step            // passed by requests in direct mode
+	turns         *priority.Turns // of connections in direct mode
+	http          *http.Server
+	conns         *conns
+	cancel        context.CancelFunc // ends every request's context
 	// draining is canceled when Shutdown begins. A request that waits must end then.
 	draining context.Context
 	drain    context.CancelFunc
@@ -142,7 +141,18 @@ func protocols() *http.Protocols {
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
-	chain := s.begin(s.logged(s.recovered(s.guarded(s.serve))))
+	guarded := s.logged(s.recovered(s.guarded(s.serve)))
+	s.frameChain = s.logged(s.recovered(s.serve))
+	chain := func(ec echo.Context) error {
+		s.serveHTTP(ec.Request(), ec.Response(), guarded)
+		return nil
+	}
+	s.serveShortcut = func(in *shortcut) {
+		in.w = echo.NewResponse(in, e)
+		c := &call{srv: s, w: in.w, conn: in.c, exchange: exchanges.Get().(*exchange)}
+		c.fromShortcut(in)
+		c.run(guarded)
+	}
 	e.RouteNotFound("/*", chain)
 	// for an empty path, which RouteNotFound does not match
 	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) }
@@ -164,7 +174,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
 	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal,
-		shortcuts: &shortcuts{handler: s.handler, base: s.base, log: s.log, running: &s.shortcuts}}
+		shortcuts: &shortcuts{serve: s.serveShortcut, base: s.base, log: s.log, running: &s.shortcuts}}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames
 	}
@@ -231,108 +241,15 @@ const (
 	gatewayVersion = "version=2.14.0"
 	serviceVersion = "version=1.31.0.0"
 	schemaVersion  = "1.19"
+	// constantHead are the same headers as lines.
+	constantHead = "cache-control: " + noStore + "\r\npragma: " + noCache + "\r\nx-ms-gatewayversion: " +
+		gatewayVersion + "\r\nx-ms-serviceversion: " + serviceVersion + "\r\nx-ms-schemaversion: " +
+		schemaVersion + "\r\n"
 )
-
-// step is one step of the chain that every request passes. begin converts its error to a response.
-type step func(*call) error
-
-// begin returns the echo handler that creates the call for a request, runs the chain, and converts an error
-// of the chain to a response.
-func (s *Server) begin(next step) echo.HandlerFunc {
-	return func(ec echo.Context) error {
-		s.gate.RLock()
-		defer s.gate.RUnlock()
-		conn := s.conns.begin(ec.Request())
-		defer s.conns.end(conn)
-		c := &call{srv: s, r: ec.Request(), w: ec.Response(), conn: conn, began: s.opt.Wall.Now(),
-			exchange: exchanges.Get().(*exchange)}
-		defer c.release()
-		if s.opt.Observe != nil {
-			defer s.observe(c)
-		}
-		if s.opt.Requests != nil {
-			defer s.record(c)
-		}
-		c.in.Headers = &c.req.Headers
-		if s.opt.Requests != nil {
-			c.in.fields = &c.sent
-		}
-		c.headerErr = c.in.parse(c.r.Header, s.consistency)
-		if conn != nil && conn.handedOver.Load() {
-			c.in.CachedRID, c.in.Within = rntbd.CachedContainer(c.ctx()), directPage
-			c.req.Replica = true
-		}
-		if c.req.Activity = c.in.activity; c.req.Activity == "" {
-			c.req.Activity = uuid.NewString()
-		}
-		c.req.URI, c.req.BareText = requests.MaskURI(c.r.RequestURI), c.in.contentType == bareQuery
-		c.setTarget(target{})
-		c.set("cache-control", noStore)
-		c.set("pragma", noCache)
-		c.set("x-ms-gatewayversion", gatewayVersion)
-		c.set("x-ms-serviceversion", serviceVersion)
-		c.set("x-ms-schemaversion", schemaVersion)
-		c.set("x-ms-activity-id", c.req.Activity)
-		if c.in.correlated != "" {
-			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
-		}
-		if s.closed {
-			c.fail(cosmos.Failure(http.StatusServiceUnavailable, 0, "The server is shutting down."))
-			return nil
-		}
-		if err := next(c); err != nil {
-			c.fail(err)
-		}
-		return nil
-	}
-}
-
-// logged logs each request at debug level. Texts sent by the client are truncated, and its body is not
-// logged.
-func (s *Server) logged(next step) step {
-	return func(c *call) error {
-		r := c.r
-		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
-			return next(c)
-		}
-		start := s.opt.Wall.Now()
-		if err := next(c); err != nil {
-			c.fail(err)
-		}
-		s.log.Debug("request", "activity", c.req.Activity,
-			"method", cosmos.Excerpt(r.Method, 32), "uri", cosmos.Excerpt(requests.MaskURI(r.RequestURI),
-				cosmos.MaxExcerpt), "status", c.w.Status,
-			"bytes", c.w.Size, "took", s.opt.Wall.Now().Sub(start),
-			"agent", cosmos.Excerpt(r.UserAgent(), cosmos.MaxExcerpt), "remote", r.RemoteAddr)
-		return nil
-	}
-}
-
-// recovered turns a panic into a 500 and a line in the log.
-func (s *Server) recovered(next step) step {
-	return func(c *call) (err error) {
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if p == http.ErrAbortHandler {
-				panic(p)
-			}
-			s.log.Error("panic", "activity", c.req.Activity, "panic", p, "stack", string(debug.Stack()))
-			if c.w.Committed {
-				// a part of the response was sent: close the connection, so that the client notices
-				panic(http.ErrAbortHandler)
-			}
-			err = cosmos.Internal()
-		}()
-		return next(c)
-	}
-}
 
 // serve routes, authorizes, reads and runs a request.
 func (s *Server) serve(c *call) error {
-	t, err := parseTarget(requestPath(c.r))
+	t, err := parseTarget(c.path, c.query)
 	if t.kind == cosmos.KindAddresses && s.opt.Direct {
 		err = t.parseAddresses()
 	}
@@ -359,7 +276,7 @@ func (s *Server) serve(c *call) error {
 	}
 	switch c.target.kind {
 	case cosmos.KindAccount, cosmos.KindAddresses:
-		c.req.Endpoint = s.endpoint(c.r)
+		c.req.Endpoint = string(c.appendEndpoint(nil))
 	}
 	if err := s.perform(c); err != nil {
 		return err

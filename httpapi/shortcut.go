@@ -4,23 +4,25 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 // For each request, net/http does more work than the read of an item takes: it starts a goroutine that
-// watches the connection, sets six deadlines and makes two maps. Therefore a connection serves reads of
-// items itself, when net/http calls sniffConn.Read for the first bytes of the next request. It serves a read
-// only if the head has arrived completely, nothing follows it, and it has a strict form (shortcut_parse.go).
-// All other bytes are passed to net/http. For net/http the connection is idle during a read that the
-// connection serves itself.
+// watches the connection, sets six deadlines and makes two maps. Therefore a connection serves requests for
+// single items itself, when net/http calls sniffConn.Read for the first bytes of the next request. It serves
+// a read, create, upsert, replace or delete only if the request has arrived completely, nothing follows it,
+// and it has a strict form (shortcut_parse.go). All other bytes are passed to net/http. For net/http the
+// connection is idle during a request that the connection serves itself.
 //
-// Such a read passes the same chain as any other request. There is one difference: it is not canceled when
-// its client disconnects, since it never waits for long.
+// Such a request passes the same chain as any other. There is one difference: it is not canceled when its
+// client disconnects, since it never waits for long. Therefore writes with triggers are not among them.
 
 // States of a connection between two requests of net/http (sniffConn.between). Between two requests,
 // net/http reports that the connection is idle, sets the deadline for the next request, and reads the first
@@ -31,16 +33,16 @@ const (
 	becameIdle
 )
 
-// States of a connection that serves a read by itself (sniffConn.serving).
+// States of a connection that serves a request by itself (sniffConn.serving).
 const (
 	notServing = iota
 	servingNow
 	servingLast // the connection is closed after the response
 )
 
-// shortcuts holds what the connections of a server need to serve reads by themselves.
+// shortcuts holds what the connections of a server need to serve requests by themselves.
 type shortcuts struct {
-	handler http.Handler
+	serve   func(*shortcut)
 	base    context.Context
 	log     *slog.Logger
 	running *drainGroup
@@ -63,17 +65,21 @@ func (s *shortcuts) dateAt(now time.Time) string {
 	return d.text
 }
 
-// shortcut serves reads of items on one connection, one at a time, without net/http. Its memory is reused for
-// each of them.
+// shortcut serves requests for single items on one connection, one at a time, without net/http. Its memory is
+// reused for each of them.
 type shortcut struct {
-	c      *sniffConn
-	req    *http.Request
-	url    url.URL
-	fields map[string][]string
-	values [maxShortcutFields]string
+	c       *sniffConn
+	context context.Context // of the requests
+	remote  string          // address of the client
+
+	method, path, host string
+	fields             []requests.Field // headers except Host, in Go's canonical form
+	length             int              // of the body in bytes; -1: no header contains it
+	body               []byte           // nil: none
 
 	// status line, headers and body that have not been sent yet; nil: there is no head yet
 	answer     *headBuffer
+	w          *echo.Response
 	from       int // start of the status line in answer
 	status     int
 	mapped     http.Header // for headers that the handler sets one by one
@@ -86,13 +92,10 @@ type shortcut struct {
 func newShortcut(c *sniffConn) *shortcut {
 	ctx := context.WithValue(context.WithValue(c.shortcuts.base, connKey{}, c), http.LocalAddrContextKey,
 		c.LocalAddr())
-	s := &shortcut{c: c, fields: make(map[string][]string, 16), mapped: http.Header{}}
-	s.req = (&http.Request{Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: http.NoBody, RemoteAddr: c.RemoteAddr().String(), URL: &s.url}).WithContext(ctx)
-	return s
+	return &shortcut{c: c, context: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{}}
 }
 
-// take serves the request in p if it is a read of an item. It reports whether it did.
+// take serves the request in p if it has one of the forms above. It reports whether it did.
 func (c *sniffConn) take(p []byte) bool {
 	if c.between.Load() != deadlineSet || c.shortcuts == nil || !c.http1.Load() || !maybeShortcut(p) {
 		return false
@@ -101,7 +104,7 @@ func (c *sniffConn) take(p []byte) bool {
 		c.short = newShortcut(c)
 	}
 	s := c.short
-	if !s.parse(string(p)) || !c.shortcuts.running.begin() {
+	if !s.parse(p) || !c.shortcuts.running.begin() {
 		return false
 	}
 	defer c.shortcuts.running.work.Done()
@@ -130,7 +133,7 @@ func (s *shortcut) serve() (whole bool) {
 	s.now = ttl.Real{}.Now()
 	clear(s.mapped)
 	s.err, s.status = nil, 0
-	s.c.shortcuts.handler.ServeHTTP(s, s.req)
+	s.c.shortcuts.serve(s)
 	s.flush()
 	return s.status != 0 && s.err == nil
 }

@@ -3,78 +3,158 @@ package httpapi
 import (
 	"bytes"
 	"net/http"
+	"strconv"
 	"strings"
+
+	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// maxShortcutFields is the maximum number of headers of a read that a connection serves by itself.
-const maxShortcutFields = 48
+// Limits of a request that a connection serves by itself.
+const (
+	maxShortcutFields = 48
+	maxShortcutBody   = 16 << 10 // bytes
+)
 
-// shortcutStart is the beginning of each such read.
-const shortcutStart = "GET /dbs/"
+// shortcutMethods are the methods of such requests, each with a space.
+var shortcutMethods = [...]string{"GET ", "POST ", "PUT ", "DELETE "}
 
-// maybeShortcut reports whether p may be a complete read of an item. It is a cheap test that excludes most
-// other requests.
+// maybeShortcut reports whether p may be such a request. It is a cheap test that excludes most others.
 func maybeShortcut(p []byte) bool {
-	return bytes.HasPrefix(p, []byte(shortcutStart)) && bytes.HasSuffix(p, []byte("\r\n\r\n"))
+	method, rest, _ := bytes.Cut(p[:min(len(p), len("DELETE /dbs/"))], []byte(" "))
+	return bytes.HasPrefix(rest, []byte("/dbs/")) &&
+		(len(method) != len("GET") || method[0] != 'G' || bytes.HasSuffix(p, []byte("\r\n\r\n")))
 }
 
-// parse fills s.req from a head. It returns false for everything but a read of an item in a form that every
-// parser of HTTP understands in the same way.
-func (s *shortcut) parse(head string) bool {
-	line, rest, _ := strings.Cut(head, "\r\n")
-	target, version, _ := strings.Cut(line[len("GET "):], " ")
-	if version != "HTTP/1.1" || !isItemPath(target) {
+// parse fills s from a request. It returns false for everything but a complete request for a single item, in
+// a form that every parser of HTTP understands in the same way.
+func (s *shortcut) parse(p []byte) bool {
+	end := bytes.Index(p, []byte("\r\n\r\n"))
+	if end < 0 {
 		return false
 	}
-	clear(s.fields)
-	s.req.Host = ""
-	for used := 0; ; used++ {
+	line, rest, _ := strings.Cut(string(p[:end+len("\r\n")]), "\r\n")
+	body := p[end+len("\r\n\r\n"):]
+	s.method, line, _ = strings.Cut(line, " ")
+	var version string
+	s.path, version, _ = strings.Cut(line, " ")
+	if version != "HTTP/1.1" || !isItemPath(s.path, s.method == http.MethodPost) {
+		return false
+	}
+	s.fields, s.host, s.length, s.body = s.fields[:0], "", -1, nil
+	for rest != "" {
 		line, rest, _ = strings.Cut(rest, "\r\n")
-		if line == "" {
-			break
-		}
-		name, value, ok := strings.Cut(line, ":")
-		value = strings.Trim(value, " ")
-		if !ok || used == len(s.values) || !isFieldName(name) || !isFieldValue(value) {
+		if !s.parseField(line) {
 			return false
 		}
-		name = http.CanonicalHeaderKey(name)
-		switch name {
-		case "Host":
-			if s.req.Host != "" || !isPlainHost(value) {
-				return false
-			}
-			s.req.Host = value
-			continue
-		case "Connection":
-			if !strings.EqualFold(value, "keep-alive") {
-				return false
-			}
-		case "Content-Length", "Transfer-Encoding", "Trailer", "Te", "Expect", "Upgrade", "Http2-Settings",
-			"Pragma": // net/http treats these headers specially
-			return false
-		}
-		if _, twice := s.fields[name]; twice {
-			return false
-		}
-		s.values[used] = value
-		s.fields[name] = s.values[used : used+1 : used+1]
 	}
-	if rest != "" || s.req.Host == "" { // another request follows
+	switch {
+	case s.host == "" || len(body) != max(s.length, 0): // or another request follows
+		return false
+	case s.method == http.MethodGet:
+		return s.length < 0
+	case s.method == http.MethodDelete:
+		return s.length <= 0
+	case s.method == http.MethodPost || s.method == http.MethodPut:
+		s.body = bytes.Clone(body)
+		return s.length > 0
+	}
+	return false
+}
+
+// parseField adds a header. It returns false if the header may give the request another form.
+func (s *shortcut) parseField(line string) bool {
+	name, value, ok := strings.Cut(line, ":")
+	value = strings.Trim(value, " ")
+	if !ok || len(s.fields) == maxShortcutFields || !isFieldName(name) || !isFieldValue(value) {
 		return false
 	}
-	s.req.RequestURI, s.req.Header, s.url.Path = target, s.fields, target
+	switch name = canonicalName(name); name {
+	case "Host":
+		if s.host != "" || !isPlainHost(value) {
+			return false
+		}
+		s.host = value
+		return true
+	case "Connection":
+		if !strings.EqualFold(value, "keep-alive") {
+			return false
+		}
+	case "Content-Length":
+		n, err := strconv.ParseUint(value, 10, 16)
+		if err != nil || n > maxShortcutBody {
+			return false
+		}
+		s.length = int(n)
+	case "Content-Type":
+		if value != "application/json" { // a query or a patch, for example
+			return false
+		}
+	case "Transfer-Encoding", "Trailer", "Te", "Expect", "Upgrade", "Http2-Settings",
+		"Pragma", // net/http treats these headers specially
+		// operations on more than one item, and triggers
+		"X-Ms-Documentdb-Isquery", "X-Ms-Documentdb-Query", "X-Ms-Cosmos-Is-Query-Plan-Request",
+		"X-Ms-Cosmos-Is-Batch-Request", "A-Im", "X-Ms-Documentdb-Pre-Trigger-Include",
+		"X-Ms-Documentdb-Post-Trigger-Include":
+		return false
+	}
+	for i := range s.fields {
+		if s.fields[i].Name == name {
+			return false
+		}
+	}
+	s.fields = append(s.fields, requests.Field{Name: name, Value: value})
 	return true
 }
 
-// isItemPath reports whether a path is /dbs/{id}/colls/{id}/docs/{id} with ids that consist of common
-// characters and valid percent escapes.
-func isItemPath(path string) bool {
+// canonicalName returns the canonical form of the name of a header.
+func canonicalName(name string) string {
+	var lower [maxKnownName]byte
+	if len(name) > len(lower) {
+		return http.CanonicalHeaderKey(name)
+	}
+	for i := range len(name) {
+		lower[i] = name[i]
+		if 'A' <= name[i] && name[i] <= 'Z' {
+			lower[i] |= 0x20
+		}
+	}
+	if known, ok := canonicalNames[string(lower[:len(name)])]; ok {
+		return known
+	}
+	return http.CanonicalHeaderKey(name)
+}
+
+// maxKnownName is the maximum length of a name in canonicalNames.
+const maxKnownName = 48
+
+// canonicalNames maps the names, in lower case, of the headers that clients send with most requests for
+// items to their canonical forms. Making that form takes longer than looking it up.
+var canonicalNames = lowerNames("Accept", "Accept-Encoding", "Authorization", "Cache-Control", "Connection",
+	"Content-Length", "Content-Type", "Host", "If-Match", "If-None-Match", "Prefer", "User-Agent",
+	"X-Ms-Activity-Id", "X-Ms-Client-Request-Id", "X-Ms-Consistency-Level",
+	"X-Ms-Cosmos-Allow-Tentative-Writes", "X-Ms-Cosmos-Correlated-Activityid",
+	"X-Ms-Cosmos-Sdk-Supportedcapabilities", "X-Ms-Date", "X-Ms-Documentdb-Is-Upsert",
+	"X-Ms-Documentdb-Partitionkey", "X-Ms-Session-Token", "X-Ms-Version")
+
+func lowerNames(names ...string) map[string]string {
+	m := make(map[string]string, len(names))
+	for _, name := range names {
+		m[strings.ToLower(name)] = name
+	}
+	return m
+}
+
+// isItemPath reports whether a path is /dbs/{id}/colls/{id}/docs/{id}, or for a feed the same without the
+// last id. The ids must consist of common characters and valid percent escapes.
+func isItemPath(path string, feed bool) bool {
 	rest, ok := strings.CutPrefix(path, "/dbs/")
 	database, rest, found := strings.Cut(rest, "/")
 	rest, colls := strings.CutPrefix(rest, "colls/")
 	container, rest, more := strings.Cut(rest, "/")
 	id, docs := strings.CutPrefix(rest, "docs/")
+	if feed {
+		id, docs = "-", rest == "docs"
+	}
 	if !ok || !found || !colls || !more || !docs || database == "" || container == "" || id == "" {
 		return false
 	}

@@ -73,13 +73,11 @@ func (w *world) text(method, path, body string, headers ...string) string {
 
 // counting counts the requests that connections serve by themselves.
 func counting(w *world) *atomic.Int64 {
-	n, h := new(atomic.Int64), w.srv.handler
-	w.srv.handler = http.HandlerFunc(func(a http.ResponseWriter, r *http.Request) {
-		if _, own := a.(*shortcut); own {
-			n.Add(1)
-		}
-		h.ServeHTTP(a, r)
-	})
+	n, serve := new(atomic.Int64), w.srv.serveShortcut
+	w.srv.serveShortcut = func(s *shortcut) {
+		n.Add(1)
+		serve(s)
+	}
 	return n
 }
 
@@ -136,13 +134,89 @@ func TestShortcuts(t *testing.T) {
 	want(id, 200, `"n":1`)
 }
 
-// TestShortcutForms: net/http serves everything but plain reads of items.
+// TestShortcutWrites: writes follow each other on one connection, whose errors keep it open.
+func TestShortcutWrites(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.server.Requests = fullLog() })
+	w.container("")
+	own := counting(w)
+	l := dialPlain(t, w.serving(t))
+	for n := 0; own.Load() == 0; n++ { // see TestShortcuts
+		if n == 50 {
+			t.Fatal("the connection serves no requests by itself")
+		}
+		l.write(w.text("GET", docs+"/none", ""))
+		l.read()
+	}
+	before, item := own.Load(), `{"id":"1","pk":"a","n":1}`
+	for _, c := range []struct {
+		text   string
+		status int
+		body   string
+	}{
+		{w.text("POST", docs, item), 201, `"n":1`},
+		{w.text("POST", docs, item), 409, "Conflict"},
+		{w.text("POST", docs, strings.Replace(item, ":1", ":2", 1), "x-ms-documentdb-is-upsert", "True"), 200,
+			`"n":2`},
+		{w.text("PUT", docs+"/1", `{"id":"1","pk":"a","n":3}`, "prefer", "return=minimal"), 200, ""},
+		{w.text("PUT", docs+"/1", "{", "content-type", "application/json"), 400, "BadRequest"},
+		{w.text("PUT", docs+"/1", item, "if-match", `"old"`), 412, "PreconditionFailed"},
+		{w.text("GET", docs+"/1", ""), 200, `"n":3`},
+		{w.text("DELETE", docs+"/1", ""), 204, ""},
+		{w.text("DELETE", docs+"/1", ""), 404, "NotFound"},
+	} {
+		l.write(c.text)
+		before++
+		status, h, body := l.read()
+		if status != c.status || !strings.Contains(body, c.body) || own.Load() != before ||
+			len(h["X-Ms-Activity-Id"]) != 1 || len(h["Date"]) != 1 {
+			t.Errorf("%.60q: %d %v %s, %d requests", c.text, status, h, body, own.Load())
+		}
+	}
+	query := w.text("POST", docs, `{"query":"SELECT * FROM c"}`, "x-ms-documentdb-isquery", "True",
+		"content-type", "application/query+json")
+	l.write(query)
+	if status, _, body := l.read(); status != 200 || own.Load() != before {
+		t.Errorf("a query: %d %s", status, body)
+	}
+}
+
+// TestShortcutForms: net/http serves everything but plain reads and writes of items.
 func TestShortcutForms(t *testing.T) {
 	const path = "/dbs/d/colls/c/docs/1"
 	head := func(target string, lines ...string) string {
 		return "GET " + target + " HTTP/1.1\r\n" + strings.Join(append(lines, "", ""), "\r\n")
 	}
+	send := func(method, target, body string, lines ...string) string {
+		return method + strings.TrimPrefix(head(target, append(lines, "Host: a")...), "GET") + body
+	}
+	const feed, one, two = "/dbs/d/colls/c/docs", "Content-Length: 1", "Content-Length: 2"
 	for text, taken := range map[string]bool{
+		send("POST", feed, "{}", two):                                           true,
+		send("POST", feed, "{}", two, "Content-Type: application/json"):         true,
+		send("PUT", path, "{}", two):                                            true,
+		send("DELETE", path, ""):                                                true,
+		send("DELETE", path, "", "Content-Length: 0"):                           true,
+		send("POST", feed, ""):                                                  false, // no length
+		send("POST", feed, "", "Content-Length: 0"):                             false,
+		send("POST", feed, "{", two):                                            false, // half a body
+		send("POST", feed, "{}", one):                                           false, // another request
+		send("POST", feed, "{}", two, two):                                      false,
+		send("POST", feed, "{}", "Content-Length: +2"):                          false,
+		send("POST", feed, "{}", "Content-Length: 2, 2"):                        false,
+		send("POST", feed, "{}", "Content-Length: 0x2"):                         false,
+		send("POST", feed, "{}", two, "Transfer-Encoding: chunked"):             false,
+		send("POST", feed, "{}", two, "Expect: 100-continue"):                   false,
+		send("POST", feed, "{}", two, "Content-Type: application/query+json"):   false,
+		send("POST", feed, "{}", two, "x-ms-documentdb-isquery: True"):          false,
+		send("POST", feed, "{}", two, "x-ms-cosmos-is-batch-request: True"):     false,
+		send("POST", feed, "{}", two, "x-ms-documentdb-pre-trigger-include: t"): false,
+		send("POST", path, "{}", two):                                           false,
+		send("PUT", feed, "{}", two):                                            false,
+		send("PATCH", path, "{}", two):                                          false,
+		send("DELETE", path, "{}", two):                                         false,
+		send("GET", path, "", "Content-Length: 0"):                              false,
+		send("POST", feed, strings.Repeat("x", maxShortcutBody+1),
+			"Content-Length: "+strconv.Itoa(maxShortcutBody+1)): false,
 		head(path, "Host: localhost:8081"):                                         true,
 		head(path, "host:localhost", "x-ms-date:  a b ", "Connection: Keep-Alive"): true,
 		head("/dbs/d/colls/c/docs/a%2Fb%20c", "Host: [::1]:1"):                     true,
@@ -174,8 +248,8 @@ func TestShortcutForms(t *testing.T) {
 		head(path, append([]string{"Host: a"}, strings.Split(manyHeaders(60), "|")...)...): false,
 		strings.Repeat(head(path, "Host: a"), 2):                                           false,
 	} {
-		s := &shortcut{req: &http.Request{}, fields: http.Header{}}
-		if got := maybeShortcut([]byte(text)) && s.parse(text); got != taken {
+		s := &shortcut{}
+		if got := maybeShortcut([]byte(text)) && s.parse([]byte(text)); got != taken {
 			t.Errorf("%.200q: %v", text, got)
 		}
 	}
@@ -236,13 +310,7 @@ func TestShortcutShutdown(t *testing.T) {
 func TestShortcutAborted(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
-	h := w.srv.handler
-	w.srv.handler = http.HandlerFunc(func(a http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.RequestURI, "/1") {
-			panic(http.ErrAbortHandler)
-		}
-		h.ServeHTTP(a, r)
-	})
+	w.srv.serveShortcut = func(*shortcut) { panic(http.ErrAbortHandler) }
 	l := dialPlain(t, w.serving(t))
 	l.write(w.text("POST", docs, `{"id":"1","pk":"a"}`))
 	l.read()

@@ -32,20 +32,34 @@ func (c *call) answer() {
 // deliver sends the response to a request whose body has been read or is empty. Every response has a
 // Content-Length, since some clients drop the text of an error that has none.
 func (c *call) deliver() {
+	if c.isFrame() {
+		c.sendReply()
+		return
+	}
+	_, typed := c.w.Header()["Content-Type"]
+	c.setWholeHead(typed)
+	c.passHead()
+	c.w.WriteHeader(c.ans.Status)
+	if c.ans.Body != nil {
+		c.write(c.ans.Body)
+	}
+}
+
+// setWholeHead sets all headers of a response whose body is known. typed says that the type of the body has
+// been set.
+func (c *call) setWholeHead(typed bool) {
 	c.setHead()
-	status, body, w := c.ans.Status, c.ans.Body, c.w
-	if status == http.StatusOK && c.r.Method == http.MethodGet && c.target.kind != cosmos.KindNone {
+	status, body := c.ans.Status, c.ans.Body
+	if status == http.StatusOK && c.method == http.MethodGet && c.target.kind != cosmos.KindNone {
 		c.setLocation()
 	}
 	if body == nil {
 		if status != http.StatusNoContent && status != http.StatusNotModified {
 			c.set("Content-Length", "0")
 		}
-		c.passHead()
-		w.WriteHeader(status)
 		return
 	}
-	if _, other := w.Header()["Content-Type"]; !other {
+	if !typed {
 		kind := echo.MIMEApplicationJSON
 		if c.ans.Rows {
 			kind = echo.MIMEOctetStream
@@ -53,22 +67,15 @@ func (c *call) deliver() {
 		c.set("Content-Type", kind)
 	}
 	var length [20]byte
-	c.set("Content-Length", c.texts.keep(strconv.AppendInt(length[:0], int64(len(body)), 10)))
-	c.passHead()
-	w.WriteHeader(status)
-	c.write(body)
+	c.setBytes("Content-Length", strconv.AppendInt(length[:0], int64(len(body)), 10))
 }
 
 // setHead sets the headers that describe the result of the operation. Header names are sent as they are
 // written here.
 func (c *call) setHead() {
 	a := &c.ans
-	if a.Charge > 0 {
-		var text [24]byte
-		c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], a.Charge, 'f', -1, 64)))
-	} else {
-		c.set("x-ms-request-charge", "1") // tests of the clients expect it in every response
-	}
+	var text [24]byte
+	c.setBytes("x-ms-request-charge", strconv.AppendFloat(text[:0], c.charge(), 'f', -1, 64))
 	c.setDuration()
 	if a.Range != "" {
 		c.setSession()
@@ -81,9 +88,9 @@ func (c *call) setHead() {
 	}
 	if a.ItemLSN != 0 {
 		var text [20]byte
-		written := c.texts.keep(strconv.AppendUint(text[:0], a.ItemLSN, 10))
-		c.set("x-ms-item-lsn", written)
-		c.set("x-ms-cosmos-item-llsn", written)
+		written := strconv.AppendUint(text[:0], a.ItemLSN, 10)
+		c.setBytes("x-ms-item-lsn", written)
+		c.setBytes("x-ms-cosmos-item-llsn", written)
 	}
 	if a.Counted {
 		c.set("x-ms-item-count", strconv.Itoa(a.Count))
@@ -97,35 +104,47 @@ func (c *call) setHead() {
 	c.setRareHead()
 }
 
+// charge returns the charge in RU. Tests of the clients expect one in every response.
+func (c *call) charge() float64 {
+	if c.ans.Charge > 0 {
+		return c.ans.Charge
+	}
+	return 1
+}
+
 // setSession sets the session token, {range}:{version}#{lsn} without region part, and the LSN headers.
 func (c *call) setSession() {
 	a := &c.ans
 	var text [64]byte
 	token, lsn := a.AppendSessionToken(append(append(text[:0], a.Range...), ':'))
-	value := c.texts.keep(token)
-	c.set("x-ms-session-token", value)
+	c.setBytes("x-ms-session-token", token)
 	c.set("x-ms-documentdb-partitionkeyrangeid", a.Range)
-	reached := value[lsn:]
-	c.set("lsn", reached)
-	c.set("x-ms-cosmos-llsn", reached)
-	c.set("x-ms-global-committed-lsn", reached)
-	c.set("x-ms-quorum-acked-lsn", reached)
+	reached := token[lsn:]
+	c.setBytes("lsn", reached)
+	c.setBytes("x-ms-cosmos-llsn", reached)
+	c.setBytes("x-ms-global-committed-lsn", reached)
+	c.setBytes("x-ms-quorum-acked-lsn", reached)
 	c.set("x-ms-last-state-change-utc", c.srv.since)
 }
 
 // setOwner sets the headers with the path of the resource's owner: one by rid, under which clients store
 // session tokens, and one by name.
 func (c *call) setOwner() {
-	a := &c.ans
-	if a.OwnerRID != "" {
-		c.set("x-ms-content-path", a.OwnerRID)
+	if c.ans.OwnerRID != "" {
+		c.set("x-ms-content-path", c.ans.OwnerRID)
 	}
 	var text [128]byte
-	path := append(append(text[:0], "dbs/"...), url.PathEscape(a.OwnerDatabase)...)
+	c.setBytes("x-ms-alt-content-path", c.appendOwnerPath(text[:0]))
+}
+
+// appendOwnerPath appends the path of the resource's owner by name.
+func (c *call) appendOwnerPath(dst []byte) []byte {
+	a := &c.ans
+	path := append(append(dst, "dbs/"...), url.PathEscape(a.OwnerDatabase)...)
 	if a.OwnerContainer != "" {
 		path = append(append(path, "/colls/"...), url.PathEscape(a.OwnerContainer)...)
 	}
-	c.set("x-ms-alt-content-path", c.texts.keep(path))
+	return path
 }
 
 // setRareHead sets those headers of the result that few responses have.
@@ -174,25 +193,30 @@ func (c *call) setRareHead() {
 	}
 }
 
-// setDuration sets the request's duration in milliseconds. It is never 0, because clients treat 0 as
-// unknown.
+// setDuration sets the request's duration in milliseconds.
 func (c *call) setDuration() {
-	c.took = c.srv.opt.Wall.Now().Sub(c.began)
-	took := max(c.took.Microseconds(), 1)
+	took := c.duration().Microseconds()
 	var text [24]byte
 	micros := took % 1000
 	value := append(strconv.AppendInt(text[:0], took/1000, 10), '.')
 	value = append(value, byte('0'+micros/100), byte('0'+micros/10%10), byte('0'+micros%10))
-	c.set("x-ms-request-duration-ms", c.texts.keep(value))
+	c.setBytes("x-ms-request-duration-ms", value)
+}
+
+// duration returns the request's duration until its response. It is never 0, because clients treat 0 as
+// unknown.
+func (c *call) duration() time.Duration {
+	if c.took == 0 {
+		c.took = c.srv.opt.Wall.Now().Sub(c.began)
+	}
+	return max(c.took, time.Microsecond)
 }
 
 // setLocation sets content-location to the URL of the resource that was read.
 func (c *call) setLocation() {
-	r := c.r
-	path, _ := requestPath(r)
 	var text [256]byte
-	address := append(c.srv.appendEndpoint(text[:0], r), strings.TrimLeft(path, "/")...)
-	c.set("content-location", c.texts.keep(address))
+	address := append(c.appendEndpoint(text[:0]), strings.TrimLeft(c.path, "/")...)
+	c.setBytes("content-location", address)
 }
 
 // write writes a body. For a large body it sets a new deadline for each piece. So the connection of a client

@@ -303,7 +303,7 @@ var rooms = map[string]room{
 		tests: []string{"engine/pebble"},
 	},
 	"httpapi/explorer": {},
-	"internal/rntbd":   {own: []string{"internal/priority", "ttl"}, third: []string{"github.com/google/uuid"}},
+	"internal/rntbd":   {own: []string{"internal/priority", "ttl"}},
 	"httpapi": {
 		own: []string{
 			"internal/peek",

@@ -3,6 +3,7 @@ package requests
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -38,6 +39,8 @@ func (e encoded) decode() *Record {
 	}
 	r.Request, rest = cutHeader(rest)
 	r.Response, rest = cutHeader(rest)
+	lines, rest := cut(rest)
+	r.Response = appendParsed(r.Response, lines)
 	r.RequestBody, rest = cut(rest)
 	r.ResponseBody, _ = cut(rest)
 	r.readHeader()
@@ -67,6 +70,16 @@ func cut(b []byte) (text, rest []byte) {
 	n, size := binary.Uvarint(b)
 	end := size + int(n)
 	return b[size:end:end], b[end:]
+}
+
+// appendParsed appends the headers in lines of the form "name: value\r\n".
+func appendParsed(list []Field, lines []byte) []Field {
+	for line := range strings.SplitSeq(string(lines), "\r\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			list = append(list, Field{name, value})
+		}
+	}
+	return list
 }
 
 func cutHeader(b []byte) (list []Field, rest []byte) {

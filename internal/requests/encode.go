@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"net/http"
@@ -74,6 +75,7 @@ func appendEntry(b []byte, e *Entry) []byte {
 	}
 	b = appendHeader(b, e.RequestFields, e.RequestHeader)
 	b = appendHeader(b, e.ResponseFields, e.ResponseHeader)
+	b = appendLines(b, e.ResponseLines)
 	b = appendBody(b, e.RequestBody)
 	b = appendBody(b, e.ResponseBody)
 	le.PutUint32(b[start:], uint32(len(b)-start))
@@ -117,6 +119,14 @@ func appendHeader(b []byte, fields []Field, h http.Header) []byte {
 	}
 	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return b
+}
+
+// appendLines encodes headers that are lines. Lines beyond maxHeaders are omitted.
+func appendLines(b, lines []byte) []byte {
+	if len(lines) > maxHeaders {
+		lines = lines[:bytes.LastIndexByte(lines[:maxHeaders], '\n')+1]
+	}
+	return append(binary.AppendUvarint(b, uint64(len(lines))), lines...)
 }
 
 func appendField(b []byte, start int, name, value string) []byte {

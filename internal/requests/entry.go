@@ -89,6 +89,9 @@ type Entry struct {
 	// RequestFields and ResponseFields are headers in addition to those in RequestHeader and ResponseHeader.
 	// Callers that do not have the headers in a map use them.
 	RequestFields, ResponseFields []Field
+	// ResponseLines are further headers, as lines of the form "name: value\r\n". They must contain no
+	// secrets: they are not masked.
+	ResponseLines                 []byte
 	RequestHeader, ResponseHeader http.Header
 	RequestBody, ResponseBody     []byte
 }

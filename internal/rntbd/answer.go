@@ -2,6 +2,7 @@ package rntbd
 
 import (
 	"encoding/binary"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -43,153 +44,164 @@ const (
 	answerDistribution   = 0x66
 )
 
-// texts maps the string tokens of a response to headers.
-var texts = []struct {
-	id   uint16
-	name string
-}{
-	{answerContinuation, "x-ms-continuation"}, {answerETag, "etag"},
-	{answerOwnerName, "x-ms-alt-content-path"}, {answerOwnerID, "x-ms-content-path"},
-	{answerQuota, "x-ms-resource-quota"}, {answerUsage, "x-ms-resource-usage"},
-	{answerLog, "x-ms-documentdb-script-log-results"},
-	{answerQueryMetrics, "x-ms-documentdb-query-metrics"},
-	{answerIndexMetrics, "x-ms-cosmos-index-utilization"},
-	{answerExecutionInfo, "x-ms-cosmos-query-execution-info"},
-}
-
-// inOnePiece is the maximum size, in bytes, of a response that is buffered until its handler returns and
-// then sent at once.
+// inOnePiece is the maximum size, in bytes, of a response that is copied, so that its request can end before
+// the response is sent.
 const inOnePiece = 16 << 10
 
-// answer is the http.ResponseWriter for a frame. Unless the response is small, it holds the connection
-// (outbox.begin) from the first to the last byte that it sends. The body is streamed, so the header
-// Content-Length must contain its length.
-type answer struct {
-	c        *conn
-	f        *frame
-	h        http.Header // nil: empty
-	head     Head        // headers that are not in h; nil: none
-	b        []byte      // bytes not sent yet
-	rest     int64       // bytes of the body that have not been written yet
-	begun    bool        // WriteHeader has been called
-	writing  bool        // the connection is held
-	later    bool        // a small response may be sent together with the responses to later frames
-	headOnly bool        // the body is not sent
-	err      error
+// Response is the response to a frame. Its handler calls Send once.
+type Response struct {
+	c     *conn
+	f     *frame
+	b     []byte // the response, if it is small
+	sent  bool   // Send was called
+	later bool   // a small response may be sent together with the responses to later frames
+	// headOnly says that the response has no body, because the request has the method HEAD.
+	headOnly bool
+	err      error // of sending a large response
 	turn     *turn // nil: a worker serves the frame
 }
 
-// Head is the set of headers of a response. Get returns the value of a header, or "" if there is none.
-type Head interface{ Get(name string) string }
-
-// SetHead sets headers that are used in addition to those in Header. Handlers whose headers are not in a map
-// call it before WriteHeader.
-func (a *answer) SetHead(h Head) { a.head = h }
-
 // Authorized reports that the request has been authorized. A handler that may take long calls it, because the
 // following requests of the connection otherwise wait for a response without an error.
-func (a *answer) Authorized() { a.c.trust(a.turn) }
+func (w *Response) Authorized() { w.c.trust(w.turn) }
 
-// Header returns the headers of the response, which the handler sets: see http.ResponseWriter.
-func (a *answer) Header() http.Header {
-	if a.h == nil {
-		a.h = make(http.Header, 24)
-	}
-	return a.h
+// Head is the description of a response. Fields with the zero value are omitted.
+type Head struct {
+	Status, Substatus int
+
+	// Range is the id of the partition key range that has served the request, Session is the part of the
+	// session token after the range, and LSN is its position. Without them the response repeats the position
+	// that the client has sent.
+	Range   string
+	Session []byte
+	LSN     uint64
+
+	OwnerName []byte // path of the owner of the resource by names
+
+	ItemLSN    uint64 // LSN at which the item was last written
+	Charge     float64
+	Duration   time.Duration
+	RetryAfter time.Duration
+	Counted    bool // Count is set
+	Count      int  // number of entries in the body
+	// WithoutPlan says that the query was run without a query plan, as the client has requested.
+	WithoutPlan bool
+
+	// Texts are the texts of a response, by their tokens.
+	Texts [textCount]string
 }
 
-// get returns the value of a header. Names are in lower case, as the gateway writes them.
-func (a *answer) get(name string) string {
-	if a.head != nil {
-		return a.head.Get(name)
-	}
-	if v := a.h[name]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}
+// Text is a text in the head of a response.
+type Text int
 
-func (a *answer) number(name string) int64 {
-	n, _ := strconv.ParseInt(a.get(name), 10, 64)
-	return n
-}
+// The texts of responses.
+const (
+	Continuation Text = iota
+	ETag
+	OwnerID // rid of the owner of the resource
+	Quota
+	Usage
+	ScriptLog
+	QueryMetrics
+	IndexUtilization
+	ExecutionInfo
+	textCount
+)
 
-// WriteHeader builds the head of the response: see http.ResponseWriter.
-func (a *answer) WriteHeader(status int) {
-	if a.begun {
+var textTokens = [textCount]uint16{Continuation: answerContinuation, ETag: answerETag,
+	OwnerID: answerOwnerID, Quota: answerQuota, Usage: answerUsage,
+	ScriptLog: answerLog, QueryMetrics: answerQueryMetrics, IndexUtilization: answerIndexMetrics,
+	ExecutionInfo: answerExecutionInfo}
+
+// Send sends the response. It keeps neither h nor body. A failure means that the client is gone; the
+// connection is then closed after the handler has returned.
+func (w *Response) Send(h *Head, body []byte) {
+	if w.sent {
 		return
 	}
-	a.begun = true
-	if status < http.StatusBadRequest {
-		a.c.trust(a.turn)
+	w.sent = true
+	if h.Status < http.StatusBadRequest {
+		w.c.trust(w.turn)
 	}
-	a.headOnly = a.headOnly || status == http.StatusNoContent || status == http.StatusNotModified
-	if !a.headOnly {
-		a.rest = a.number("Content-Length")
+	if w.headOnly || h.Status == http.StatusNoContent || h.Status == http.StatusNotModified {
+		body = nil
 	}
-	b := appendAnswerHead(a.b[:0], status, a.f.activity)
-	b = appendByte(b, answerPayloadPresent, byte(min(a.rest, 1)))
-	b = appendULong(b, answerRequestID, uint32(a.f.tokens.number(tokenRequestID)))
-	b = a.appendPosition(b, status)
-	for _, t := range texts {
-		if value := a.get(t.name); value != "" {
-			b = appendString(b, t.id, value)
+	w.b = w.appendHead(w.b[:0], h, len(body))
+	if len(w.b)+len(body) <= inOnePiece {
+		w.b = append(w.b, body...)
+		return
+	}
+	if w.f.payload != nil {
+		w.f.payload.end()
+	}
+	err := w.c.out.begin()
+	if err == nil {
+		err = w.c.out.write(w.b)
+	}
+	if err == nil {
+		err = w.c.out.write(body)
+	}
+	w.b, w.err = w.b[:0], w.c.out.end(err)
+}
+
+// appendHead appends the head of the response and the length of its body.
+func (w *Response) appendHead(b []byte, h *Head, length int) []byte {
+	b = appendAnswerHead(b, h.Status, w.f.activity)
+	b = appendByte(b, answerPayloadPresent, byte(min(length, 1)))
+	b = appendULong(b, answerRequestID, uint32(w.f.tokens.number(tokenRequestID)))
+	b = w.appendPosition(b, h)
+	if len(h.OwnerName) > 0 {
+		b = appendString(b, answerOwnerName, h.OwnerName)
+	}
+	for i := range h.Texts {
+		if h.Texts[i] != "" {
+			b = appendString(b, textTokens[i], h.Texts[i])
 		}
 	}
-	if a.get("x-ms-item-count") != "" {
-		b = appendULong(b, answerItemCount, uint32(a.number("x-ms-item-count")))
+	if h.Counted {
+		b = appendULong(b, answerItemCount, uint32(h.Count))
 	}
-	if n := a.number("x-ms-substatus"); n != 0 {
-		b = appendULong(b, answerSubstatus, uint32(n))
+	if h.Substatus != 0 {
+		b = appendULong(b, answerSubstatus, uint32(h.Substatus))
 	}
-	if n := a.number("x-ms-retry-after-ms"); n != 0 {
+	if n := h.RetryAfter.Milliseconds(); n != 0 {
 		b = appendULong(b, answerRetryAfter, uint32(n))
 	}
-	if n := a.number("x-ms-item-lsn"); n != 0 {
+	if n := int64(h.ItemLSN); n != 0 {
 		b = appendLongLong(appendLongLong(b, answerItemLSN, n), answerItemLocalLSN, n)
 	}
-	if direct := a.get("x-ms-cosmos-query-requiresdistribution"); direct != "" {
-		b = appendByte(b, answerDistribution, byte(strings.Count(direct, "True")))
+	if h.WithoutPlan {
+		b = appendByte(b, answerDistribution, 0)
 	}
-	charge, _ := strconv.ParseFloat(a.get("x-ms-request-charge"), 64)
-	took, _ := strconv.ParseFloat(a.get("x-ms-request-duration-ms"), 64)
-	b = appendDouble(appendDouble(b, answerCharge, charge), answerDuration, took)
-	if b = endHead(b); a.rest > 0 {
-		b = binary.LittleEndian.AppendUint32(b, uint32(a.rest))
+	milliseconds := float64(h.Duration.Microseconds()) / 1000
+	b = appendDouble(appendDouble(b, answerCharge, h.Charge), answerDuration, milliseconds)
+	if b = endHead(b); length > 0 {
+		b = binary.LittleEndian.AppendUint32(b, uint32(length))
 	}
-	a.b = b
+	return b
 }
 
 // appendPosition appends the position of the replica. All replicas are this server, so its position is also
 // that of the quorum. If the handler has set no position, as for a list of databases or a refused request,
 // it appends the position in the session token of the request, or the first position.
-func (a *answer) appendPosition(b []byte, status int) []byte {
-	_, session, _ := strings.Cut(a.get("x-ms-session-token"), ":")
-	rangeID, lsn := a.get("x-ms-documentdb-partitionkeyrangeid"), a.number("lsn")
-	if session == "" {
-		asked := a.f.tokens.text(tokenSession)
-		of, known, _ := strings.Cut(asked[strings.LastIndexByte(asked, ',')+1:], ":")
-		if session, rangeID = "-1#1", a.f.tokens.text(tokenRangeID); known != "" {
-			session = known
-			_, at, _ := strings.Cut(known, "#")
-			at, _, _ = strings.Cut(at, "#")
-			n, _ := strconv.ParseInt(at, 10, 64)
-			rangeID, lsn = of, n
-		}
+func (w *Response) appendPosition(b []byte, h *Head) []byte {
+	rangeID, session, lsn := h.Range, h.Session, int64(h.LSN)
+	if len(session) == 0 {
+		rangeID, session, lsn = w.askedPosition()
 	}
 	lsn = max(lsn, 1) // the LSN of an empty range; clients refuse 0
 	b = appendString(b, answerSession, session)
 	if rangeID != "" {
 		b = appendString(b, answerRangeID, rangeID)
 	}
-	for _, id := range []uint16{answerLSN, answerLocalLSN, answerCommittedLSN} {
+	for _, id := range [...]uint16{answerLSN, answerLocalLSN, answerCommittedLSN} {
 		b = appendLongLong(b, id, lsn)
 	}
 	acknowledged := lsn
-	if a.wrote(status) { // the primary responds after the quorum has acknowledged all previous writes
+	if w.wrote(h.Status) { // the primary responds after the quorum has acknowledged all previous writes
 		acknowledged = max(lsn-1, 1)
 	}
-	for _, id := range []uint16{answerQuorumLSN, answerLocalQuorumLSN} {
+	for _, id := range [...]uint16{answerQuorumLSN, answerLocalQuorumLSN} {
 		b = appendLongLong(b, id, acknowledged)
 	}
 	b = appendULong(b, answerReplicaSet, 1)
@@ -198,75 +210,35 @@ func (a *answer) appendPosition(b []byte, status int) []byte {
 	return appendULong(b, answerReadRegions, 0)
 }
 
+// askedPosition returns the position in the session token of the request, or the first position.
+func (w *Response) askedPosition() (rangeID string, session []byte, lsn int64) {
+	asked := w.f.tokens.text(tokenSession)
+	of, known, _ := strings.Cut(asked[strings.LastIndexByte(asked, ',')+1:], ":")
+	if known == "" {
+		return w.f.tokens.text(tokenRangeID), []byte("-1#1"), 1
+	}
+	_, at, _ := strings.Cut(known, "#")
+	at, _, _ = strings.Cut(at, "#")
+	lsn, _ = strconv.ParseInt(at, 10, 64)
+	return of, []byte(known), lsn
+}
+
 // wrote reports whether the frame is a write that has succeeded.
-func (a *answer) wrote(status int) bool {
-	return status < http.StatusMultipleChoices && slices.Contains(writes, a.f.operation)
+func (w *Response) wrote(status int) bool {
+	return status < http.StatusMultipleChoices && slices.Contains(writes[:], w.f.operation)
 }
 
-// Write writes a part of the body, or buffers it if the response is small: see http.ResponseWriter.
-func (a *answer) Write(p []byte) (int, error) {
-	if !a.begun {
-		a.WriteHeader(http.StatusOK)
-	}
-	if a.headOnly || a.err != nil {
-		return len(p), a.err
-	}
-	if int64(len(p)) > a.rest {
-		a.err = http.ErrContentLength
-		return 0, a.err
-	}
-	a.rest -= int64(len(p))
-	if len(a.b)+len(p) <= inOnePiece {
-		a.b = append(a.b, p...)
-		return len(p), nil
-	}
-	a.send()
-	if a.err == nil {
-		a.err = a.c.out.write(p)
-	}
-	return len(p), a.err
-}
-
-// send writes the buffered bytes. It first waits until it may write to the connection.
-func (a *answer) send() {
-	if !a.writing {
-		a.writing, a.err = true, a.c.out.begin()
-	}
-	if a.err == nil && len(a.b) > 0 {
-		a.err = a.c.out.write(a.b)
-		a.b = a.b[:0]
-	}
-}
-
-// end sends the remaining bytes and releases the connection. It returns an error if the connection cannot be
-// used any more, because the response is missing or incomplete.
-func (a *answer) end() error {
-	if !a.begun {
-		a.WriteHeader(http.StatusOK)
-	}
-	if a.rest > 0 && a.err == nil {
-		a.err = http.ErrContentLength
-	}
+// end sends a small response. It returns an error if the connection cannot be used any more, because the
+// response is missing or incomplete.
+func (w *Response) end() error {
 	switch {
-	case a.writing:
-		if a.err == nil {
-			a.send()
-		}
-		a.writing = false
-		return a.c.out.end(a.err)
-	case a.err != nil:
-		return a.err
+	case !w.sent:
+		return errNoResponse
+	case w.err != nil || len(w.b) == 0:
+		return w.err
 	}
-	return a.c.out.add(a.b, !a.later)
+	return w.c.out.add(w.b, !w.later)
 }
 
-// drop releases the connection after the handler was aborted.
-func (a *answer) drop() {
-	if a.writing {
-		_ = a.c.out.end(http.ErrAbortHandler)
-	}
-}
-
-// SetWriteDeadline is called by http.ResponseController. It does nothing, since each piece has its own time
-// limit.
-func (a *answer) SetWriteDeadline(time.Time) error { return nil }
+// errNoResponse reports a handler that has not sent a response.
+var errNoResponse = errors.New("rntbd: there is no response")

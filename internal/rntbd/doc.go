@@ -14,14 +14,13 @@
 //
 // A frame corresponds to an HTTP request to a gateway, with the same resource, operation, signature and
 // body. Tokens are the binary form of headers whose names and values the protocol defines for HTTP. This
-// package therefore only translates. request.go converts a frame to an *http.Request, with tables of
-// resources, operations and tokens (tables.go). answer.go is the http.ResponseWriter that converts the
-// headers of a response to tokens and streams its body. Options.Handler, which serves Cosmos DB over HTTP,
-// does the rest.
+// package therefore only translates. request.go converts a frame to a Request, with tables of resources,
+// operations and tokens (tables.go). Options.Handler serves the request. answer.go converts the values in
+// the Head of its response to tokens. Frames are pooled with their requests and responses.
 //
 // Direct mode differs from HTTP in two respects. First, a request contains the rid that the client has
-// cached for the container's name (see CachedContainer); if the rid is out of date, the client must look the
-// name up again. Second, every response must contain the position of its replica (an LSN, and a session
+// cached for the container's name (Request.CachedContainer). If the rid is out of date, the client must look
+// the name up again. Second, every response must contain the position of its replica (an LSN, and a session
 // token without the range), or the client refuses it. If the handler sets no position, the response repeats
 // the one that the client sent.
 //

@@ -2,12 +2,11 @@ package rntbd
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
-
-	"github.com/google/uuid"
+	"slices"
+	"sync"
 )
 
 // Sizes of frames, in bytes.
@@ -19,7 +18,7 @@ const (
 	maxPassed = 64 << 20 // of a body that is too long, but is read so that the client receives the response
 )
 
-// frame is a frame sent by a client.
+// frame is a frame sent by a client, with its request and the response to it. Frames are pooled.
 type frame struct {
 	resource, operation uint16
 	activity            [16]byte // as received
@@ -27,8 +26,28 @@ type frame struct {
 	head                int      // size of the head in bytes
 	payload             *payload // nil: none
 	tooLong             bool     // the payload exceeds the limit
-	// bytes of a payload that is in memory; 0: the payload is read from the connection
-	taken int
+	raw                 []byte   // buffer for the bytes after the length
+
+	request  Request
+	response Response
+}
+
+// frames is the pool of frames.
+var frames = sync.Pool{New: func() any { return new(frame) }}
+
+// maxKept is the maximum size in bytes of a buffer of a pooled frame.
+const maxKept = 2 * inOnePiece
+
+// release returns the frame to the pool. Its strings remain valid.
+func (f *frame) release() {
+	if cap(f.raw) > maxKept || cap(f.response.b) > maxKept {
+		return
+	}
+	clear(f.tokens)
+	clear(f.request.Fields)
+	*f = frame{tokens: f.tokens[:0], raw: f.raw, request: Request{Fields: f.request.Fields[:0]},
+		response: Response{b: f.response.b[:0]}}
+	frames.Put(f)
 }
 
 // errPassed reports a body that is too long even to be read and discarded.
@@ -39,13 +58,26 @@ var errPassed = errors.New("rntbd: the body of a frame is too long")
 // never 0.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
-// readLength reads a frame's length, which must not exceed most.
-func readLength(r io.Reader, most int) (int, error) {
-	var b [4]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
+// readUint32 reads a number.
+func readUint32(r *bufio.Reader) (uint32, error) {
+	b, err := r.Peek(4)
+	if err != nil {
+		if len(b) > 0 && errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
 		return 0, err
 	}
-	n := binary.LittleEndian.Uint32(b[:])
+	n := binary.LittleEndian.Uint32(b)
+	_, err = r.Discard(len(b))
+	return n, err
+}
+
+// readLength reads a frame's length, which must not exceed most.
+func readLength(r *bufio.Reader, most int) (int, error) {
+	n, err := readUint32(r)
+	if err != nil {
+		return 0, err
+	}
 	if n < headSize || int(n) > most {
 		return 0, errMalformed
 	}
@@ -55,25 +87,26 @@ func readLength(r io.Reader, most int) (int, error) {
 // readFrame reads the rest of a frame after its length, except for the payload. If the payload is longer
 // than maxBody, it sets tooLong. A short payload that has already arrived is read into memory.
 func readFrame(r *bufio.Reader, length, maxBody int) (*frame, error) {
-	b := make([]byte, length-4)
-	if _, err := io.ReadFull(r, b); err != nil {
+	f := frames.Get().(*frame)
+	f.head = length
+	f.raw = slices.Grow(f.raw[:0], length-4)[:length-4]
+	if _, err := io.ReadFull(r, f.raw); err != nil {
 		return nil, err
 	}
-	f := &frame{head: length, resource: binary.LittleEndian.Uint16(b),
-		operation: binary.LittleEndian.Uint16(b[2:])}
-	copy(f.activity[:], b[4:20])
+	f.resource, f.operation = binary.LittleEndian.Uint16(f.raw), binary.LittleEndian.Uint16(f.raw[2:])
+	copy(f.activity[:], f.raw[4:20])
 	var err error
-	if f.tokens, err = parseTokens(b[20:]); err != nil {
+	if f.tokens, err = parseTokens(f.tokens, string(f.raw[20:])); err != nil {
 		return nil, err
 	}
 	if f.isContext() || f.tokens.number(tokenPayloadPresent) == 0 {
 		return f, nil
 	}
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
+	size, err := readUint32(r)
+	if err != nil {
 		return nil, err
 	}
-	n := int64(binary.LittleEndian.Uint32(size[:]))
+	n := int64(size)
 	if f.tooLong = n > int64(maxBody); n > maxPassed {
 		return nil, errPassed
 	}
@@ -83,7 +116,7 @@ func readFrame(r *bufio.Reader, length, maxBody int) (*frame, error) {
 		if _, err := io.ReadFull(r, body); err != nil {
 			return nil, err
 		}
-		f.payload, f.taken = newPayload(bytes.NewReader(body), n), int(n)
+		f.payload = &payload{taken: body}
 	case n > 0:
 		f.payload = newPayload(r, n)
 	}
@@ -98,13 +131,25 @@ func (f *frame) readsItem() bool {
 	return f.resource == itemResource && f.operation == opRead && f.payload == nil
 }
 
-// guid formats a GUID in Microsoft's byte order, in which the first three parts are little-endian.
-func guid(b []byte) string {
-	if len(b) != 16 {
+// guid formats a GUID in Microsoft's byte order, in which the first three parts are little-endian. It returns
+// "" for a value of another length than 16 bytes.
+func guid(value string) string {
+	if len(value) != 16 {
 		return ""
 	}
-	return uuid.UUID{b[3], b[2], b[1], b[0], b[5], b[4], b[7], b[6],
-		b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]}.String()
+	return string(appendGUID(nil, []byte(value)))
+}
+
+// appendGUID appends a GUID of 16 bytes as text.
+func appendGUID(dst, b []byte) []byte {
+	const digits = "0123456789abcdef"
+	for i, at := range [...]byte{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15} {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst = append(dst, '-')
+		}
+		dst = append(dst, digits[b[at]>>4], digits[b[at]&15])
+	}
+	return dst
 }
 
 // appendAnswerHead starts a response. endHead sets its length after the tokens have been appended.

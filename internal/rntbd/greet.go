@@ -51,16 +51,6 @@ func refusedContext(f *frame) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
 }
 
-// refuse responds to a frame that cannot be translated to a request.
-func (a *answer) refuse(status int, message string) {
-	body := errorBody(message)
-	h := a.Header()
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	h["x-ms-request-charge"] = []string{"0"}
-	a.WriteHeader(status)
-	_, _ = a.Write(body) // end reports the error
-}
-
 // errorBody returns the body of an error in the form in which a replica sends it.
 func errorBody(message string) []byte {
 	body, _ := json.Marshal(struct { // cannot fail: only strings

@@ -6,10 +6,13 @@ import (
 	"sync"
 )
 
-// payload is the body of a frame. The goroutine that serves the frame reads it directly from the connection,
-// so that the body of a refused request is not held in memory. The goroutine that reads frames waits until
-// the body is no longer needed, and then skips its rest.
+// payload is the body of a frame. A short body that has arrived with its frame is in taken. Otherwise the
+// goroutine that serves the frame reads it directly from the connection, so that the body of a refused
+// request is not held in memory. The goroutine that reads frames waits until the body is no longer needed,
+// and then skips its rest.
 type payload struct {
+	taken []byte // the whole body; nil: it is read from the connection
+
 	r    io.Reader
 	done chan struct{} // closed when the body is no longer needed
 	once sync.Once
@@ -43,13 +46,12 @@ func (p *payload) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the use of the body. The rest of the body is skipped.
-func (p *payload) Close() error {
-	p.end()
-	return nil
+// end says that the body is no longer needed. The rest of it is skipped.
+func (p *payload) end() {
+	if p.taken == nil {
+		p.once.Do(func() { close(p.done) })
+	}
 }
-
-func (p *payload) end() { p.once.Do(func() { close(p.done) }) }
 
 // pass waits until the body is no longer needed, then skips its rest.
 func (p *payload) pass() error {

@@ -1,9 +1,9 @@
 package rntbd
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,94 +19,171 @@ var (
 // there are rids of 8 bytes as well.
 var lengths = [...]int{4, 8, 16, 20}
 
-// request translates a frame to an HTTP request. The caller sets what depends on the connection.
-func (f *frame) request(ctx context.Context, version string) (*http.Request, error) {
-	op, known := operations[f.operation]
-	if f.operation == opReadFeed && f.payload != nil { // a change feed with a query is signed like a query
-		op = operations[opQuery]
-	}
-	places := resources[f.resource]
-	if !known || places == nil {
-		return nil, errNoSuchOperation
-	}
-	path, err := f.path(places, op.feed)
-	if err != nil {
-		return nil, err
-	}
-	h := f.header(op)
-	if h["X-Ms-Version"] == nil {
-		h["X-Ms-Version"] = []string{version}
-	}
-	r := &http.Request{Method: op.method, URL: &url.URL{Path: path}, RequestURI: path, Header: h,
-		// Like HTTP/2 requests, these requests share a connection: a response can be sent before the body
-		// has been read to its end.
-		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody}
-	if f.payload != nil {
-		r.Body, r.ContentLength = f.payload, f.payload.left
-	}
-	return r.WithContext(context.WithValue(ctx, cachedKey{}, f.cachedContainer())), nil
+// Request is the request in a frame, in the terms of HTTP. A handler must not keep it or Fields after it has
+// returned, but may keep their strings.
+type Request struct {
+	Method string
+	Path   string  // escaped
+	Fields []Field // headers, each once
+	Remote string  // address of the client
+
+	// Payload is the body, if it arrived with the frame. It belongs to the handler. Other bodies are in Body.
+	Payload []byte
+	Body    io.Reader // nil: the request has no body, or it is in Payload
+	Length  int64     // of the body in bytes
+
+	// CachedContainer is the rid that the client has cached for the name of the container. If another
+	// container now has that name, the response must make the client refresh its cache. It is empty if the
+	// frame contains no such rid.
+	CachedContainer string
 }
 
-// header translates the tokens to headers.
-func (f *frame) header(op operation) http.Header {
-	h := make(http.Header, len(f.tokens)+4)
-	h["X-Ms-Activity-Id"] = []string{guid(f.activity[:])}
+// Field is a header. The name has Go's canonical form.
+type Field struct{ Name, Value string }
+
+// translate fills in the request of a frame. version is the x-ms-version of a request without one.
+func (f *frame) translate(version string) error {
+	op, places := f.operationForm(), []place(nil)
+	if int(f.resource) < len(resources) {
+		places = resources[f.resource]
+	}
+	if op.method == "" || places == nil {
+		return errNoSuchOperation
+	}
+	// The path and the activity id are the only texts that every request needs and no token contains.
+	room := [256]byte{}
+	b, err := f.appendPath(room[:0], places, op.feed)
+	if err != nil {
+		return err
+	}
+	end := len(b)
+	both := string(appendGUID(b, f.activity[:]))
+	r := &f.request
+	r.Method, r.Path = op.method, both[:end]
+	r.CachedContainer = f.cachedContainer()
+	f.addFields(&op, both[end:], version)
+	switch {
+	case f.payload == nil:
+	case f.payload.taken != nil:
+		r.Payload, r.Length = f.payload.taken, int64(len(f.payload.taken))
+	default:
+		r.Body, r.Length = f.payload, f.payload.left
+	}
+	return nil
+}
+
+// operationForm returns the HTTP form of the frame's operation.
+func (f *frame) operationForm() operation {
+	n := int(f.operation)
+	if n == opReadFeed && f.payload != nil { // a change feed with a query is signed like a query
+		n = opQuery
+	}
+	if n >= len(operations) {
+		return operation{}
+	}
+	return operations[n]
+}
+
+// addFields translates the tokens to headers.
+func (f *frame) addFields(op *operation, activity, version string) {
+	f.addField("X-Ms-Activity-Id", activity)
 	if op.header != "" {
-		h[op.header] = []string{"True"}
+		f.addField(op.header, "True")
 	}
 	if op.media != "" {
-		h["Content-Type"] = []string{op.media}
+		f.addField("Content-Type", op.media)
 	}
+	versioned, seen := false, idSet{}
 	for i := range f.tokens {
 		t := &f.tokens[i]
-		name, value := "", ""
+		name, value := f.field(op, t)
 		switch {
-		case t.id == tokenMatch && (op.method == http.MethodGet || f.operation == opReadFeed):
-			name, value = "If-None-Match", string(t.value)
-		case t.id == tokenMatch:
-			name, value = "If-Match", string(t.value)
-		case t.id == tokenVersion:
-			name, value = "X-Ms-Version", string(t.value)
-		case epks[t.id] != "":
-			name, value = epks[t.id], epk(t.value, f.tokens.number(tokenReadFeedKey))
+		case value == "":
+			continue
+		case seen.add(t.id):
+			f.addField(name, value)
 		default:
-			if known, ok := headers[t.id]; ok {
-				name, value = known.name, known.spell(t.value)
-			}
+			f.replaceField(name, value)
 		}
-		if value != "" {
-			h[name] = []string{value}
-		}
+		versioned = versioned || t.id == tokenVersion
 	}
-	return h
+	if !versioned {
+		f.addField("X-Ms-Version", version)
+	}
 }
 
-// path returns the address as a path, by names if the frame has them, otherwise by rids. feed says that the
-// last place is a feed, which has no id.
-func (f *frame) path(places []place, feed bool) (string, error) {
-	var b strings.Builder
-	byName := f.tokens.find(tokenDatabase) != nil
-	rid := f.tokens.find(tokenResourceID)
-	for i, p := range places {
-		b.WriteString("/" + p.keyword)
-		if feed && i == len(places)-1 {
-			return b.String(), nil
+// field translates a token to a header. An empty value means that the header is omitted.
+func (f *frame) field(op *operation, t *token) (name, value string) {
+	switch {
+	case t.id == tokenMatch && (op.method == http.MethodGet || f.operation == opReadFeed):
+		return "If-None-Match", t.value
+	case t.id == tokenMatch:
+		return "If-Match", t.value
+	case t.id == tokenVersion:
+		return "X-Ms-Version", t.value
+	case t.id == tokenStartEPK:
+		return "X-Ms-Start-Epk", epk(t.value, f.tokens.number(tokenReadFeedKey))
+	case t.id == tokenEndEPK:
+		return "X-Ms-End-Epk", epk(t.value, f.tokens.number(tokenReadFeedKey))
+	case int(t.id) < len(headers) && headers[t.id].name != "":
+		return headers[t.id].name, headers[t.id].spell(t.value)
+	}
+	return "", ""
+}
+
+func (f *frame) addField(name, value string) {
+	f.request.Fields = append(f.request.Fields, Field{name, value})
+}
+
+// replaceField sets the value of a header that another token with the same id has set.
+func (f *frame) replaceField(name, value string) {
+	for i := range f.request.Fields {
+		if f.request.Fields[i].Name == name {
+			f.request.Fields[i].Value = value
 		}
-		id := f.tokens.text(p.id)
-		if !byName {
+	}
+}
+
+// idSet is a set of the ids of tokens that are headers.
+type idSet [4]uint64
+
+// add adds an id. It reports whether the set did not contain it.
+func (s *idSet) add(id uint16) bool {
+	word, bit := &s[id>>6%uint16(len(s))], uint64(1)<<(id&63)
+	if *word&bit != 0 {
+		return false
+	}
+	*word |= bit
+	return true
+}
+
+// appendPath appends the address as a path, by names if the frame has them, otherwise by rids. feed says that
+// the last place is a feed, which has no id.
+func (f *frame) appendPath(b []byte, places []place, feed bool) ([]byte, error) {
+	_, byName := f.tokens.find(tokenDatabase)
+	rid := f.tokens.text(tokenResourceID)
+	for i, p := range places {
+		b = append(append(b, '/'), p.keyword...)
+		if feed && i == len(places)-1 {
+			break
+		}
+		id := ""
+		if byName {
+			id = f.tokens.text(p.id)
+		} else {
 			id = ridOf(rid, i, len(places))
 		}
 		if id == "" {
-			return "", errNoAddress
+			return nil, errNoAddress
 		}
-		b.WriteString("/" + url.PathEscape(id))
+		b = append(append(b, '/'), url.PathEscape(id)...)
 	}
-	return b.String(), nil
+	return b, nil
 }
 
 // ridOf returns the rid at a level of a path. It is a prefix of the rid of a nested resource. ridOf returns
 // "" if the rid is too short. For a top-level resource with a shorter rid it returns the whole rid.
-func ridOf(rid []byte, level, depth int) string {
+func ridOf(rid string, level, depth int) string {
 	if depth == 1 && len(rid) > 0 && len(rid) < lengths[0] {
 		return ridText(rid) // the rid of an offer has 3 bytes
 	}
@@ -116,12 +193,9 @@ func ridOf(rid []byte, level, depth int) string {
 	return ridText(rid[:lengths[level]])
 }
 
-func ridText(rid []byte) string {
-	return strings.ReplaceAll(base64.StdEncoding.EncodeToString(rid), "/", "-")
+func ridText(rid string) string {
+	return strings.ReplaceAll(base64.StdEncoding.EncodeToString([]byte(rid)), "/", "-")
 }
-
-// cachedKey is the context key of the rid of the client's cached container.
-type cachedKey struct{}
 
 // cachedContainer returns the rid that the client has cached for the container's name, or "" if the frame
 // contains none.
@@ -129,16 +203,10 @@ func (f *frame) cachedContainer() string {
 	if rid := f.tokens.text(tokenCachedContainer); rid != "" {
 		return rid
 	}
-	if rid := f.tokens.find(tokenResourceID); f.tokens.find(tokenContainer) != nil && len(rid) == 8 {
-		return ridText(rid)
+	if rid := f.tokens.text(tokenResourceID); len(rid) == 8 {
+		if _, named := f.tokens.find(tokenContainer); named {
+			return ridText(rid)
+		}
 	}
 	return ""
-}
-
-// CachedContainer returns the rid that the client has cached for the name of the container in its request.
-// If another container now has that name, the response must make the client refresh its cache.
-// CachedContainer returns "" if the request did not arrive as a frame, or if the frame contains no such rid.
-func CachedContainer(ctx context.Context) string {
-	rid, _ := ctx.Value(cachedKey{}).(string)
-	return rid
 }

@@ -88,3 +88,13 @@ func TestRequests(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatedToken: of a token that comes twice the last counts.
+func TestRepeatedToken(t *testing.T) {
+	l := greeted(t, echo)
+	l.write(frame(1, read, nil, rntbdtest.Text(0x2B, `["a"]`), rntbdtest.Text(0x2B, `["b"]`)))
+	const want = "GET /dbs/d/colls/c/docs/x\nX-Ms-Documentdb-Partitionkey: [\"b\"]\n"
+	if a := l.read(); string(a.Body) != want {
+		t.Errorf("%s", a.Body)
+	}
+}

@@ -20,9 +20,9 @@ import (
 
 // Options configure how connections are served. All fields except QuickReads and Refused are required.
 type Options struct {
-	// Handler serves Cosmos DB over HTTP. The requests that it receives have no Host, and a body of known
-	// length. CachedContainer returns the rid that the client has cached for the container of a request.
-	Handler http.Handler
+	// Handler serves a request. If it panics with http.ErrAbortHandler or does not send the response, the
+	// connection is closed.
+	Handler func(context.Context, *Request, *Response)
 	// Life is the parent of the contexts of requests: when it ends, requests are canceled. They are also
 	// canceled when their connection ends.
 	Life context.Context
@@ -33,11 +33,11 @@ type Options struct {
 	// Agent and Version are the name and the version of the server.
 	Agent, Version string
 	Logger         *slog.Logger // receives defects
+	// Turns limits the connections whose clients send frames without a pause.
+	Turns *priority.Turns
 	// QuickReads says that a read of an item usually takes microseconds and, if it has to wait, waits on its
 	// context. The goroutine that reads frames then serves such reads itself.
 	QuickReads bool
-	// Turns limits the connections whose clients send frames without a pause.
-	Turns *priority.Turns
 	// Refused is called for each frame that was refused without a call of Handler, unless it is nil.
 	Refused func(Refusal)
 }
@@ -85,6 +85,7 @@ type conn struct {
 	end     context.CancelFunc
 	ended   chan error // the result of the last goroutine that has read frames
 	apart   int        // number of frames that the goroutine that reads them must not serve
+	slow    int        // score of the latest operations in that goroutine: see slowScore
 }
 
 // Serve serves the frames of a connection until the connection or ctx ends. When ctx ends, no more frames
@@ -178,15 +179,15 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 			return false, errEnded
 		}
 	}
-	held += f.taken
-	c.backlog.add(held)
 	payload := f.payload // f belongs to the worker
-	if f.taken > 0 {
+	if payload != nil && payload.taken != nil {
+		held += len(payload.taken)
 		payload = nil
 	}
 	if payload != nil {
 		c.input.Leave() // the worker reads the payload
 	}
+	c.backlog.add(held)
 	c.pool.run(job{f, held})
 	if payload != nil {
 		return false, payload.pass()
@@ -228,7 +229,7 @@ func (c *conn) isQuick(f *frame) bool {
 // isEarly reports whether the goroutine that reads frames serves the frame itself because no request of the
 // connection has been authorized. A client without a key then occupies no other goroutine.
 func (c *conn) isEarly(f *frame) bool {
-	return !c.trusted.Load() && (f.payload == nil || f.taken > 0)
+	return !c.trusted.Load() && (f.payload == nil || f.payload.taken != nil)
 }
 
 // serveHere serves a frame in the goroutine that has read it. The response may be sent together with the
@@ -244,8 +245,10 @@ func (c *conn) serveHere(f *frame) (passed bool) {
 		}
 		return true
 	}
-	if (ttl.Real{}).Now().Sub(began) > quickTime {
-		c.apart = apartFrames
+	if (ttl.Real{}).Now().Sub(began) <= quickTime {
+		c.slow = max(c.slow-1, 0)
+	} else if c.slow += slowScore; c.slow >= maxSlow {
+		c.apart, c.slow = apartFrames, 0
 	}
 	return false
 }
@@ -283,7 +286,7 @@ func (c *conn) next() (*frame, error) {
 		return nil, err
 	}
 	f, err := readFrame(c.in, length, c.o.MaxBody)
-	if err == nil && f.payload != nil && f.taken == 0 && f.payload.left > int64(c.in.Buffered()) {
+	if err == nil && f.payload != nil && f.payload.left > int64(c.in.Buffered()) {
 		c.limit(frameTime, time.Second)
 	}
 	return f, err
@@ -314,61 +317,52 @@ func (c *conn) limit(d, slack time.Duration) {
 // serve serves one frame. ctx is the context of its request. later reports whether a small response may be
 // sent by the next flush.
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
-	a := &answer{c: c, f: f, later: later}
-	a.turn, _ = ctx.(*turn)
-	if f.payload != nil {
-		defer f.payload.Close()
+	w := &f.response
+	w.c, w.f, w.later = c, f, later
+	w.turn, _ = ctx.(*turn)
+	if c.handle(ctx, f) && w.end() == nil {
+		f.release()
+		return
 	}
+	_ = c.Close()
+}
+
+// handle calls the handler for a frame. It returns false if the connection must be closed.
+func (c *conn) handle(ctx context.Context, f *frame) (ok bool) {
 	defer func() {
-		if p := recover(); p != nil {
-			if p != http.ErrAbortHandler { // a handler aborts with ErrAbortHandler
-				c.o.Logger.Error(
-					"panic",
-					"activity",
-					guid(f.activity[:]),
-					"panic",
-					p,
-					"stack",
-					string(debug.Stack()),
-				)
-			}
-			a.drop()
-			_ = c.Close()
+		if f.payload != nil {
+			// the goroutine that reads frames can continue before this response waits for the connection
+			f.payload.end()
+			ok = ok && f.payload.err == nil // otherwise the request was incomplete
+		}
+		if p := recover(); p != nil && p != http.ErrAbortHandler { // a handler aborts with ErrAbortHandler
+			c.o.Logger.Error("panic", "activity", string(appendGUID(nil, f.activity[:])), "panic", p,
+				"stack", string(debug.Stack()))
 		}
 	}()
-	r, err := f.request(ctx, c.version)
+	err := f.translate(c.version)
 	switch {
 	case f.tooLong:
-		c.refuse(a, http.StatusRequestEntityTooLarge, "Request size is too large")
+		c.refuse(f, http.StatusRequestEntityTooLarge, "Request size is too large")
 	case errors.Is(err, errNoSuchOperation):
-		c.refuse(a, http.StatusMethodNotAllowed, err.Error())
+		c.refuse(f, http.StatusMethodNotAllowed, err.Error())
 	case err != nil:
-		c.refuse(a, http.StatusBadRequest, err.Error())
+		c.refuse(f, http.StatusBadRequest, err.Error())
 	default:
-		r.RemoteAddr = c.remote
-		r.Header["User-Agent"] = []string{c.agent}
-		a.headOnly = r.Method == http.MethodHead
-		c.o.Handler.ServeHTTP(a, r)
+		f.request.Remote = c.remote
+		f.addField("User-Agent", c.agent)
+		f.response.headOnly = f.request.Method == http.MethodHead
+		c.o.Handler(ctx, &f.request, &f.response)
 	}
-	if f.payload != nil {
-		// the goroutine that reads frames can continue before this response waits for the connection
-		f.payload.end()
-		if f.payload.err != nil {
-			a.drop() // the request was incomplete
-			_ = c.Close()
-			return
-		}
-	}
-	if err := a.end(); err != nil {
-		_ = c.Close()
-	}
+	return true
 }
 
 // refuse responds to a frame that cannot be translated to a request, and calls Options.Refused.
-func (c *conn) refuse(a *answer, status int, message string) {
-	a.refuse(status, message)
+func (c *conn) refuse(f *frame, status int, message string) {
+	f.response.Send(&Head{Status: status}, errorBody(message))
 	if c.o.Refused != nil {
-		c.o.Refused(Refusal{Resource: a.f.resource, Operation: a.f.operation, Activity: guid(a.f.activity[:]),
-			Agent: c.agent, Status: status, Message: message})
+		c.o.Refused(Refusal{Resource: f.resource, Operation: f.operation,
+			Activity: string(appendGUID(nil, f.activity[:])), Agent: c.agent, Status: status,
+			Message: message})
 	}
 }

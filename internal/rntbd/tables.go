@@ -38,8 +38,8 @@ var (
 // itemResource is the number of the resource type of items.
 const itemResource = 0x03
 
-// resources maps the numbers of resource types to the levels of their paths.
-var resources = map[uint16][]place{
+// resources holds the levels of the paths of resources, by the numbers of their types.
+var resources = [...][]place{
 	0x01:         {databases},
 	0x02:         {databases, containers},
 	itemResource: {databases, containers, items},
@@ -57,7 +57,7 @@ var resources = map[uint16][]place{
 
 // operation is the HTTP form of an operation.
 type operation struct {
-	method string
+	method string // empty: there is no such operation
 	feed   bool   // the operation addresses all resources of the kind below the address, or adds one
 	header string // header that distinguishes operations with the same method; empty: none
 	media  string // content type
@@ -70,8 +70,8 @@ const (
 	opQuery    = 0x0F
 )
 
-// operations maps the numbers of operations to their HTTP forms.
-var operations = map[uint16]operation{
+// operations holds the HTTP forms of operations, by their numbers.
+var operations = [...]operation{
 	0x01:       {method: http.MethodPost, feed: true},
 	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
 	opRead:     {method: http.MethodGet},
@@ -89,18 +89,18 @@ var operations = map[uint16]operation{
 }
 
 // writes holds the numbers of the operations that change items.
-var writes = []uint16{0x01, 0x02, 0x05, 0x06, 0x13, 0x25}
+var writes = [...]uint16{0x01, 0x02, 0x05, 0x06, 0x13, 0x25}
 
 // header translates a token to a header: its name in Go's canonical form, and a function that formats the
 // value. An empty value means that the header is omitted.
 type header struct {
-	name  string
-	spell func(value []byte) string
+	name  string // empty: there is no such header
+	spell func(value string) string
 }
 
-// headers maps the tokens that a gateway supports as headers to these headers. The consistency level is not
+// headers holds the headers for the tokens that a gateway supports as headers. The consistency level is not
 // one of them, since in direct mode clients ask for Strong whatever the account's level is.
-var headers = map[uint16]header{
+var headers = [...]header{
 	0x01:         {"Authorization", text},
 	0x03:         {"X-Ms-Date", text},
 	0x04:         {"X-Ms-Max-Item-Count", count},
@@ -135,9 +135,9 @@ var headers = map[uint16]header{
 	0xC8:         {"X-Ms-Cosmos-Query-Optimisticdirectexecute", flag},
 }
 
-func text(value []byte) string { return string(value) }
+func text(value string) string { return value }
 
-func flag(value []byte) string {
+func flag(value string) string {
 	if number(value) == 0 {
 		return "False"
 	}
@@ -145,11 +145,11 @@ func flag(value []byte) string {
 }
 
 // count formats a 32-bit number. If all bits are set it is -1, which means as many as fit.
-func count(value []byte) string { return strconv.Itoa(int(int32(number(value)))) }
+func count(value string) string { return strconv.Itoa(int(int32(number(value)))) }
 
 // one returns a function that formats the value of an enumeration. names are the names of its values.
-func one(names ...string) func([]byte) string {
-	return func(value []byte) string {
+func one(names ...string) func(string) string {
+	return func(value string) string {
 		if n := number(value); n < uint64(len(names)) {
 			return names[n]
 		}
@@ -158,7 +158,7 @@ func one(names ...string) func([]byte) string {
 }
 
 // formats formats the set of serialization formats.
-func formats(value []byte) string {
+func formats(value string) string {
 	var list []string
 	for bit, name := range []string{"JsonText", "CosmosBinary", "HybridRow"} {
 		if number(value)>>bit&1 == 1 {
@@ -168,15 +168,19 @@ func formats(value []byte) string {
 	return strings.Join(list, ",")
 }
 
-// epks holds the tokens of the two bounds of a range of effective partition keys. If the request selects a
-// range, the bounds are hexadecimal text; if it selects keys, they are bytes.
-var epks = map[uint16]string{0x62: "X-Ms-Start-Epk", 0x63: "X-Ms-End-Epk"}
+// Tokens with the two bounds of a range of effective partition keys.
+const (
+	tokenStartEPK = 0x62
+	tokenEndEPK   = 0x63
+)
 
 const keysAsRange = 3
 
-func epk(value []byte, how uint64) string {
+// epk formats a bound. If the request selects a range, the bounds are hexadecimal text; if it selects keys,
+// they are bytes.
+func epk(value string, how uint64) string {
 	if how == keysAsRange {
-		return string(value)
+		return value
 	}
-	return hex.EncodeToString(value)
+	return hex.EncodeToString([]byte(value))
 }

@@ -41,66 +41,69 @@ var layouts = [...]struct{ fixed, prefix int }{
 // errMalformed reports bytes that are not valid tokens. The start of the next frame is then unknown.
 var errMalformed = errors.New("rntbd: malformed tokens")
 
-// token is one token of a request. The value shares the memory of the frame and does not include its length.
+// token is one token of a request. The value does not include its length.
 type token struct {
 	id    uint16
 	kind  kind
-	value []byte
+	value string
 }
 
 // tokens are a request's tokens in the order received. Clients send at most a few dozen, and most are looked
 // up once, so a linear search is fast enough.
 type tokens []token
 
-// parseTokens parses all tokens. Unknown tokens are kept; their lengths follow from their types.
-func parseTokens(b []byte) (list tokens, err error) {
-	for len(b) > 0 {
-		if len(b) < 3 {
-			return nil, errMalformed
+// parseTokens appends all tokens in text to list. Unknown tokens are kept; their lengths follow from their
+// types.
+func parseTokens(list tokens, text string) (tokens, error) {
+	for len(text) > 0 {
+		if len(text) < 3 {
+			return list, errMalformed
 		}
-		t := token{id: binary.LittleEndian.Uint16(b), kind: kind(b[2])}
+		t := token{id: uint16(text[0]) | uint16(text[1])<<8, kind: kind(text[2])}
 		if int(t.kind) >= len(layouts) {
-			return nil, errMalformed
+			return list, errMalformed
 		}
-		b = b[3:]
+		text = text[3:]
 		n := uint64(layouts[t.kind].fixed)
 		if prefix := layouts[t.kind].prefix; prefix > 0 {
-			if len(b) < prefix {
-				return nil, errMalformed
+			if len(text) < prefix {
+				return list, errMalformed
 			}
-			var length [4]byte
-			copy(length[:], b[:prefix])
-			n, b = uint64(binary.LittleEndian.Uint32(length[:])), b[prefix:]
+			n, text = number(text[:prefix]), text[prefix:]
 		}
-		if n > uint64(len(b)) {
-			return nil, errMalformed
+		if n > uint64(len(text)) {
+			return list, errMalformed
 		}
-		t.value, b = b[:n], b[n:]
+		t.value, text = text[:n], text[n:]
 		list = append(list, t)
 	}
 	return list, nil
 }
 
-// find returns the value of a token, or nil if it is absent.
-func (t tokens) find(id uint16) []byte {
+// find returns the value of a token. It returns false if the token is absent.
+func (t tokens) find(id uint16) (value string, found bool) {
 	for i := range t {
 		if t[i].id == id {
-			return t[i].value
+			return t[i].value, true
 		}
 	}
-	return nil
+	return "", false
 }
 
 // text returns the value of a token of a string type, or "" if it is absent.
-func (t tokens) text(id uint16) string { return string(t.find(id)) }
+func (t tokens) text(id uint16) string {
+	value, _ := t.find(id)
+	return value
+}
 
 // number returns the value of a token of an integer type, or 0 if it is absent.
-func (t tokens) number(id uint16) uint64 { return number(t.find(id)) }
+func (t tokens) number(id uint16) uint64 { return number(t.text(id)) }
 
-func number(value []byte) uint64 {
-	var n [8]byte
-	copy(n[:], value)
-	return binary.LittleEndian.Uint64(n[:])
+func number(value string) (n uint64) {
+	for i := min(len(value), 8) - 1; i >= 0; i-- {
+		n = n<<8 | uint64(value[i])
+	}
+	return n
 }
 
 // The tokens of a response must have the types that clients expect, since clients ignore the type byte.
@@ -130,7 +133,7 @@ func appendSmallString(b []byte, id uint16, v string) []byte {
 
 // appendString appends a string token. A string that is longer than the type allows is omitted, because a
 // truncated token or list would be useless.
-func appendString(b []byte, id uint16, v string) []byte {
+func appendString[T string | []byte](b []byte, id uint16, v T) []byte {
 	if len(v) > math.MaxUint16 {
 		return b
 	}

@@ -9,8 +9,12 @@ import (
 // Limits of the frames that are served by the goroutine that reads them.
 const (
 	quickTime = 200 * time.Microsecond // an operation that takes longer does not count as quick
-	// number of frames, after an operation that was not quick, that other goroutines serve
+	// number of frames, after too many operations that were not quick, that other goroutines serve
 	apartFrames = 32
+	// Operations count as not quick if their score reaches maxSlow: each slow one adds slowScore, and each
+	// quick one takes one away. A single slow one may only have waited for a processor.
+	slowScore = 8
+	maxSlow   = 2 * slowScore
 )
 
 // States of a turn.

@@ -81,6 +81,9 @@ func New(c Code, message string) *Error { return &Error{Code: c, Message: messag
 // the owner (the container, for example) of the addressed one. Cosmos DB reports this with a substatus,
 // after which clients discard what they have cached about the owner.
 func Owner(err error) error {
+	if err == nil {
+		return nil
+	}
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeNotFound {
 		return &Error{Code: CodeOwnerNotFound, Message: e.Message, Err: err}

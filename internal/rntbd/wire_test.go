@@ -1,0 +1,81 @@
+package rntbd_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/rntbd"
+)
+
+// cachedContainer is the header by which the handlers of the tests see the rid that a client has cached.
+const cachedContainer = "X-Cached-Container"
+
+// served is a handler of requests as a server of HTTP would have it. It authorizes each request, unless its key
+// is wrong.
+func served(h http.HandlerFunc) func(context.Context, *rntbd.Request, *rntbd.Response) {
+	return func(ctx context.Context, in *rntbd.Request, out *rntbd.Response) {
+		r := &http.Request{Method: in.Method, RequestURI: in.Path, URL: &url.URL{Path: in.Path},
+			Header: http.Header{}, ContentLength: in.Length, Body: http.NoBody, RemoteAddr: in.Remote}
+		for _, f := range in.Fields {
+			r.Header.Add(f.Name, f.Value)
+		}
+		if in.CachedContainer != "" {
+			r.Header.Set(cachedContainer, in.CachedContainer)
+		}
+		switch {
+		case in.Payload != nil:
+			r.Body = io.NopCloser(bytes.NewReader(in.Payload))
+		case in.Body != nil:
+			r.Body = io.NopCloser(in.Body)
+		}
+		if r.Header.Get("Authorization") != "wrong" {
+			out.Authorized()
+		}
+		w := &recorder{h: http.Header{}}
+		h(w, r.WithContext(ctx))
+		if w.status != 0 {
+			out.Send(w.head(), w.b.Bytes())
+		}
+	}
+}
+
+// recorder is an http.ResponseWriter that keeps what is written.
+type recorder struct {
+	h      http.Header
+	status int
+	b      bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header         { return w.h }
+func (w *recorder) WriteHeader(status int)      { w.status = status }
+func (w *recorder) Write(p []byte) (int, error) { return w.b.Write(p) }
+
+// head describes the response by its headers.
+func (w *recorder) head() *rntbd.Head {
+	get := func(name string) string { return strings.Join(w.h[name], ",") }
+	number := func(name string) float64 {
+		n, _ := strconv.ParseFloat(get(name), 64)
+		return n
+	}
+	_, session, _ := strings.Cut(get("x-ms-session-token"), ":")
+	h := &rntbd.Head{Status: w.status, Substatus: int(number("x-ms-substatus")),
+		OwnerName: []byte(get("x-ms-alt-content-path")),
+		Range:     get("x-ms-documentdb-partitionkeyrangeid"), Session: []byte(session),
+		LSN: uint64(number("lsn")), ItemLSN: uint64(number("x-ms-item-lsn")),
+		Charge:     number("x-ms-request-charge"),
+		Duration:   time.Duration(number("x-ms-request-duration-ms") * float64(time.Millisecond)),
+		RetryAfter: time.Duration(number("x-ms-retry-after-ms")) * time.Millisecond,
+		Counted:    w.h["x-ms-item-count"] != nil, Count: int(number("x-ms-item-count"))}
+	for text, name := range map[rntbd.Text]string{rntbd.Continuation: "x-ms-continuation",
+		rntbd.ETag: "etag", rntbd.OwnerID: "x-ms-content-path",
+		rntbd.Quota: "x-ms-resource-quota", rntbd.Usage: "x-ms-resource-usage"} {
+		h.Texts[text] = get(name)
+	}
+	return h
+}
