@@ -93,6 +93,12 @@ func TermValue(key []byte) (v jsondoc.Value, exact bool) {
 	return decodeTerm(key[end:])
 }
 
+// ExactTerm reports whether TermValue returns the whole value of a key, without decoding it.
+func ExactTerm(key []byte) bool {
+	end, _ := splitPath(key)
+	return end > 0 && key[end-1] == kindRange && whole(key[end:])
+}
+
 func decodeTerm(term []byte) (v jsondoc.Value, exact bool) {
 	if whole(term) {
 		v, _, err := jsondoc.DecodeOrdered(term)

@@ -157,11 +157,9 @@ func (wk *walker) until(key []byte) []byte {
 // exact reports whether a key stands for exactly one value of each path.
 func (wk *walker) exact(key []byte) bool {
 	if c := wk.w.Composite; c != nil {
-		_, n := c.Values(key)
-		return n == len(c.Keys)
+		return c.Exact(key)
 	}
-	_, exact := index.TermValue(key)
-	return exact
+	return index.ExactTerm(key)
 }
 
 func (wk *walker) at() (*entry, source.Document) { return &wk.entry, wk.doc }
