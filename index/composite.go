@@ -167,6 +167,17 @@ func (c *Composite) Exact(key []byte) bool {
 	return true
 }
 
+// TermsFrom returns the terms of a key from the i-th path on, those of descending paths complemented. The key
+// must be exact.
+func (c *Composite) TermsFrom(key []byte, i int) []byte {
+	var room [maxTerm]byte
+	rest := key[min(len(key), 1+compositeIDSize):]
+	for _, k := range c.Keys[:i] {
+		_, rest, _ = splitTerm(room[:0], rest, k.Descending)
+	}
+	return rest
+}
+
 // splitTerm splits the first term off a composite key and undoes its complement, in the memory of room. It
 // returns nil if there is no term.
 func splitTerm(room, b []byte, complemented bool) (term, rest []byte, whole bool) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
@@ -58,14 +57,13 @@ func (wk *walker) covered() (done, ok bool) {
 		return true, false
 	}
 	if wk.least == nil {
-		key := eval.AppendKey(wk.x.Plan.Top.Order[0], wk.entry.key[:0], eval.OrderedBy(v))
-		wk.entry = entry{key: key, source: wk.source, rid: wk.rid, unread: true}
+		wk.entry = entry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid, unread: true}
 		wk.doc = nil
 		return true, wk.x.isAfterStart(&wk.entry)
 	}
 	d := &leastDocument{rid: wk.rid, body: wk.least.document(v)}
 	wk.x.f.Enter(d)
-	wk.entry = entry{key: wk.x.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
+	wk.entry = entry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
 	wk.doc = d
 	return true, wk.x.isAfterStart(&wk.entry)
 }

@@ -251,8 +251,11 @@ func (wk *walker) step() (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if live && wk.reach(d) {
-				return true, nil
+			if live {
+				wk.x.load(d)
+				if wk.reach(d, wk.orderKey(wk.entry.key[:0])) {
+					return true, nil
+				}
 			}
 		}
 		if wk.stops(wk.rid, wk.values) {
@@ -299,13 +302,28 @@ func (wk *walker) read() bool {
 // flips reports whether the index holds rows with equal keys in the opposite order to the query's.
 func (wk *walker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
 
-// reach makes a document the current one and reports whether it comes after the beginning of the page.
-func (wk *walker) reach(d source.Document) bool {
-	x := wk.x
-	x.load(d)
-	wk.entry = entry{key: x.orderKey(wk.entry.key[:0]), source: wk.source, rid: d.RID()}
+// reach makes a loaded document the current one and reports whether it comes after the beginning of the page.
+func (wk *walker) reach(d source.Document, key []byte) bool {
+	wk.entry = entry{key: key, source: wk.source, rid: d.RID()}
 	wk.doc = d
-	return x.isAfterStart(&wk.entry)
+	return wk.x.isAfterStart(&wk.entry)
+}
+
+// orderKey appends the ORDER BY key of the current entry. Its index key is exact, and so holds the same bytes:
+// terms and ORDER BY keys encode scalar values alike.
+func (wk *walker) orderKey(dst []byte) []byte {
+	n := len(dst)
+	if c := wk.w.Composite; c != nil {
+		dst = append(dst, c.TermsFrom(wk.found, len(wk.w.Fixed))...)
+	} else {
+		dst = append(dst, index.Term(wk.found)...)
+	}
+	if wk.w.Reverse {
+		for i := n; i < len(dst); i++ {
+			dst[i] = ^dst[i]
+		}
+	}
+	return dst
 }
 
 // restEvery is the number of entries that a walk skips before it reports its position.

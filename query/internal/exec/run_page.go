@@ -102,8 +102,8 @@ func ReadsAll(p *plan.Plan) bool {
 		!top.Filtered && len(rs.Clauses) == 1 && rs.OfItem()
 }
 
-// The rows of a page share memory. It is allocated for as many rows as the page has already, for firstRows at
-// least, and in pieces of maxArena bytes at most.
+// The rows of a page share memory. It is allocated for half as many rows as the page has already, for firstRows
+// at least, and in pieces of maxArena bytes at most.
 const (
 	firstRows = 8
 	maxArena  = 256 << 10
@@ -115,7 +115,7 @@ const (
 func (x *Execution) makeRow(write func(dst []byte) ([]byte, bool)) (defined bool) {
 	if need := x.rowBytes + rowSlack; x.rowBytes > 0 && cap(x.arena)-len(x.arena) < need {
 		n := len(x.page.Rows)
-		rows := min(max(n, firstRows), x.Opts.MaxItems-n)
+		rows := min(max(n/2, firstRows), x.Opts.MaxItems-n)
 		if x.done.Limit >= 0 {
 			rows = min(rows, int(min(x.done.Limit, maxRoom)))
 		}
