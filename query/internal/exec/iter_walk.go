@@ -309,23 +309,6 @@ func (wk *walker) reach(d source.Document, key []byte) bool {
 	return wk.x.isAfterStart(&wk.entry)
 }
 
-// orderKey appends the ORDER BY key of the current entry. Its index key is exact, and so holds the same bytes:
-// terms and ORDER BY keys encode scalar values alike.
-func (wk *walker) orderKey(dst []byte) []byte {
-	n := len(dst)
-	if c := wk.w.Composite; c != nil {
-		dst = append(dst, c.TermsFrom(wk.found, len(wk.w.Fixed))...)
-	} else {
-		dst = append(dst, index.Term(wk.found)...)
-	}
-	if wk.w.Reverse {
-		for i := n; i < len(dst); i++ {
-			dst[i] = ^dst[i]
-		}
-	}
-	return dst
-}
-
 // restEvery is the number of entries that a walk skips before it reports its position.
 const restEvery = 64
 
