@@ -5,6 +5,9 @@
 //
 //	go test -tags long -v -timeout 1h . -docs 100000,1000000
 //
+// Mayfly over HTTP and PostgreSQL are asked over TCP on this machine, by clients that send and receive in the
+// goroutine of their caller and do not decode the rows.
+//
 // It needs PostgreSQL (on Debian: apt-get install postgresql) and, for SQLite, a C compiler; where one is
 // missing the test is skipped and says so. It is a module of its own because of the drivers.
 //
