@@ -136,7 +136,7 @@ func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	for _, k := range c.Keys {
 		var term []byte
 		var w bool
-		if term, rest, w = splitTerm(rest, k.Descending); term == nil {
+		if term, rest, w = splitTerm(make([]byte, 0, maxTerm), rest, k.Descending); term == nil {
 			break
 		}
 		v, err := jsondoc.Value{}, error(nil)
@@ -153,13 +153,40 @@ func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	return values, exact
 }
 
-// splitTerm splits the first term off a composite key and undoes its complement. It returns nil if there is
-// no term. complemented says that the bytes of the term are complemented, because its path is descending.
-func splitTerm(b []byte, complemented bool) (term, rest []byte, whole bool) {
+// Exact reports whether Values returns the values of all paths of a key, complete and sorted as in a query.
+func (c *Composite) Exact(key []byte) bool {
+	var room [maxTerm]byte
+	array, _ := jsondoc.KindBounds(jsondoc.Array)
+	rest := key[min(len(key), 1+compositeIDSize):]
+	for _, k := range c.Keys {
+		var term []byte
+		var whole bool
+		if term, rest, whole = splitTerm(room[:0], rest, k.Descending); !whole || term[0] >= array {
+			return false
+		}
+	}
+	return true
+}
+
+// TermsFrom returns the terms of a key from the i-th path on, those of descending paths complemented. The key
+// must be exact.
+func (c *Composite) TermsFrom(key []byte, i int) []byte {
+	var room [maxTerm]byte
+	rest := key[min(len(key), 1+compositeIDSize):]
+	for _, k := range c.Keys[:i] {
+		_, rest, _ = splitTerm(room[:0], rest, k.Descending)
+	}
+	return rest
+}
+
+// splitTerm splits the first term off a composite key and undoes its complement, in the memory of room. It
+// returns nil if there is no term. complemented says that the bytes of the term are complemented, because its
+// path is descending.
+func splitTerm(room, b []byte, complemented bool) (term, rest []byte, whole bool) {
 	if len(b) == 0 {
 		return nil, nil, false
 	}
-	term = append(make([]byte, 0, maxTerm), b[:min(len(b), maxTerm)]...)
+	term = append(room[:0], b[:min(len(b), maxTerm)]...)
 	if complemented {
 		complement(term)
 	}

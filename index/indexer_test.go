@@ -214,7 +214,13 @@ func TestCompositeOrder(t *testing.T) {
 		if len(back) != 3 || (exact == 3) != (exactX && !nested) {
 			t.Fatalf("%d values came back, %d exact, all: %v", len(back), exact, exactX)
 		}
+		if c.Exact(x) != (exact == 3) {
+			t.Fatalf("%x is exact: %v, but %d of its values are", x, c.Exact(x), exact)
+		}
 		for i := range exact {
+			if lead, _ := c.Prefix(rows[0][:i]...); c.Exact(x) && !bytes.Equal(c.TermsFrom(x, i), x[len(lead):]) {
+				t.Fatalf("the terms of %x from %d on are %x", x, i, c.TermsFrom(x, i))
+			}
 			if !jsondoc.Equal(back[i], rows[0][i]) {
 				t.Fatalf("%s came back as %s", rows[0][i].Raw(), back[i].Raw())
 			}

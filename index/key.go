@@ -71,6 +71,13 @@ func PathTo(p jsondoc.Path) Path {
 	return path
 }
 
+// Equals reports whether p is the path q, which has only properties.
+func (p Path) Equals(q jsondoc.Path) bool {
+	return slices.EqualFunc(p, q.Segments(), func(s Segment, name string) bool {
+		return !s.Element && s.Name == name
+	})
+}
+
 // Property returns the path of a property of the object at p.
 func (p Path) Property(name string) Path { return append(slices.Clip(p), Segment{Name: name}) }
 

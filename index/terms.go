@@ -86,11 +86,24 @@ func whole(term []byte) bool {
 // the document: for a long string v is only its beginning, for an array or object v is an empty one. For
 // any other key v is undefined and exact is false.
 func TermValue(key []byte) (v jsondoc.Value, exact bool) {
-	end, _ := splitPath(key)
-	if end == 0 || key[end-1] != kindRange || end == len(key) {
+	term := Term(key)
+	if len(term) == 0 {
 		return jsondoc.Value{}, false
 	}
-	return decodeTerm(key[end:])
+	return decodeTerm(term)
+}
+
+// Term returns the encoded value in a key of a range index, or nil for any other key.
+func Term(key []byte) []byte {
+	if end, _ := splitPath(key); end > 0 && key[end-1] == kindRange {
+		return key[end:]
+	}
+	return nil
+}
+
+// ExactTerm reports whether TermValue returns the whole value of a key, without decoding it.
+func ExactTerm(key []byte) bool {
+	return whole(Term(key))
 }
 
 func decodeTerm(term []byte) (v jsondoc.Value, exact bool) {

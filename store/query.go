@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -193,9 +194,18 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 			// The state that the page before has kept can be used only once, so the run must not be
 			// repeated.
 			heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
-			udfs := c.scripts().Functions(ctx)
-			defer udfs.Close()
-			env.UDF = udfs.Call
+			var udfs *procedure.Functions // most queries call none
+			defer func() {
+				if udfs != nil {
+					udfs.Close()
+				}
+			}()
+			env.UDF = func(name string, args []jsondoc.Value) (jsondoc.Value, error) {
+				if udfs == nil {
+					udfs = c.scripts().Functions(ctx)
+				}
+				return udfs.Call(name, args)
+			}
 			if o.Budget <= 0 || o.Budget > watch.Budget {
 				o.Budget = watch.Budget
 			}

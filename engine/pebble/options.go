@@ -180,6 +180,12 @@ func (o Options) library() *pebble.Options {
 	}
 	p.Levels[len(p.Levels)-1].FilterPolicy = pebble.NoFilterPolicy
 
+	// The index of a table stays in one block. An index of two levels costs each seek another block, and by
+	// default Pebble divides it as soon as it exceeds the size of a data block.
+	for i := range p.Levels {
+		p.Levels[i].IndexBlockSize = 256 << 10
+	}
+
 	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
 		if o.Compression == Balanced {
 			return pebble.DBCompressionBalanced

@@ -138,6 +138,9 @@ func isBare(name string) bool {
 	return name != ""
 }
 
+// Equal reports whether two paths have the same names.
+func (p Path) Equal(q Path) bool { return slices.Equal(p.segments, q.segments) }
+
 // Segments returns the names, in order. The slice must not be changed.
 func (p Path) Segments() []string { return p.segments }
 

@@ -31,7 +31,12 @@ const systemText = 160
 // Append appends body, the Body of a Parsed, with the system properties after its own properties, in the
 // order of Cosmos DB.
 func (s System) Append(dst, body []byte) []byte {
-	dst = slices.Grow(dst, len(body)+len(s.RID)+len(s.Self)+len(s.ETag)+systemText)
+	return AppendSystem(dst, body, s.RID, s.Self, s.ETag, s.TS, s.LSN)
+}
+
+// AppendSystem is System.Append with the properties of a System as arguments.
+func AppendSystem[S string | []byte](dst, body []byte, rid, self, etag S, ts int64, lsn uint64) []byte {
+	dst = slices.Grow(dst, len(body)+len(rid)+len(self)+len(etag)+systemText)
 	if len(body) <= len("{}") {
 		dst = append(dst, '{')
 	} else {
@@ -39,16 +44,16 @@ func (s System) Append(dst, body []byte) []byte {
 		dst = append(dst, ',')
 	}
 	dst = append(dst, `"_rid":`...)
-	dst = AppendString(dst, s.RID)
+	dst = AppendString(dst, rid)
 	dst = append(dst, `,"_self":`...)
-	dst = AppendString(dst, s.Self)
+	dst = AppendString(dst, self)
 	dst = append(dst, `,"_etag":`...)
-	dst = AppendString(dst, s.ETag)
+	dst = AppendString(dst, etag)
 	dst = append(dst, `,"_attachments":"attachments/","_ts":`...)
-	dst = strconv.AppendInt(dst, s.TS, 10)
-	if s.LSN > 0 {
+	dst = strconv.AppendInt(dst, ts, 10)
+	if lsn > 0 {
 		dst = append(dst, `,"_lsn":`...)
-		dst = strconv.AppendUint(dst, s.LSN, 10)
+		dst = strconv.AppendUint(dst, lsn, 10)
 	}
 	return append(dst, '}')
 }

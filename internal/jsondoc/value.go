@@ -299,7 +299,7 @@ const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string, in quotes. It escapes only what JSON requires. s must be valid
 // UTF-8.
-func AppendString(dst []byte, s string) []byte {
+func AppendString[S string | []byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); i++ {

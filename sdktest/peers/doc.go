@@ -6,6 +6,9 @@
 //
 //	go test -tags long -v -timeout 1h . -docs 100000,1000000
 //
+// Mayfly over HTTP and PostgreSQL are asked over TCP on this machine, by clients that send and receive in the
+// goroutine of their caller and do not decode the rows.
+//
 // The test needs PostgreSQL (on Debian: apt-get install postgresql) and, for SQLite, a C compiler; if one of
 // them is missing, it is skipped. The package is a separate module because of the drivers of the databases.
 //

@@ -3,6 +3,7 @@
 package peers
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/hmac"
@@ -12,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/mayflydb/mayfly"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/sdktest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -101,16 +104,26 @@ func (e *embedded) ask(ctx context.Context, q *question, s set, k int) (rows [][
 
 func (e *embedded) close() error { return e.db.Close() }
 
-// served is Mayfly in a process of its own, asked over HTTP with signed requests on one connection.
+// served is Mayfly in a process of its own, asked over HTTP with signed requests on one connection. Like the
+// driver of PostgreSQL the client sends and receives in the goroutine of its caller, and does not decode rows.
 type served struct {
 	server *sdktest.Server
-	client *http.Client
+	conn   net.Conn
+	in     *bufio.Reader
 }
 
 func serve(ctx context.Context, bin, dir string) (*served, error) {
-	s := &served{client: &http.Client{},
-		server: &sdktest.Server{Bin: bin, Args: []string{"--log-level", "warn", "--data", dir}}}
-	return s, s.server.Start(ctx)
+	s := &served{server: &sdktest.Server{Bin: bin, Args: []string{"--log-level", "warn", "--data", dir}}}
+	if err := s.server.Start(ctx); err != nil {
+		return s, err
+	}
+	at, err := url.Parse(s.server.URL("http"))
+	if err != nil {
+		return s, err
+	}
+	s.conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", at.Host)
+	s.in = bufio.NewReaderSize(s.conn, 64<<10)
+	return s, err
 }
 
 func (*served) name() string { return "Mayfly over HTTP" }
@@ -176,7 +189,10 @@ func (s *served) page(ctx context.Context, text []byte, key, continuation string
 	if err := sign(r); err != nil {
 		return nil, "", err
 	}
-	answer, err := s.client.Do(r)
+	if err := r.Write(s.conn); err != nil {
+		return nil, "", err
+	}
+	answer, err := http.ReadResponse(s.in, r)
 	if err != nil {
 		return nil, "", err
 	}
@@ -185,13 +201,10 @@ func (s *served) page(ctx context.Context, text []byte, key, continuation string
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return nil, "", errors.Join(err, fmt.Errorf("%s: %s", answer.Status, body))
 	}
-	var page struct{ Documents []json.RawMessage }
-	if err := json.Unmarshal(body, &page); err != nil {
-		return nil, "", err
-	}
-	for _, row := range page.Documents {
-		rows = append(rows, row)
-	}
+	jsondoc.Of(body).Member("Documents").Each(func(_ string, row jsondoc.Value) bool {
+		rows = append(rows, row.Raw())
+		return true
+	})
 	return rows, answer.Header.Get("x-ms-continuation"), nil
 }
 
@@ -210,4 +223,10 @@ func sign(r *http.Request) error {
 	return nil
 }
 
-func (s *served) close() error { return s.server.Stop() }
+func (s *served) close() error {
+	err := s.server.Stop()
+	if s.conn != nil {
+		err = errors.Join(err, s.conn.Close())
+	}
+	return err
+}

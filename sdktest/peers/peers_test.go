@@ -19,7 +19,19 @@ import (
 	"github.com/mayflydb/mayfly/sdktest"
 )
 
-var sizes = flag.String("docs", "100000", "how many documents are asked about, separated by commas")
+var (
+	sizes = flag.String("docs", "100000", "how many documents are asked about, separated by commas")
+	keep  = flag.String("folder", "",
+		"folder that keeps the documents of Mayfly and SQLite for later runs; none: they are deleted")
+)
+
+// keptAt returns the path in -folder of the documents of a contestant.
+func keptAt(name string, s set) string { return filepath.Join(*keep, name+strconv.Itoa(s.docs)) }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
 
 // contestant is a store that has the documents.
 type contestant interface {
@@ -78,17 +90,24 @@ func contestants(t *testing.T, s set) []contestant {
 	}
 	must(t, err)
 	t.Cleanup(func() { closed(t, pg) })
-	lite, err := openSQLite(ctx, filepath.Join(dir, "sqlite.db"))
+	folder, copied := filepath.Join(dir, "embedded"), filepath.Join(dir, "served")
+	file := filepath.Join(dir, "sqlite.db")
+	if *keep != "" {
+		folder, file = keptAt("Mayfly", s), keptAt("SQLite", s)
+	}
+	filled := exists(folder) && exists(file)
+	lite, err := openSQLite(ctx, file)
 	if err != nil {
 		t.Skip("SQLite needs cgo and a C compiler: ", err)
 	}
 	t.Cleanup(func() { closed(t, lite) })
-	folder, copied := filepath.Join(dir, "embedded"), filepath.Join(dir, "served")
 	ours, err := openEmbedded(ctx, folder)
 	must(t, err)
 	for _, c := range []contestant{ours, lite, pg} {
 		began := time.Now()
-		err := c.fill(ctx, s)
+		if !filled || c == contestant(pg) {
+			err = c.fill(ctx, s)
+		}
 		if c == contestant(ours) { // it must be closed to be copied
 			err = errors.Join(err, ours.close())
 		}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+
+	"github.com/mayflydb/mayfly/sdktest"
 )
 
 // sqlite is SQLite in this process: JSON text, with indexes on expressions.
@@ -109,8 +111,7 @@ func (l *sqlite) ask(ctx context.Context, q *question, s set, k int) (rows [][]b
 
 func (l *sqlite) close() error { return l.db.Close() }
 
-// postgres is PostgreSQL in processes of its own, asked over a socket: jsonb, with B-trees on expressions and
-// GIN.
+// postgres is PostgreSQL in processes of its own, asked over TCP: jsonb, with B-trees on expressions and GIN.
 type postgres struct {
 	dir  string
 	cmd  *exec.Cmd
@@ -160,15 +161,21 @@ func startPostgres(ctx context.Context) (p *postgres, err error) {
 	if out, err := init.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	p.cmd = exec.Command(program, "-D", data, "-k", p.dir, "-c", "listen_addresses=",
-		"-c", "max_wal_size=4GB")
+	port, err := sdktest.FreePort()
+	if err != nil {
+		return p, err
+	}
+	p.cmd = exec.Command(program, "-D", data, "-k", "", "-c", "listen_addresses=127.0.0.1",
+		"-c", "port="+strconv.Itoa(port), "-c", "max_wal_size=4GB")
 	p.cmd.SysProcAttr, p.cmd.Dir = as, p.dir
 	if err := p.cmd.Start(); err != nil {
 		p.cmd = nil
 		return p, err
 	}
 	for range 100 { // until it listens
-		if p.conn, err = pgx.Connect(ctx, "host="+p.dir+" user=peers dbname=postgres"); err == nil {
+		p.conn, err = pgx.Connect(ctx,
+			fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable user=peers dbname=postgres", port))
+		if err == nil {
 			return p, nil
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -138,6 +138,9 @@ func (f *Frame) appendItem(dst []byte) []byte {
 	if _, ok := f.Item.(source.Completer); ok {
 		return append(dst, f.Body...)
 	}
+	if a, ok := f.Item.(source.Appender); ok {
+		return a.AppendTo(dst)
+	}
 	return f.Item.System().Append(dst, f.Body)
 }
 

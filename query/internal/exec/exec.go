@@ -116,10 +116,11 @@ type Execution struct {
 	spilled    *spilledRows    // rows stored by the previous page or by this one
 	writer     *spill.Sorter   // blocking: writes the rows that this page stores
 	after      cursor.Bookmark // blocking: beginning of the next page
-	out        []byte          // text of the row
+	out        []byte          // text of the row, in arena or in memory of its own
+	ownRow     bool            // out is in memory of its own
 	value      jsondoc.Value   // the row as a value, if requested
-	scratch    []byte
-	arena      []byte
+	arena      []byte          // memory of the page's rows
+	rowBytes   int             // length of the previous row of the page
 	ticks      int
 	late       bool // the time of the page is over
 	paused     bool // the page has ended between two documents, since its time was over

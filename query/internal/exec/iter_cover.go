@@ -3,8 +3,8 @@ package exec
 import (
 	"bytes"
 
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
@@ -58,16 +58,32 @@ func (wk *walker) covered() (done, ok bool) {
 		return true, false
 	}
 	if wk.least == nil {
-		key := eval.AppendKey(wk.x.Plan.Top.Order[0], wk.entry.key[:0], eval.OrderedBy(v))
-		wk.entry = entry{key: key, source: wk.source, rid: wk.rid, unread: true}
+		wk.entry = entry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid, unread: true}
 		wk.doc = nil
 		return true, wk.x.isAfterStart(&wk.entry)
 	}
 	d := &leastDocument{rid: wk.rid, body: wk.least.document(v)}
 	wk.x.f.Enter(d)
-	wk.entry = entry{key: wk.x.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
+	wk.entry = entry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
 	wk.doc = d
 	return true, wk.x.isAfterStart(&wk.entry)
+}
+
+// orderKey appends the ORDER BY key of the current entry. Its index key is exact, and so holds the same bytes:
+// terms and ORDER BY keys encode scalar values alike.
+func (wk *walker) orderKey(dst []byte) []byte {
+	n := len(dst)
+	if c := wk.w.Composite; c != nil {
+		dst = append(dst, c.TermsFrom(wk.found, len(wk.w.Fixed))...)
+	} else {
+		dst = append(dst, index.Term(wk.found)...)
+	}
+	if wk.w.Reverse {
+		for i := n; i < len(dst); i++ {
+			dst[i] = ^dst[i]
+		}
+	}
+	return dst
 }
 
 // needs reports whether the document of an entry with an exact key will be read.

@@ -74,7 +74,9 @@ func (o *unordered) Next() (bool, error) {
 		if err := o.wk.x.pass(lang.RowWork); err != nil {
 			return false, err
 		}
-		if o.wk.reach(o.docs.Document()) {
+		x, d := o.wk.x, o.docs.Document()
+		x.load(d)
+		if o.wk.reach(d, x.orderKey(o.wk.entry.key[:0])) {
 			return true, nil
 		}
 	}

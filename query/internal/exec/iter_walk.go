@@ -157,11 +157,9 @@ func (wk *walker) until(key []byte) []byte {
 // exact reports whether a key stands for exactly one value of each path.
 func (wk *walker) exact(key []byte) bool {
 	if c := wk.w.Composite; c != nil {
-		_, n := c.Values(key)
-		return n == len(c.Keys)
+		return c.Exact(key)
 	}
-	_, exact := index.TermValue(key)
-	return exact
+	return index.ExactTerm(key)
 }
 
 func (wk *walker) at() (*entry, source.Document) { return &wk.entry, wk.doc }
@@ -253,8 +251,11 @@ func (wk *walker) step() (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if live && wk.reach(d) {
-				return true, nil
+			if live {
+				wk.x.load(d)
+				if wk.reach(d, wk.orderKey(wk.entry.key[:0])) {
+					return true, nil
+				}
 			}
 		}
 		if wk.stops(wk.rid, wk.values) {
@@ -301,13 +302,11 @@ func (wk *walker) read() bool {
 // flips reports whether the index holds rows with equal keys in the opposite order to the query's.
 func (wk *walker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
 
-// reach makes a document the current one and reports whether it comes after the beginning of the page.
-func (wk *walker) reach(d source.Document) bool {
-	x := wk.x
-	x.load(d)
-	wk.entry = entry{key: x.orderKey(wk.entry.key[:0]), source: wk.source, rid: d.RID()}
+// reach makes a loaded document the current one and reports whether it comes after the beginning of the page.
+func (wk *walker) reach(d source.Document, key []byte) bool {
+	wk.entry = entry{key: key, source: wk.source, rid: d.RID()}
 	wk.doc = d
-	return x.isAfterStart(&wk.entry)
+	return wk.x.isAfterStart(&wk.entry)
 }
 
 // restEvery is the number of entries that a walk skips before it reports its position.

@@ -85,7 +85,7 @@ func (x *Execution) recent(src source.Source) *plan.Walk {
 		}
 		reverse, ok := plan.MatchKeys(c.Keys[len(paths):], x.Plan.Top.Order)
 		for i, path := range paths {
-			ok = ok && c.Keys[i].Path.String() == path.String()
+			ok = ok && c.Keys[i].Path.Equal(path)
 		}
 		if ok {
 			w := &plan.Walk{Composite: c, Fixed: values, Reverse: reverse}

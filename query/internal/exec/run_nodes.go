@@ -98,10 +98,9 @@ func (x *Execution) runProject(n *plan.ProjectNode, in int, row func() bool) boo
 			return x.value.Kind() == jsondoc.Undefined || row()
 		})
 	}
+	write := func(dst []byte) ([]byte, bool) { return n.Rowset.Project(x.f, dst) }
 	return x.rowsOf(in, func() bool {
-		out, defined := n.Rowset.Project(x.f, x.scratch[:0])
-		x.scratch, x.out = out[:0], out
-		if !defined {
+		if !x.makeRow(write) {
 			return true
 		}
 		x.rowInDoc++

@@ -1,7 +1,9 @@
 package exec
 
 import (
+	"bytes"
 	"encoding/binary"
+
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
@@ -26,8 +28,7 @@ func (x *Execution) emitAll(in int) bool {
 	x.done.Offset, x.done.Limit = x.Plan.Top.Offset, x.Plan.Top.Limit
 	more := x.rowsOf(in, func() bool {
 		if len(x.Plan.Rank) == 0 {
-			x.out = x.value.AppendJSON(x.scratch[:0])
-			x.scratch = x.out[:0]
+			x.makeRow(func(dst []byte) ([]byte, bool) { return x.value.AppendJSON(dst), true })
 		}
 		return x.putBlock(x.out, skip)
 	})
@@ -103,14 +104,41 @@ func ReadsAll(p *plan.Plan) bool {
 		!top.Filtered && len(rs.Clauses) == 1 && rs.OfItem()
 }
 
-// keep copies a row into memory of the page.
-func (x *Execution) keep(row []byte) []byte {
-	if cap(x.arena)-len(x.arena) < len(row) {
-		x.arena = make([]byte, 0, max(len(row), min(2*cap(x.arena)+1024, 256<<10)))
+// The rows of a page share memory. It is allocated for half as many rows as the page has already, for firstRows
+// at least, and in pieces of maxArena bytes at most.
+const (
+	firstRows = 8
+	maxArena  = 256 << 10
+	rowSlack  = 256 // bytes that a row may need while it is made, beyond its length
+)
+
+// makeRow makes the row in unused memory of the page that is enough for another row like the previous one.
+// The first row, and one that is too long, get memory of their own.
+func (x *Execution) makeRow(write func(dst []byte) ([]byte, bool)) (defined bool) {
+	if need := x.rowBytes + rowSlack; x.rowBytes > 0 && cap(x.arena)-len(x.arena) < need {
+		n := len(x.page.Rows)
+		rows := min(max(n/2, firstRows), x.Opts.MaxItems-n)
+		if x.done.Limit >= 0 {
+			rows = min(rows, int(min(x.done.Limit, maxRoom)))
+		}
+		x.arena = make([]byte, 0, max(need, min(rows*x.rowBytes+rowSlack, maxArena)))
 	}
-	n := len(x.arena)
-	x.arena = append(x.arena, row...)
-	return x.arena[n:len(x.arena):len(x.arena)]
+	room := x.arena[len(x.arena):]
+	x.out, defined = write(room)
+	x.ownRow = cap(room) == 0 || len(x.out) > 0 && &x.out[0] != &room[:1][0]
+	return defined
+}
+
+// keep returns a row that stays valid. It copies the row only if makeRow has not made it.
+func (x *Execution) keep(row []byte) []byte {
+	x.rowBytes = len(row)
+	if len(row) == 0 || len(x.out) == 0 || &row[0] != &x.out[0] {
+		return bytes.Clone(row)
+	}
+	if !x.ownRow {
+		x.arena = x.arena[:len(x.arena)+len(row)]
+	}
+	return row[:len(row):len(row)]
 }
 
 // putBlock adds a row to the page unless an earlier page has returned it. skip is the number of rows that

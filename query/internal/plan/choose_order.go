@@ -137,7 +137,7 @@ func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bo
 	}
 	reverse = have[0].Descending != want[0].Desc
 	for i, k := range have {
-		if k.Path.String() != want[i].Route.String() || (k.Descending != want[i].Desc) != reverse {
+		if !want[i].Route.Equals(k.Path) || (k.Descending != want[i].Desc) != reverse {
 			return false, false
 		}
 	}

@@ -114,6 +114,9 @@ func (r *Row) System() jsondoc.System {
 	return r.of.System(r.rid, &r.head)
 }
 
+// AppendTo appends the document with its system properties.
+func (r *Row) AppendTo(dst []byte) []byte { return r.of.AppendItem(dst, r.body, r.rid, &r.head) }
+
 // Take fills a row with an item and returns true if the item is live and in the scope; otherwise it returns
 // false. The caller sets listed if it has found the item in the posting of the scope's partition key, so
 // that Take need not compare the key.

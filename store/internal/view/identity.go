@@ -36,12 +36,25 @@ func (id *Identity) ETag(h *layout.Header) string {
 // saves allocations: System is called for every item that is sent.
 func (id *Identity) System(rid uint64, h *layout.Header) jsondoc.System {
 	var buf [128]byte
-	b := append(id.AppendSelf(buf[:0]), "docs/"...)
-	from := len(b)
+	b, from, end := id.appendSystem(buf[:0], rid, h)
+	text := string(b)
+	return jsondoc.System{RID: text[from:end], Self: text[:end+1], ETag: text[end+1:], TS: h.Life.TS}
+}
+
+// AppendItem appends the text of an item with its system properties.
+func (id *Identity) AppendItem(dst, body []byte, rid uint64, h *layout.Header) []byte {
+	var buf [128]byte
+	b, from, end := id.appendSystem(buf[:0], rid, h)
+	return jsondoc.AppendSystem(dst, body, b[from:end], b[:end+1], b[end+1:], h.Life.TS, 0)
+}
+
+// appendSystem appends the path of an item, in which its resource id is at [from, end), and its etag.
+func (id *Identity) appendSystem(dst []byte, rid uint64, h *layout.Header) (b []byte, from, end int) {
+	b = append(id.AppendSelf(dst), "docs/"...)
+	from = len(b)
 	b = layout.AppendRID(b, layout.ChildRIDBytes(id.Database, id.CID, rid))
-	end := len(b)
+	end = len(b)
 	b = append(b, '/')
 	etag := layout.ETagBytes(id.Incarnation, h.Range, uint64(h.Sequence))
-	text := string(append(b, etag[:]...))
-	return jsondoc.System{RID: text[from:end], Self: text[:end+1], ETag: text[end+1:], TS: h.Life.TS}
+	return append(b, etag[:]...), from, end
 }
