@@ -35,6 +35,7 @@ const (
 type conn struct {
 	o       Options
 	raw     net.Conn
+	resumes bool // a Write to raw that has timed out can be continued
 	r       *frame.Reader
 	since   time.Time       // when the connection began
 	life    context.Context // ends with the connection
@@ -42,6 +43,7 @@ type conn struct {
 	reading context.Context // ends when no more frames are to be read
 	stop    context.CancelFunc
 	nodes   Handler        // nil until the connection is open
+	inline  func()         // see pass; only the reading goroutine uses it
 	work    sync.WaitGroup // all goroutines of links and sessions
 	writer  sync.WaitGroup // the writing goroutine
 
@@ -50,6 +52,8 @@ type conn struct {
 	sessions map[uint16]*session
 	idlers   workers
 	ordering
+	busy     int   // the number of sinks and sources that process what has arrived
+	prompt   int   // the number of their last calls that were prompt
 	pending  int   // bytes of messages waiting for sinks
 	held     int64 // bytes that links and messages have taken from Options.Memory
 	partials int64 // the part of held that is for unfinished messages
@@ -83,7 +87,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.TokenTime == 0 {
 		o.TokenTime = defaultTokenTime
 	}
-	c := &conn{o: o, raw: raw, r: frame.NewReader(raw, min(o.MaxFrameSize, earlyBytes)), since: o.Wall.Now(),
+	c := &conn{o: o, raw: raw, resumes: resumes(raw), r: frame.NewReader(raw, min(o.MaxFrameSize, earlyBytes)), since: o.Wall.Now(),
 		sessions: make(map[uint16]*session), peerMax: frame.MinMaxFrameSize, changed: make(chan struct{}),
 		idle: true}
 	c.out.wake = make(chan struct{}, 1)
@@ -222,6 +226,7 @@ func (c *conn) read() (err error) {
 			continue
 		}
 		done, err := c.handle(f)
+		c.runInline()
 		if err != nil {
 			c.broken(err)
 		}
