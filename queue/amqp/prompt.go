@@ -10,7 +10,7 @@ import "time"
 
 const (
 	// promptTime is the time within which a prompt sink or source processes what has arrived.
-	promptTime = 500 * time.Microsecond
+	promptTime = 250 * time.Microsecond
 	// minPrompt is the number of prompt calls in a row from which on the next one is expected to be prompt.
 	minPrompt = 8
 )
