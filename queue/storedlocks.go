@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// storedLocks stores the locks of a store under keys of the engine. It implements messageLocks and
-// lockTable. A receive is one transaction, and so is a settlement, on any of the servers. The state in
+// storedLocks stores the locks of a store under keys of the engine. It implements deliverer,
+// messageLocks and lockTable. A receive is one transaction, and so is a settlement, on any of the servers. The state in
 // memory is used only to notify receivers: it consists of the receivers of this server that hold sessions,
 // and the time of the next change.
 type storedLocks struct{ *messageStore }
