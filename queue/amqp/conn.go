@@ -295,9 +295,7 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	t, isTransfer := body.(*frame.Transfer)
-	if !isTransfer || t.State != nil {
-		// The parts that are kept must not be in the reader's buffer.
+	if hasParts(body) { // they must not be in the reader's buffer, since some of them are kept
 		if body, payload, err = frame.Parse(bytes.Clone(f.Body)); err != nil {
 			return false, err
 		}
@@ -335,12 +333,29 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 			Reason: fmt.Sprintf("there is no session on the "+
 				"channel %d", f.Channel)}
 	}
-	if isTransfer {
-		if c.admit(s, body.(*frame.Transfer), len(payload)); c.closing {
+	if t, ok := body.(*frame.Transfer); ok {
+		if c.admit(s, t, len(payload)); c.closing {
 			return false, nil
 		}
 	}
 	return false, s.handle(body, payload)
+}
+
+// hasParts reports whether a performative has parts that are in the buffer from which it was parsed, apart
+// from a payload and the tag of a transfer, which are copied or not kept.
+func hasParts(body frame.Body) bool {
+	switch b := body.(type) {
+	case *frame.Transfer:
+		return b.State != nil
+	case *frame.Disposition:
+		switch b.State.(type) {
+		case nil, *frame.Accepted, *frame.Released:
+			return false
+		}
+	case *frame.Flow:
+		return false
+	}
+	return true
 }
 
 // leave ends all sessions, waits for their goroutines to end, and then for the remaining output to be
