@@ -9,16 +9,16 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Server returns the door of a server that shares its database with other servers. Unlike Door, it
-// implements engine.Shared, it reports the time of the database after each call, and it reports the commits
-// of other servers.
+// Server returns a door that behaves like the engine of a server which shares a PostgreSQL database with
+// other servers. Unlike the result of Door, it implements engine.Shared, engine.Teller and engine.Notifier:
+// it reports the time of the database after each call, and the commits of other servers.
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *Shared) Server(clock ttl.Clock) engine.Engine {
 	return &server{door: s.Door().(*door), clock: clock}
 }
 
-// server implements engine.Engine, engine.Getter, engine.Shared, engine.Teller and engine.Notifier.
+// server is a door that behaves like the engine of one of several servers: see Shared.Server.
 type server struct {
 	*door
 	clock ttl.Clock
@@ -27,11 +27,10 @@ type server struct {
 	told time.Time // guarded by mu
 }
 
-// Shared implements engine.Shared.
+// Shared reports that other processes may have the data open at the same time.
 func (s *server) Shared() bool { return true }
 
-// Told implements engine.Teller: it returns the latest time of the database's clock that a call has
-// reported, or the zero time.
+// Told returns the latest time of the database's clock that a call has reported, or the zero time.
 func (s *server) Told() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +70,7 @@ func (s *server) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// Await implements engine.Notifier.
+// Await requests reports of commits in scopes: see engine.Notifier.
 func (s *server) Await(_ context.Context, scopes [][]byte) error {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
@@ -84,7 +83,7 @@ func (s *server) Await(_ context.Context, scopes [][]byte) error {
 	return nil
 }
 
-// Listen implements engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
 func (s *server) Listen(ctx context.Context, fn func(scope []byte)) {
 	s.shared.mu.Lock()
 	if s.shared.listen == nil {
@@ -118,6 +117,7 @@ func (s *server) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 	return v, at, err
 }
 
+// timedReader is a Reader whose positions have the time of the database.
 type timedReader struct {
 	engine.Reader
 	now int64
@@ -127,6 +127,7 @@ func (r timedReader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	return timed(r.Reader, scopes, r.now)
 }
 
+// timedTxn is a Txn whose positions have the time of the database.
 type timedTxn struct {
 	engine.Txn
 	now int64

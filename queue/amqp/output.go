@@ -20,7 +20,7 @@ const (
 	// maxPendingOutput is the number of waiting bytes of output from which on nothing is read from the
 	// client.
 	maxPendingOutput = 4 << 20
-	// directTime is the time limit for output that is not written by the writer.
+	// directTime is the time limit for output that another goroutine than the writing one writes.
 	directTime = 100 * time.Millisecond
 	// spareSize is the maximal size in bytes of the buffer that an idle connection keeps.
 	spareSize = 16 << 10
@@ -35,8 +35,8 @@ type output struct {
 	corked  bool          // see cork
 	writing bool          // a goroutine writes to the connection
 	until   time.Time     // the time limit of the current write; zero: there is none
-	last    bool          // the writer ends after the current data
-	dead    bool          // the writer has ended
+	last    bool          // the writing goroutine ends after the current data
+	dead    bool          // the writing goroutine has ended
 }
 
 // write appends a frame to the output. The caller holds the lock.
@@ -77,9 +77,9 @@ func resumes(raw net.Conn) bool {
 func (c *conn) cork() { c.out.corked = true }
 
 // uncork sends the output that was added since cork. A goroutine of a link, or the one that reads, writes a
-// little output itself, which saves waking the writer. The writer gets what the client does not take within
-// directTime, so that the goroutine is not held up. If other links are at work, the writer sends the output of
-// all of them in one piece. The caller holds the lock; uncork may release it.
+// little output itself, so that the writing goroutine need not be woken. What the client does not take within
+// directTime is left to the writing goroutine. If other links are at work, the writing goroutine sends the
+// output of all of them in one piece. The caller holds the lock; uncork may release it.
 func (c *conn) uncork() {
 	c.out.corked = false
 	if len(c.out.buf) == 0 {
@@ -87,7 +87,7 @@ func (c *conn) uncork() {
 	}
 	if c.resumes && c.busy == 0 && !c.out.writing && !c.out.dead && len(c.out.buf) <= spareSize {
 		if !c.flush(directTime) {
-			c.out.last = true // the writer ends, too
+			c.out.last = true // so that the writing goroutine ends, too
 		}
 	}
 	if len(c.out.buf) > 0 || c.out.last {
@@ -138,7 +138,7 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 		// let goroutines that are ready to add output run first, so that one write contains all of it
 		runtime.Gosched()
 		c.mu.Lock()
-		if c.out.writing { // the goroutine that writes wakes the writer
+		if c.out.writing { // the goroutine that writes now wakes this one if it leaves output
 			c.mu.Unlock()
 			continue
 		}
