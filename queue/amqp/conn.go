@@ -87,7 +87,8 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.TokenTime == 0 {
 		o.TokenTime = defaultTokenTime
 	}
-	c := &conn{o: o, raw: raw, resumes: resumes(raw), r: frame.NewReader(raw, min(o.MaxFrameSize, earlyBytes)), since: o.Wall.Now(),
+	c := &conn{o: o, raw: raw, resumes: resumes(raw),
+		r: frame.NewReader(raw, min(o.MaxFrameSize, earlyBytes)), since: o.Wall.Now(),
 		sessions: make(map[uint16]*session), peerMax: frame.MinMaxFrameSize, changed: make(chan struct{}),
 		idle: true}
 	c.out.wake = make(chan struct{}, 1)

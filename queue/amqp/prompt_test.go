@@ -59,7 +59,8 @@ func TestLinksDoNotWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock, first, second := newStoppedClock(), newSink(), newSink()
-			h := &twoSinks{node{answer: Answer{Sink: second}, waits: s.waits}, slowSink{first, clock, s.takes}}
+			h := &twoSinks{node{answer: Answer{Sink: second}, waits: s.waits},
+				slowSink{first, clock, s.takes}}
 			near, far := net.Pipe()
 			c := serve(t, near, far, Options{ContainerID: "server", Wall: clock,
 				Connect: func(context.Context, Peer) Handler { return h }}).open().begin(100)
@@ -70,7 +71,8 @@ func TestLinksDoNotWait(t *testing.T) {
 				<-first.got
 				c.accepted(id)
 			}
-			c.send(0, &frame.Attach{Name: "another", Handle: 2, Source: &frame.Source{}, Target: &frame.Target{}})
+			c.send(0, &frame.Attach{Name: "another", Handle: 2, Source: &frame.Source{},
+				Target: &frame.Target{}})
 			expect[*frame.Attach](c)
 			expect[*frame.Flow](c)
 			first.hold = make(chan struct{})
