@@ -152,7 +152,8 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 }
 
 // flush writes the current output. Only one goroutine at a time may call flush. If patience is directTime,
-// flush keeps the output that the client has not taken by then. It returns false if the connection is broken. The caller holds the lock; flush releases it while it writes.
+// flush keeps the output that the client has not taken by then. It returns false if the connection is broken.
+// The caller holds the lock; flush releases it while it writes.
 func (c *conn) flush(patience time.Duration) (ok bool) {
 	b := c.out.buf
 	c.out.buf, c.out.spare = c.out.spare[:0], nil
