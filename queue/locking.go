@@ -15,14 +15,18 @@ import (
 // stored under keys, so that all servers see them; they survive the end of a server and lapse at their time
 // (storedLocks).
 
-// messageLocks hands messages of a store out to receivers under locks, and ends the locks.
-type messageLocks interface {
+// deliverer hands messages of a store out to receivers under locks.
+type deliverer interface {
 	// receive hands out available messages to a receiver, at most max. It examines about look messages. paid
 	// is the number of bytes that the caller has taken from the memory limit for one large message.
 	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult, error)
 	// receiveNumbers hands out the messages with these sequence numbers. If one is not available, it fails
 	// with CodeMessageNotFound and hands out none.
 	receiveNumbers(ctx context.Context, numbers []int64, how numberedReceive) ([]Delivery, error)
+}
+
+// messageLocks settles, renews and finds the messages of a store by the tokens of their locks.
+type messageLocks interface {
 	// settle settles the messages of locks and sets the error of each, such as CodeMessageLockLost or
 	// CodeSessionLockLost.
 	settle(ctx context.Context, list []pendingSettlement)
@@ -52,7 +56,7 @@ type lockTable interface {
 	inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error)
 }
 
-// receiveResult is the result of messageLocks.receive.
+// receiveResult is the result of deliverer.receive.
 type receiveResult struct {
 	list []Delivery
 	need int64 // size in bytes of the first message, if the memory limit prevented its receive

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// memoryLocks keeps the locks of a store in memory, as claims. It implements messageLocks and lockTable.
+// memoryLocks keeps the locks of a store in memory, as claims. It implements deliverer, messageLocks and
+// lockTable.
 type memoryLocks struct{ *messageStore }
 
 func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult,

@@ -20,8 +20,9 @@ type messageStore struct {
 	view.Store
 	e *entityState
 
-	locks messageLocks
-	table lockTable
+	messages deliverer
+	locks    messageLocks
+	table    lockTable
 
 	mu        sync.Mutex    // guards the following fields; never held while waiting
 	ended     *entity.Error // reason why the store accepts no receivers any more; nil: it accepts them
@@ -60,9 +61,9 @@ func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: timer{index: -1}}
-	s.locks, s.table = memoryLocks{s}, memoryLocks{s}
+	s.messages, s.locks, s.table = memoryLocks{s}, memoryLocks{s}, memoryLocks{s}
 	if s.Shared = e.m.shared; s.Shared {
-		s.locks, s.table = storedLocks{s}, storedLocks{s}
+		s.messages, s.locks, s.table = storedLocks{s}, storedLocks{s}, storedLocks{s}
 	}
 	return s
 }

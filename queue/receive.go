@@ -51,7 +51,7 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 		if len(list) == 0 {
 			n = look // read few messages at first, since all of them may have expired
 		}
-		got, err := s.locks.receive(ctx, r, n, max-len(list), paid)
+		got, err := s.messages.receive(ctx, r, n, max-len(list), paid)
 		for i := range got.list {
 			size += got.list[i].Message.Size()
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// storedLocks stores the locks of a store under keys of the engine. It implements messageLocks and
-// lockTable. A receive is one transaction, and so is a settlement, on any of the servers. The state in
-// memory is used only to notify receivers: it consists of the receivers of this server that hold sessions,
-// and the time of the next change.
+// storedLocks stores the locks of a store under keys of the engine. It implements deliverer, messageLocks and
+// lockTable. A receive is one transaction, and so is a settlement, on any of the servers. The state in memory
+// is used only to notify receivers: it consists of the receivers of this server that hold sessions, and the
+// time of the next change.
 type storedLocks struct{ *messageStore }
 
 // errDue is returned by a transaction that must not run before the due changes of the store have been made.

@@ -69,7 +69,8 @@ func (e *Engine) checkpoint(h *dataFolder, dir string, note []byte) error {
 	}
 	// Flushing the memory tables first leaves no log to replay when the snapshot is opened. Writes that are
 	// not flushed, because the disk is full or because they arrive during the checkpoint, are in the log; of
-	// these, the acknowledged ones have been synced.
+	// these, the acknowledged ones have been synced. Without a log, the snapshot has what the flush wrote:
+	// all that was acknowledged before.
 	flushed, err := e.db.AsyncFlush()
 	if err != nil {
 		return err

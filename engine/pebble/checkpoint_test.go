@@ -101,6 +101,34 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// TestSnapshotInMemory: in memory no log is written, and a snapshot has all that was written before.
+func TestSnapshotInMemory(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Options{Memory: true})
+	mustPut(t, e, "k", []byte("1"))
+	mustPut(t, e, "large", make([]byte, 12<<20)) // larger than a memory table
+	if err := e.Snapshot(ctx, "s", nil); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, e, "k", []byte("2"))
+	for range 2 {
+		if n := e.db.Metrics().WAL.BytesIn; n != 0 {
+			t.Errorf("%d bytes of log", n)
+		}
+		next, err := e.Restore(ctx, "s", adoptNothing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, e)
+		e = next.(*Engine)
+		if v, n := valueOf(t, e, "k"), len(valueOf(t, e, "large")); v != "1" || n != 12<<20 {
+			t.Errorf("restored: %q and %d bytes", v, n)
+		}
+		mustPut(t, e, "k", []byte("3"))
+	}
+	mustClose(t, e)
+}
+
 // Where what adopts the new data fails, the engine goes on, and nothing is left of the new.
 func TestRestoreRefused(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,6 @@
 // Package pebble is the engine for one machine: it implements package engine with the embedded store
-// github.com/cockroachdb/pebble/v2. In memory mode the same store runs on an in-memory file system.
+// github.com/cockroachdb/pebble/v2. In memory mode the same store runs on an in-memory file system, and
+// writes no log, since nothing outlives the process: what is applied counts as durable.
 //
 // # How a transaction commits
 //

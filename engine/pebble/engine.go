@@ -27,6 +27,7 @@ type Engine struct {
 	block      uint64 // number of LSNs by which a ceiling is raised
 	strict     bool
 	memory     bool
+	noLog      bool // no log is written, since nothing outlives the engine
 
 	compactions *scheduler
 

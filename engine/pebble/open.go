@@ -86,6 +86,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		block:   o.lsnBlock,
 		strict:  o.Strict,
 		memory:  o.Memory || o.ReadOnly,
+		noLog:   o.noLog,
 		scopes:  scopes{m: map[string]*scope{}},
 		drained: make(chan struct{}, 1),
 	}

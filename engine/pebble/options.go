@@ -31,7 +31,7 @@ type Options struct {
 	// Memory keeps everything in memory; nothing survives Close.
 	Memory bool
 	// FS is the file system; nil is the operating system's, or a fresh one in memory mode. With an FS, Dir is
-	// used in memory mode too, so that tests can reopen what they wrote.
+	// used in memory mode too, and a log is written, so that tests can reopen what they wrote.
 	FS vfs.FS
 	// FirstLSN is the first LSN that a scope without a stored ceiling issues; 0 is 1.
 	FirstLSN uint64
@@ -67,6 +67,8 @@ type Options struct {
 	// lsnBlock and memTable are set to small values by tests, so that few writes reach the limits.
 	lsnBlock uint64
 	memTable uint64
+
+	noLog bool // see Engine.noLog
 }
 
 // ErrOptions is returned by Open for invalid options.
@@ -98,6 +100,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.FS = vfs.Default
 		if o.Memory {
 			o.FS = vfs.NewMem()
+			o.noLog = true
 		}
 	}
 	if o.Memory && o.Dir == "" {
@@ -140,6 +143,8 @@ func (o Options) library() *pebble.Options {
 		Comparer:           pebble.DefaultComparer, // plain byte order, as package engine requires
 		FormatMajorVersion: formatVersion,
 		CacheSize:          o.CacheBytes,
+
+		DisableWAL: o.noLog,
 
 		MemTableSize: o.memTable,
 		// Writers stall at 64 MB of tables that wait to be flushed.

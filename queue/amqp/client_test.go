@@ -35,14 +35,18 @@ type received struct {
 func dial(t *testing.T, h Handler) *client {
 	t.Helper()
 	near, far := net.Pipe()
+	return serve(t, near, far, Options{ContainerID: "server",
+		Connect: func(context.Context, Peer) Handler { return h }})
+}
+
+// serve serves one end of a connection. The client has the other end.
+func serve(t *testing.T, near, far net.Conn, o Options) *client {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	c := &client{t: t, conn: near, frames: make(chan received, 100), stop: stop}
 	served, read := make(chan error, 1), make(chan struct{})
 	_ = near.SetDeadline(ttl.Real{}.Now().Add(time.Minute)) // a test that hangs fails
-	go func() {
-		served <- Serve(ctx, far, Options{ContainerID: "server",
-			Connect: func(context.Context, Peer) Handler { return h }})
-	}()
+	go func() { served <- Serve(ctx, far, o) }()
 	go func() {
 		defer close(read)
 		defer close(c.frames)
@@ -140,7 +144,13 @@ func expect[T frame.Body](c *client) T {
 // opened is a client with an open connection.
 func opened(t *testing.T, h Handler) *client {
 	t.Helper()
-	c := dial(t, h)
+	return dial(t, h).open()
+}
+
+// open opens the connection.
+func (c *client) open() *client {
+	c.t.Helper()
+	t := c.t
 	c.header(frame.HeaderAMQP(), frame.HeaderAMQP())
 	c.send(0, &frame.Open{ContainerID: "client", MaxFrameSize: 1 << 16})
 	if o := expect[*frame.Open](c); o.ContainerID != "server" || o.MaxFrameSize != defaultFrameSize {
@@ -152,7 +162,13 @@ func opened(t *testing.T, h Handler) *client {
 // begun is a client with a session on channel 0, which takes so many transfers.
 func begun(t *testing.T, h Handler, window uint32) *client {
 	t.Helper()
-	c := opened(t, h)
+	return opened(t, h).begin(window)
+}
+
+// begin begins a session on channel 0, which takes so many transfers.
+func (c *client) begin(window uint32) *client {
+	c.t.Helper()
+	t := c.t
 	c.send(0, &frame.Begin{NextOutgoingID: 7, IncomingWindow: window, OutgoingWindow: 100, HandleMax: 10})
 	if b := expect[*frame.Begin](c); b.RemoteChannel != frame.Some(0) || b.IncomingWindow != incomingWindow {
 		t.Fatalf("%+v", b)
@@ -182,6 +198,7 @@ func (c *client) detached(want string) {
 type node struct {
 	answer Answer
 	err    error
+	waits  bool
 }
 
 func (*node) Attaching(*Link, *frame.Attach) {}
@@ -189,6 +206,8 @@ func (*node) Attaching(*Link, *frame.Attach) {}
 func (n *node) Attach(context.Context, *Link, *frame.Attach) (Answer, error) { return n.answer, n.err }
 
 func (*node) Authorized() bool { return true }
+
+func (n *node) MayWait() bool { return n.waits }
 
 func (*node) Closed() {}
 

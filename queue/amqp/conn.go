@@ -36,6 +36,7 @@ const (
 type conn struct {
 	o       Options
 	raw     net.Conn
+	resumes bool // a Write to raw that has timed out can be continued
 	r       *frame.Reader
 	input   *priority.Reader // from which r reads; used only by the reading goroutine
 	since   time.Time        // when the connection began
@@ -44,6 +45,7 @@ type conn struct {
 	reading context.Context // ends when no more frames are to be read
 	stop    context.CancelFunc
 	nodes   Handler        // nil until the connection is open
+	inline  func()         // see pass; only the reading goroutine uses it
 	work    sync.WaitGroup // all goroutines of links and sessions
 	writer  sync.WaitGroup // the writing goroutine
 
@@ -52,6 +54,8 @@ type conn struct {
 	sessions map[uint16]*session
 	idlers   workers
 	ordering
+	busy     int   // the number of sinks and sources that process what has arrived
+	prompt   int   // the number of their last calls that were prompt
 	pending  int   // bytes of messages waiting for sinks
 	held     int64 // bytes that links and messages have taken from Options.Memory
 	partials int64 // the part of held that is for unfinished messages
@@ -88,7 +92,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.Turns == nil {
 		o.Turns = priority.NewTurns(o.Wall)
 	}
-	c := &conn{o: o, raw: raw, since: o.Wall.Now(),
+	c := &conn{o: o, raw: raw, resumes: resumes(raw), since: o.Wall.Now(),
 		sessions: make(map[uint16]*session), peerMax: frame.MinMaxFrameSize, changed: make(chan struct{}),
 		idle: true}
 	c.out.wake = make(chan struct{}, 1)
@@ -231,6 +235,7 @@ func (c *conn) read() (err error) {
 			continue
 		}
 		done, err := c.handle(f)
+		c.runInline()
 		if err != nil {
 			c.broken(err)
 		}
@@ -299,9 +304,7 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	t, isTransfer := body.(*frame.Transfer)
-	if !isTransfer || t.State != nil {
-		// The parts that are kept must not be in the reader's buffer.
+	if hasParts(body) { // they must not be in the reader's buffer, since some of them are kept
 		if body, payload, err = frame.Parse(bytes.Clone(f.Body)); err != nil {
 			return false, err
 		}
@@ -339,12 +342,29 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 			Reason: fmt.Sprintf("there is no session on the "+
 				"channel %d", f.Channel)}
 	}
-	if isTransfer {
-		if c.admit(s, body.(*frame.Transfer), len(payload)); c.closing {
+	if t, ok := body.(*frame.Transfer); ok {
+		if c.admit(s, t, len(payload)); c.closing {
 			return false, nil
 		}
 	}
 	return false, s.handle(body, payload)
+}
+
+// hasParts reports whether a performative has parts that are in the buffer from which it was parsed, apart
+// from a payload and the tag of a transfer, which are copied or not kept.
+func hasParts(body frame.Body) bool {
+	switch b := body.(type) {
+	case *frame.Transfer:
+		return b.State != nil
+	case *frame.Disposition:
+		switch b.State.(type) {
+		case nil, *frame.Accepted, *frame.Released:
+			return false
+		}
+	case *frame.Flow:
+		return false
+	}
+	return true
 }
 
 // leave ends all sessions, waits for their goroutines to end, and then for the remaining output to be

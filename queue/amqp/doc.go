@@ -8,6 +8,8 @@
 //   - One goroutine reads a connection and another one writes it (conn.go, output.go). One lock guards all
 //     state of a connection. It is never held while waiting.
 //   - The other goroutines of a connection work for its links, each for one link at a time (workers.go).
+//   - What arrives alone at a link whose sink or source has been prompt so far is processed by the reading
+//     goroutine itself (prompt.go). A little output is written by the goroutine that has made it (output.go).
 //   - A Sink receives the messages that a client sends. Complete messages are queued. While the queue is
 //     not empty, a goroutine passes all messages in it to the sink at once, so that they can share a
 //     transaction (incoming.go).

@@ -96,7 +96,7 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	l.arrived = append(l.arrived, p.arrival)
 	if !l.sinking {
 		l.sinking = true
-		l.run(l.sinkAll)
+		l.pass(l.sinkAll, l.arrived[0].ready())
 	}
 }
 
@@ -153,6 +153,7 @@ func (l *Link) sinkAll() {
 	c := l.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.endBusy()
 	for len(l.arrived) > 0 {
 		list := l.nextArrivals()
 		messages := make([]Incoming, len(list))
@@ -161,8 +162,9 @@ func (l *Link) sinkAll() {
 		}
 		var states []frame.State
 		if len(list) > 0 {
-			c.unlocked(func() { states = l.sink.Transfer(l.whole, messages) })
+			c.process(func() { states = l.sink.Transfer(l.whole, messages) })
 		}
+		c.cork()
 		for i := range list {
 			c.pending -= len(list[i].Payload)
 			c.give(list[i].hold)
@@ -173,6 +175,7 @@ func (l *Link) sinkAll() {
 			l.outcomes(list, states)
 			l.refill()
 		}
+		c.uncorkBusy()
 	}
 	l.sinking = false
 }

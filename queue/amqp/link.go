@@ -150,20 +150,22 @@ func (l *Link) leave() {
 	l.abandonTransactions()
 }
 
-// run runs fn in another goroutine. If fn panics, the link is detached; other links are not affected. The
-// caller holds the lock.
+// run runs fn in another goroutine, as guard does. The caller holds the lock.
 func (l *Link) run(fn func()) {
 	l.workers.Add(1)
-	l.s.c.goWork(func() {
-		defer func() {
-			if cause := recover(); cause != nil {
-				l.s.c.o.Logger.Error("a node of AMQP has a defect", "link", l.name, "cause", cause,
-					"stack", string(debug.Stack()))
-				l.Detach(&frame.Error{Condition: frame.CondInternal, Description: "The server has a defect."})
-			}
-		}()
-		fn()
-	}, l.workers.Done)
+	l.s.c.goWork(func() { l.guard(fn) }, l.workers.Done)
+}
+
+// guard runs fn. If fn panics, the link is detached; other links are not affected.
+func (l *Link) guard(fn func()) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			l.s.c.o.Logger.Error("a node of AMQP has a defect", "link", l.name, "cause", cause,
+				"stack", string(debug.Stack()))
+			l.Detach(&frame.Error{Condition: frame.CondInternal, Description: "The server has a defect."})
+		}
+	}()
+	fn()
 }
 
 // asError converts an error of a node to the error that is sent to the client.

@@ -64,11 +64,8 @@ func (l *Link) serve() {
 	l.s.c.unlocked(func() { list, err = l.source.Receive(ctx, ask, wait) })
 	l.cancel = nil
 	defer done(list)
-	for i, m := range list {
-		if l.closing || l.credit == 0 && !m.Final || !l.send(m) {
-			l.s.c.unlocked(func() { l.source.Release(list[i:]) })
-			break
-		}
+	if rest := l.sendAll(list); len(rest) > 0 {
+		l.s.c.unlocked(func() { l.source.Release(rest) })
 	}
 	switch {
 	case err != nil:
@@ -78,6 +75,19 @@ func (l *Link) serve() {
 	case len(list) == 0 && !wait:
 		l.drained()
 	}
+}
+
+// sendAll sends messages, and returns those that could not be sent. The caller holds the lock; sendAll
+// releases it while it waits.
+func (l *Link) sendAll(list []Outgoing) (rest []Outgoing) {
+	l.s.c.cork()
+	defer l.s.c.uncork()
+	for i, m := range list {
+		if l.closing || l.credit == 0 && !m.Final || !l.send(m) {
+			return list[i:]
+		}
+	}
+	return nil
 }
 
 // done calls Done of all messages.

@@ -2,7 +2,11 @@ package amqp
 
 import (
 	"context"
+	"errors"
+	"net"
+	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -16,18 +20,23 @@ const (
 	// maxPendingOutput is the number of waiting bytes of output from which on nothing is read from the
 	// client.
 	maxPendingOutput = 4 << 20
+	// directTime is the time limit for output that another goroutine than the writing one writes.
+	directTime = 100 * time.Millisecond
 	// spareSize is the maximal size in bytes of the buffer that an idle connection keeps.
 	spareSize = 16 << 10
 )
 
 // output is the data that waits to be written. The connection's lock guards it, except the channel.
 type output struct {
-	buf   []byte
-	held  int64 // bytes taken from Options.Memory
-	spare []byte
-	wake  chan struct{} // one slot
-	last  bool          // the writing goroutine ends after the current data
-	dead  bool          // the writing goroutine has ended
+	buf     []byte
+	held    int64 // bytes taken from Options.Memory
+	spare   []byte
+	wake    chan struct{} // one slot
+	corked  bool          // see cork
+	writing bool          // a goroutine writes to the connection
+	until   time.Time     // the time limit of the current write; zero: there is none
+	last    bool          // the writing goroutine ends after the current data
+	dead    bool          // the writing goroutine has ended
 }
 
 // write appends a frame to the output. The caller holds the lock.
@@ -38,7 +47,9 @@ func (c *conn) writeTransfer(channel uint16, b frame.Body, payload []byte) {
 		return
 	}
 	c.out.buf = frame.Append(c.out.buf, channel, b, payload)
-	c.wakeWriter()
+	if !c.out.corked {
+		c.wakeWriter()
+	}
 }
 
 func (c *conn) wakeWriter() {
@@ -46,6 +57,55 @@ func (c *conn) wakeWriter() {
 	case c.out.wake <- struct{}{}:
 	default:
 	}
+}
+
+// resumer is a connection that reports whether a Write that has timed out can be continued with the rest.
+// Within TLS it cannot.
+type resumer interface{ Resumes() bool }
+
+// resumes reports whether a Write that has timed out can be continued.
+func resumes(raw net.Conn) bool {
+	if r, ok := raw.(resumer); ok {
+		return r.Resumes()
+	}
+	_, tcp := raw.(*net.TCPConn)
+	return tcp
+}
+
+// cork delays the output until uncork, or until await waits. The caller holds the lock, and calls uncork
+// before it releases the lock in another way.
+func (c *conn) cork() { c.out.corked = true }
+
+// uncork sends the output that was added since cork. A goroutine of a link, or the one that reads, writes a
+// little output itself, so that the writing goroutine need not be woken. What the client does not take within
+// directTime is left to the writing goroutine. If other links are at work, the writing goroutine sends the
+// output of all of them in one piece. The caller holds the lock; uncork may release it.
+func (c *conn) uncork() {
+	c.out.corked = false
+	if len(c.out.buf) == 0 {
+		return
+	}
+	if c.resumes && c.busy == 0 && !c.out.writing && !c.out.dead && len(c.out.buf) <= spareSize {
+		if !c.flush(directTime) {
+			c.out.last = true // so that the writing goroutine ends, too
+		}
+	}
+	if len(c.out.buf) > 0 || c.out.last {
+		c.wakeWriter()
+	}
+}
+
+// uncorkBusy is uncork for a goroutine that is counted in busy.
+func (c *conn) uncorkBusy() {
+	c.busy--
+	c.uncork()
+	c.busy++
+}
+
+// endBusy ends the work of a goroutine that is counted in busy, also if it panics. The caller holds the lock.
+func (c *conn) endBusy() {
+	c.busy--
+	c.out.corked = false
 }
 
 // writeOut writes the output until the connection ends. peerIdle is the client's idle timeout; 0 means that
@@ -77,31 +137,44 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 		stop()
 		// let goroutines that are ready to add output run first, so that one write contains all of it
 		runtime.Gosched()
-		if last, err := c.flush(); err != nil || last {
+		c.mu.Lock()
+		if c.out.writing { // the goroutine that writes now wakes this one if it leaves output
+			c.mu.Unlock()
+			continue
+		}
+		last := c.out.last
+		ok := c.flush(c.o.IdleTimeout)
+		c.mu.Unlock()
+		if !ok || last {
 			return
 		}
 	}
 }
 
-// flush writes the current output. last reports that no more output will come.
-func (c *conn) flush() (last bool, err error) {
-	c.mu.Lock()
+// flush writes the current output. Only one goroutine at a time may call flush. If patience is directTime,
+// flush keeps the output that the client has not taken by then. It returns false if the connection is broken.
+// The caller holds the lock; flush releases it while it writes.
+func (c *conn) flush(patience time.Duration) (ok bool) {
 	b := c.out.buf
-	last = c.out.last
 	c.out.buf, c.out.spare = c.out.spare[:0], nil
+	c.out.writing = true
 	c.signal()
-	patience := c.o.IdleTimeout
-	if c.closing { // the deadline of the previous write may have passed
+	if c.closing {
 		patience = closeTime
 	}
-	_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(patience))
-	c.mu.Unlock()
+	c.setWriteDeadline(patience)
+	n, err := 0, error(nil)
 	if len(b) > 0 {
-		if _, err = c.raw.Write(b); err != nil {
-			_ = c.raw.Close() // so that the reader ends, too
-		}
+		c.unlocked(func() { n, err = c.raw.Write(b) })
 	}
-	c.mu.Lock()
+	c.out.writing = false
+	if patience == directTime && errors.Is(err, os.ErrDeadlineExceeded) {
+		c.out.buf = slices.Concat(b[n:], c.out.buf)
+		err = nil
+	}
+	if err != nil {
+		_ = c.raw.Close() // so that the reader ends, too
+	}
 	if c.out.held > 0 && len(c.out.buf) <= freeOutput {
 		c.o.Memory.Give(c.out.held)
 		c.out.held = 0
@@ -109,8 +182,17 @@ func (c *conn) flush() (last bool, err error) {
 	if cap(b) <= spareSize {
 		c.out.spare = b[:0]
 	}
-	c.mu.Unlock()
-	return last, err
+	return err == nil
+}
+
+// setWriteDeadline sets the time limit of the next write, unless it would change only a little. The caller
+// holds the lock.
+func (c *conn) setWriteDeadline(patience time.Duration) {
+	now := c.o.Wall.Now()
+	if left := c.out.until.Sub(now); c.closing || left > patience || left < patience-patience/16 {
+		c.out.until = now.Add(patience)
+		_ = c.raw.SetWriteDeadline(c.out.until)
+	}
 }
 
 // signal wakes all goroutines that wait for a change of state. The caller holds the lock.
@@ -127,6 +209,10 @@ func (c *conn) await(ctx context.Context, ready func() bool) bool {
 	for !ready() {
 		if ctx.Err() != nil {
 			return false
+		}
+		if c.out.corked {
+			c.out.corked = false
+			c.wakeWriter()
 		}
 		changed := c.changed
 		c.waiting++

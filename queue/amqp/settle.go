@@ -80,7 +80,7 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	l.settles = append(l.settles, settle{Settlement{out.tag, d.State}, w, out, d.Settled})
 	if !l.settling {
 		l.settling = true
-		l.run(l.settleAll)
+		l.pass(l.settleAll, l.settles[0].ready())
 	}
 	return true
 }
@@ -97,6 +97,7 @@ func (l *Link) settleAll() {
 	c := l.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.endBusy()
 	for len(l.settles) > 0 {
 		list := l.nextSettles()
 		wanted := make([]Settlement, len(list))
@@ -104,12 +105,14 @@ func (l *Link) settleAll() {
 			wanted[i] = s.Settlement
 		}
 		var states []frame.State
-		c.unlocked(func() { states = l.source.Settle(l.whole, wanted) })
+		c.process(func() { states = l.source.Settle(l.whole, wanted) })
+		c.cork()
 		l.answers(list, states)
 		for i := range list {
 			_, joined := states[i].(*frame.Transactional)
 			c.finish(&list[i].turn, joined)
 		}
+		c.uncorkBusy()
 	}
 	l.settling = false
 }

@@ -86,6 +86,12 @@ type detectedConn struct {
 	secure bool // within TLS
 }
 
+// Resumes reports whether a Write that has timed out can be continued, for package amqp.
+func (c *detectedConn) Resumes() bool {
+	_, plain := c.Conn.Conn.(*net.TCPConn)
+	return plain
+}
+
 // connListener is a net.Listener that accepts the connections detected as HTTP.
 type connListener struct {
 	conns chan *listenerConn

@@ -7,11 +7,13 @@ replace github.com/mayflydb/mayfly/sdktest => ../
 replace github.com/mayflydb/mayfly => ../../
 
 require (
+	github.com/Azure/go-amqp v1.7.0
 	github.com/dgraph-io/badger/v4 v4.9.6
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/mayflydb/mayfly v0.0.0
 	github.com/mayflydb/mayfly/sdktest v0.0.0-00010101000000-000000000000
+	github.com/rabbitmq/amqp091-go v1.16.0
 	go.etcd.io/bbolt v1.5.0
 )
 

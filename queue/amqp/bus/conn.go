@@ -184,6 +184,9 @@ func pathOf(address string) string {
 // Authorized implements amqp.Handler.
 func (c *conn) Authorized() bool { return c.authenticated.Load() }
 
+// MayWait implements amqp.Handler.
+func (c *conn) MayWait() bool { return c.bus.o.Faults.Armed() }
+
 // Closed implements amqp.Handler.
 func (c *conn) Closed() {
 	c.mu.Lock()

@@ -1,0 +1,54 @@
+package amqp
+
+import "time"
+
+// The goroutine that reads a connection passes an arrival to its sink, or a settlement to its source, itself
+// if no other work waits: the client has sent nothing more, and no other link is at work. This saves a change
+// of goroutines, which costs more than most messages do. While it does so, nothing is read. So it does this
+// only if the sinks and sources of the connection have been prompt: those that wait for a disk get a
+// goroutine, as does everything that may wait on purpose (Handler.MayWait).
+
+const (
+	// promptTime is the time within which a prompt sink or source processes what has arrived.
+	promptTime = 250 * time.Microsecond
+	// minPrompt is the number of prompt calls in a row from which on the next one is expected to be prompt.
+	minPrompt = 8
+)
+
+// pass runs fn, which processes the first arrivals or settlements of a link. ready reports whether they need
+// not wait for other work. Only the goroutine that reads the connection calls pass, and holds the lock.
+func (l *Link) pass(fn func(), ready bool) {
+	c := l.s.c
+	c.busy++
+	if !ready || c.busy > 1 || c.prompt < minPrompt || c.inline != nil || c.r.HasNext() || c.nodes.MayWait() {
+		l.run(fn)
+		return
+	}
+	l.workers.Add(1)
+	c.inline = func() {
+		defer l.workers.Done()
+		l.guard(fn)
+	}
+}
+
+// runInline runs what pass has left to the goroutine that reads.
+func (c *conn) runInline() {
+	if fn := c.inline; fn != nil {
+		c.inline = nil
+		fn()
+	}
+}
+
+// process calls a sink or source without the lock, and records whether it was prompt. The caller holds the
+// lock before and after.
+func (c *conn) process(fn func()) {
+	var took time.Duration
+	c.unlocked(func() {
+		began := c.o.Wall.Now()
+		fn()
+		took = c.o.Wall.Now().Sub(began)
+	})
+	if c.prompt++; took > promptTime {
+		c.prompt = 0
+	}
+}

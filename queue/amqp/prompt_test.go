@@ -1,0 +1,120 @@
+package amqp
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// stoppedClock moves only when it is told to.
+type stoppedClock struct {
+	ttl.Real
+	start time.Time
+	moved atomic.Int64 // ns
+}
+
+func newStoppedClock() *stoppedClock { return &stoppedClock{start: ttl.Real{}.Now()} }
+
+func (c *stoppedClock) Now() time.Time { return c.start.Add(time.Duration(c.moved.Load())) }
+
+// slowSink takes some time of a clock for each message.
+type slowSink struct {
+	*sink
+	clock *stoppedClock
+	takes time.Duration
+}
+
+func (s slowSink) Transfer(ctx context.Context, list []Incoming) []frame.State {
+	s.clock.moved.Add(int64(s.takes))
+	return s.sink.Transfer(ctx, list)
+}
+
+// twoSinks gives the first link of a connection a sink, and all others another one.
+type twoSinks struct {
+	node
+	first Sink
+}
+
+func (n *twoSinks) Attach(ctx context.Context, l *Link, a *frame.Attach) (Answer, error) {
+	if l.Name() == "link" {
+		return Answer{Sink: n.first}, nil
+	}
+	return n.node.Attach(ctx, l, a)
+}
+
+// TestLinksDoNotWait: while the sink of one link waits, another link is served, if the sink has been slow
+// before, or may wait on purpose.
+func TestLinksDoNotWait(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]struct {
+		takes time.Duration
+		waits bool
+	}{"slow": {2 * promptTime, false}, "on purpose": {0, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, first, second := newStoppedClock(), newSink(), newSink()
+			h := &twoSinks{node{answer: Answer{Sink: second}, waits: s.waits},
+				slowSink{first, clock, s.takes}}
+			near, far := net.Pipe()
+			c := serve(t, near, far, Options{ContainerID: "server", Wall: clock,
+				Connect: func(context.Context, Peer) Handler { return h }}).open().begin(100)
+			c.attach(false)
+			id := uint32(0)
+			for ; id < 3*minPrompt; id++ {
+				c.transfer(id, false, "message")
+				<-first.got
+				c.accepted(id)
+			}
+			c.send(0, &frame.Attach{Name: "another", Handle: 2, Source: &frame.Source{},
+				Target: &frame.Target{}})
+			expect[*frame.Attach](c)
+			expect[*frame.Flow](c)
+			first.hold = make(chan struct{})
+			c.transfer(id, false, "waits")
+			c.send(0, &frame.Transfer{Handle: 2, DeliveryID: frame.Some(id + 1), DeliveryTag: []byte{1}}, 'm')
+			<-second.got
+			c.accepted(id + 1)
+			close(first.hold)
+			c.accepted(id)
+			<-first.got
+		})
+	}
+}
+
+// resumingConn is a connection whose writes can be continued after a timeout.
+type resumingConn struct{ net.Conn }
+
+func (resumingConn) Resumes() bool { return true }
+
+// TestUnreadOutcomes: a client that reads no outcomes for a while can still send, and later gets all of them
+// in order.
+func TestUnreadOutcomes(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	near, far := net.Pipe()
+	c := serve(t, near, resumingConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
+		Connect: func(context.Context, Peer) Handler {
+			return &node{answer: Answer{Sink: s}}
+		}}).open().begin(100)
+	c.attach(false)
+	n := uint32(cap(c.frames)) + 100
+	for id := range n {
+		c.transfer(id, false, fmt.Sprint(id))
+		if m := <-s.got; string(m.Payload) != fmt.Sprint(id) {
+			t.Fatalf("the message %d is %q", id, m.Payload)
+		}
+	}
+	for id := uint32(0); id < n; {
+		d := expect[*frame.Disposition](c)
+		if _, ok := d.State.(*frame.Accepted); !ok || d.First != id {
+			t.Fatalf("%+v instead of the outcome of %d", d, id)
+		}
+		id = d.Last.Or(d.First) + 1
+	}
+}
