@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -80,7 +80,7 @@ func TestClockChanges(t *testing.T) {
 // TestClockOfTheSystem: without a virtual clock there is nothing to move.
 func TestClockOfTheSystem(t *testing.T) {
 	t.Parallel()
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
+	e, err := testdisk.New(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -34,7 +32,7 @@ func twoServers(t *testing.T, spec string, clock *ttl.Virtual, machines [2]ttl.C
 		return store.Options{Clock: system, Wall: machine, Ranges: 1, ManualReaper: true}
 	}
 	var shared *doors.Shared
-	a = newBenchOver(t, vfs.NewMem(), spec, options(machines[0]), func(p *pebble.Engine) engine.Engine {
+	a = newBenchOver(t, testdisk.New(t), spec, options(machines[0]), func(p testdisk.Engine) engine.Engine {
 		var err error
 		if shared, err = doors.Share(p); err != nil {
 			t.Fatal(err)

@@ -1,13 +1,12 @@
 package store_test
 
 import (
-	"fmt"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/internal/pgschema"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
@@ -17,11 +16,7 @@ import (
 // stands still. What one has made is known to the other.
 func TestStoresOfOneDatabase(t *testing.T) {
 	t.Parallel()
-	url := os.Getenv("MAYFLY_POSTGRES")
-	if url == "" {
-		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")
-	}
-	ctx, schema := t.Context(), fmt.Sprintf("mayfly_test_store_%d", os.Getpid())
+	ctx, url, schema := t.Context(), pgschema.URL(t), pgschema.New(t)
 	open := func() *store.DB {
 		t.Helper()
 		e, err := postgres.Open(ctx, postgres.Options{URL: url, Schema: schema, AllowUnsafe: true,
