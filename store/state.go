@@ -321,4 +321,5 @@ func (c *Container) adopt(st, next *container.State) {
 	c.state.Store(next)
 	c.notifier.Notify()
 	c.expirySubscribers.Notify()
+	c.splitEnds.Notify()
 }
