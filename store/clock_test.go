@@ -17,6 +17,7 @@ import (
 
 // TestClockChanges: each change of a clock, on the server's and on a database's own.
 func TestClockChanges(t *testing.T) {
+	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	type clock struct {
 		set func(context.Context, store.ClockChange) (ttl.State, error)

@@ -123,6 +123,7 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 
 // TestCloseDoesNotWaitForStuckScript lets one be stuck until the store is closed.
 func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
+	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),

@@ -127,6 +127,7 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 
 // A look at the clock that is under way while it is set back does not put it forward again.
 func TestClockThatIsSetBackStaysThere(t *testing.T) {
+	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	ctx := context.Background()
 	b := &bench{t: t, ctx: ctx}
