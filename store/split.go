@@ -32,7 +32,7 @@ import (
 // After a crash before step 3, Open deletes the copies. A split that fails deletes them itself; if it
 // cannot, the next split, the next pass of the splitter or Open does. If several servers share the data and
 // the one that makes the split ends, the splitter of another one finds that out and deletes the copies.
-// Until then the writes of other servers to the range wait (split_wait.go).
+// Until then the writes of other servers to the range wait (afterSplit).
 //
 // The copy holds neither the catalog's lock nor the gate, so that requests to the range continue. Meanwhile
 // each writer records which items it has written or removed, after its commit and before it leaves the
