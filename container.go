@@ -35,6 +35,7 @@ const Forever time.Duration = -1
 // ContainerOption is an option for creating a container.
 type ContainerOption func(*containerConfig) error
 
+// containerConfig collects the options of a new container.
 type containerConfig struct {
 	spec     definition.ContainerSpec
 	unique   [][]string

@@ -37,6 +37,7 @@ func document(it store.Item) Document {
 // is written.
 type WriteOption func(*writeConfig) error
 
+// writeConfig collects the options of a write.
 type writeConfig struct {
 	store.WriteOptions
 	ttl *int32

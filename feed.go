@@ -42,6 +42,7 @@ type Change struct {
 // FeedOption selects what a feed contains, or how it is read.
 type FeedOption func(*feedRequest) error
 
+// feedRequest collects the options of a feed.
 type feedRequest struct {
 	store.ChangesRequest
 	follow bool

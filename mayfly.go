@@ -24,6 +24,7 @@ type DB struct {
 // Option is an option for opening a store.
 type Option func(*options)
 
+// options collects the options for opening a store.
 type options struct {
 	store  store.Options
 	logger *slog.Logger // nil: nothing is logged
@@ -53,8 +54,8 @@ type Clock = ttl.Virtual
 // NewClock returns a clock that shows the time at and is stopped.
 func NewClock(at time.Time) *Clock { return ttl.NewManual(at) }
 
-// Database identifies a database in which a store is kept, instead of in a folder. Postgres returns one, and
-// Open opens its store.
+// Database identifies a PostgreSQL database in which a store is kept, instead of in a folder. Postgres
+// returns one, and Open opens its store.
 type Database struct {
 	open func(context.Context, *options) (engine.Engine, error)
 }

@@ -39,7 +39,7 @@ func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, opera
 	return d, c.about(err, key, id)
 }
 
-// Patch works like Container.Patch.
+// Patch changes parts of a document in the transaction: see Container.Patch.
 func (tx *Tx) Patch(id string, operations []PatchOperation, opts ...WriteOption) (Document, error) {
 	op, err := patch(id, operations, opts)
 	if err != nil {

@@ -148,7 +148,8 @@ func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq
 	}
 }
 
-// Items works like Container.Documents, and decodes each document into a T.
+// Items yields all documents of the container, or with the option In those of a partition key, each decoded
+// into a T.
 func Items[T any](ctx context.Context, c *Container, opts ...QueryOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for d, err := range c.Documents(ctx, opts...) {

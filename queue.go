@@ -29,6 +29,7 @@ type Subscription struct{ Inbox }
 // does not have is ignored. The rules, the limits and the defaults are those of Azure Service Bus.
 type QueueOption func(*queueConfig) error
 
+// queueConfig collects the options of a new queue, topic or subscription.
 type queueConfig struct {
 	entity.Properties
 	rules []entity.Rule

@@ -45,17 +45,18 @@ func (c *Container) Transact(ctx context.Context, pk PartitionKey, fn func(tx *T
 	})
 }
 
-// Create works like Container.Create. If it fails, it has written nothing, and the transaction can continue.
+// Create writes a new document in the transaction: see Container.Create. If it fails, it has written nothing,
+// and the transaction can continue.
 func (tx *Tx) Create(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationCreate, document, opts)
 }
 
-// Upsert works like Container.Upsert.
+// Upsert creates or replaces a document in the transaction: see Container.Upsert.
 func (tx *Tx) Upsert(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationUpsert, document, opts)
 }
 
-// Replace works like Container.Replace.
+// Replace replaces a document in the transaction: see Container.Replace.
 func (tx *Tx) Replace(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationReplace, document, opts)
 }
@@ -69,13 +70,13 @@ func (tx *Tx) write(kind store.OperationKind, document any, opts []WriteOption) 
 	return result(r.Item, r.Err), tx.in.about(unmatched(kind, op, r.Err), tx.key, idOf(op))
 }
 
-// Read works like Container.Read.
+// Read returns a document as the transaction sees it: see Container.Read.
 func (tx *Tx) Read(id string) (Document, error) {
 	r := tx.x.Do(store.Operation{Kind: store.OperationRead, ID: id})
 	return result(r.Item, r.Err), tx.in.about(r.Err, tx.key, id)
 }
 
-// Delete works like Container.Delete.
+// Delete deletes a document in the transaction: see Container.Delete.
 func (tx *Tx) Delete(id string, opts ...WriteOption) error {
 	w, err := writeOptions(opts)
 	if err != nil {
@@ -85,7 +86,7 @@ func (tx *Tx) Delete(id string, opts ...WriteOption) error {
 	return tx.in.about(r.Err, tx.key, id)
 }
 
-// ReadIn works like the function Read, but reads in a transaction.
+// ReadIn reads a document in a transaction and decodes it into a T: see the function Read.
 func ReadIn[T any](tx *Tx, id string) (v T, err error) {
 	d, err := tx.Read(id)
 	if err == nil {

@@ -7,9 +7,10 @@
 //
 // # Scopes and LSNs
 //
-// A scope is a byte prefix of keys, in practice of the keys of one partition range of a container.
-// Transactions of one scope are serial; transactions of different scopes run in parallel. Each scope issues
-// log sequence numbers (LSNs). Within a scope, LSN order, commit order and visibility order are the same.
+// A scope is a byte prefix of keys, and stands for all keys with that prefix: in practice those of one
+// partition range of a container, of one queue or topic, or of the catalog. Transactions of one scope are
+// serial; transactions of different scopes run in parallel. Each scope issues log sequence numbers (LSNs).
+// Within a scope, LSN order, commit order and visibility order are the same.
 //
 // An LSN identifies a transaction, not a write. A caller takes one LSN for everything that it writes in a
 // scope and numbers its writes below that LSN itself. It takes another LSN only if it has more writes than
@@ -28,10 +29,9 @@
 //
 // # Visible is not durable
 //
-// An engine may show a commit before it is durable (Pebble does). Horizon returns up to which LSN a scope
-// is durable. Callers must not return data to clients before it is durable. A caller that has read an LSN
-// above the horizon calls Update with a function that writes nothing; Update returns when everything before
-// it is durable.
+// An engine may show a commit before it is durable (Pebble does). Horizon returns up to which LSN a scope is
+// durable. Callers must not return data to clients before it is durable. A caller that has read an LSN above
+// the horizon calls Settle, which returns when everything that has been read of the scope is durable.
 //
 // # Errors
 //

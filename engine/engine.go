@@ -43,7 +43,7 @@ type Engine interface {
 	Close() error
 }
 
-// Durability reports which commits survive a crash.
+// Durability is the part of an Engine that reports which commits survive a crash, and makes them do so.
 type Durability interface {
 	// Horizon returns the highest LSN of the scope up to which all commits are durable. For a scope that has
 	// issued no LSN since Open it returns the last LSN that the scope can have issued before.
@@ -73,12 +73,12 @@ type Position struct {
 	// So if it has not changed, the data do not contain writes of a transaction that changes it.
 	Mark uint64
 	// Now is the time by the database's clock, in microseconds since 1970, if the engine is a Teller;
-	// otherwise 0. It is not before the beginning of the call, and not after the moment of the state that
-	// was read.
+	// otherwise 0. It lies between the beginning of the call and the moment at which the state that was read
+	// was current.
 	Now int64
 }
 
-// Reader reads one consistent state.
+// Reader reads the snapshot of a View, or the state that the transaction of an Update sees.
 type Reader interface {
 	// Get returns the value of key, or ErrNotFound. The slice is valid until the enclosing fn returns and
 	// must not be changed.
@@ -119,7 +119,7 @@ func GetEach(r Reader, keys [][]byte, fn func(i int, value []byte) (more bool, e
 	return nil
 }
 
-// Txn reads its own writes.
+// Txn is the transaction of an Update. Its Reader also shows the transaction's own writes.
 type Txn interface {
 	Reader
 	// Set and Delete take effect at commit. The slices are copied.
@@ -132,12 +132,14 @@ type Txn interface {
 
 // Fresher is an optional interface of the Txns of a remote engine.
 type Fresher interface {
-	// SetFresh is Set for a key that is most likely not stored. The commit is cheaper if it is not stored,
-	// and is tried once more if it is.
+	// SetFresh sets a key, like Set, that the caller expects not to be stored yet. If that is right, the
+	// commit is cheaper. If the key is stored after all, the result is the same, but the transaction runs
+	// once more.
 	SetFresh(key, value []byte)
 }
 
-// Control is the part of a transaction that does not concern keys.
+// Control is the part of a transaction that controls scopes and the commit instead of reading and writing
+// keys: LSNs, marks, the size limit and the durability.
 type Control interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
 	// everything that it writes in the scope, and another only if it has more writes than it can number

@@ -36,7 +36,7 @@ type Snapshotter interface {
 type Snapshot struct {
 	Name  string
 	Note  []byte // the caller's
-	Bytes int64  // on disk, including files shared with the data or with other snapshots
+	Bytes int64  // size on disk, including files shared with the data or with other snapshots
 }
 
 var (

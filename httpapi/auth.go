@@ -272,7 +272,8 @@ func (s *signer) sign() {
 	base64.StdEncoding.Encode(s.encoded[:], s.mac.Sum(s.sum[:0]))
 }
 
-// matches reports whether signature is the request's signature, comparing in constant time.
+// matches reports whether signature is the one of the request with these properties. It compares in constant
+// time.
 func (s *signer) matches(signature, method, resourceType, link, xDate, date string) bool {
 	s.payload(method, resourceType, link, xDate, date)
 	s.sign()

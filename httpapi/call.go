@@ -40,7 +40,7 @@ type call struct {
 	texts  texts
 }
 
-// texts collects the header values that are built for a response, in one allocation.
+// texts holds the header values that are built for a response, all in one allocation.
 type texts struct{ b strings.Builder }
 
 // textRoom is a size in bytes that suffices for the header values of most responses.

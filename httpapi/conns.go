@@ -22,7 +22,7 @@ type conns struct {
 	gone   map[*sniffConn]struct{} // connections that were closed while a request was in progress
 	most   int                     // limit; 0: none
 	closed bool
-	turn   atomic.Int64 // logical clock, incremented when a request ends
+	turn   atomic.Int64 // counts ended requests; it orders connections by how long they have been idle
 	// waiting is the number of new connections that wait until they may be opened.
 	waiting atomic.Int64
 }

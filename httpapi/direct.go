@@ -136,7 +136,7 @@ func (t *target) parseAddresses() error {
 	return nil
 }
 
-// resolve parses the feed: dbs, or dbs/{rid}/colls/{rid}/docs.
+// resolve parses the feed that $resolveFor names: dbs, or dbs/{rid}/colls/{rid}/docs.
 func (t *target) resolve(parts []string) error {
 	switch {
 	case len(parts) == 1 && strings.EqualFold(parts[0], "dbs"):

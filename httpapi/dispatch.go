@@ -54,7 +54,7 @@ func (c *call) route() (run handler, open bool) {
 	case c.target.kind == cosmos.KindAccount && c.req.Operation == cosmos.OpRead && c.fromBrowser():
 		return (*Server).redirectToExplorer, true
 	case cosmos.Supports(c.target.kind, c.target.feed, c.req.Operation):
-		return nil, c.target.kind == cosmos.KindAddresses && !c.srv.opt.Direct // its error is public
+		return nil, c.target.kind == cosmos.KindAddresses && !c.srv.opt.Direct // its error needs no key
 	}
 	return refuse(c.methodNotAllowed()), false
 }

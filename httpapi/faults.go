@@ -38,7 +38,8 @@ func cancelled() error {
 	return cosmos.Failure(http.StatusRequestTimeout, 0, "The request was cancelled.")
 }
 
-// applyFault applies the fault to the request.
+// applyFault ends the connection if the fault is Drop; otherwise it returns the error with which the request
+// fails.
 func (c *call) applyFault(hit *inject.Hit) error {
 	c.srv.log.Debug("a fault was injected", "activity", c.req.Activity, "rule", hit.Rule,
 		"fault", hit.Fault.String())

@@ -17,7 +17,8 @@ import (
 //	direct mode   the list itself, from which package rntbd makes tokens
 //	otherwise     the map of net/http: HTTP/2, errors, Mayfly's own API
 
-// passHead passes the headers to the connection, before the head of the response is written.
+// passHead passes the call's headers to the connection in the form that suits it, before the head of the
+// response is written.
 func (c *call) passHead() {
 	if c.mapped {
 		return

@@ -306,7 +306,7 @@ func checkTokenLimit(name, value string) error {
 	return err
 }
 
-// hasElement reports whether a comma-separated list contains an element, ignoring case.
+// hasElement reports whether a comma-separated list contains an element. It ignores case.
 func hasElement(list, element string) bool {
 	for list != "" {
 		var one string

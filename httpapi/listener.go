@@ -52,7 +52,7 @@ type sniffConn struct {
 	conf   *tls.Config
 	conns  *conns
 	frames func(*sniffConn)
-	// see sniffListener
+	// see sniffListener.refusal
 	refusal   func(answer []byte) []byte
 	shortcuts *shortcuts   // nil: net/http serves all requests
 	short     *shortcut    // nil until the connection serves a read by itself

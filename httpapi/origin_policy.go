@@ -158,7 +158,8 @@ func isLocalName(name string) bool {
 // plainAddress returns the address without zone, with an IPv4-mapped IPv6 address as IPv4.
 func plainAddress(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
 
-// normalOrigin returns an origin in lower case, without the default port of its scheme.
+// normalOrigin returns an origin in lower case, without the default port of its scheme. It returns false if
+// text is not an origin, that is, a scheme and a host without anything else.
 func normalOrigin(text string) (string, bool) {
 	u, err := url.Parse(strings.ToLower(strings.TrimSuffix(text, "/")))
 	if err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(u.Host, "*") || u.User != nil ||

@@ -101,7 +101,7 @@ func (s *Server) authorising(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// receiving returns a handler that reads the body and then calls next.
+// receiving returns a handler that reads the body of the request and then calls next.
 func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		c := callOf(ec)

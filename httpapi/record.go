@@ -85,7 +85,7 @@ func (s *Server) isRecorded(c *call) bool {
 // unrecorded are the paths that monitoring polls every few seconds.
 var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
-// recordRefusal adds to the log a direct-mode frame that cannot be translated to a request.
+// recordRefusal adds an entry to the log for a direct-mode frame that cannot be translated to a request.
 func (s *Server) recordRefusal(f rntbd.Refusal) {
 	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
 		Protocol: requests.Direct,

@@ -203,7 +203,8 @@ func (t *target) link(i int) (link string, query, ok bool) {
 	return "", false, false
 }
 
-// lookup finds the kind of a keyword below a parent.
+// lookup returns the kind of resource that a keyword in a path stands for below a parent, and the keyword in
+// its usual case. It returns false if the parent has no such keyword.
 func lookup(parent cosmos.Kind, keyword string) (cosmos.Kind, string, bool) {
 	for i := range grammar {
 		g := &grammar[i]

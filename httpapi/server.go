@@ -34,7 +34,7 @@ type Server struct {
 	ops         *cosmos.Service
 	labHandler  http.Handler // Mayfly's own API
 	pages       *explorer.Site
-	since       string // time of the call of New, for x-ms-last-state-change-utc
+	since       string // when the server was made, for the header x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
@@ -182,7 +182,7 @@ func (e *StuckError) Error() string {
 	return "requests that were broken off do not end: " + strings.Join(e.Requests, ", ")
 }
 
-// breakOff is the time within which canceled requests have to end.
+// breakOff is how long Shutdown waits for canceled requests to end.
 const breakOff = 2 * time.Second
 
 // Shutdown stops accepting requests and waits for those in progress. When ctx ends, it cancels them. After

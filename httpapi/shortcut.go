@@ -63,7 +63,8 @@ func (s *shortcuts) dateAt(now time.Time) string {
 	return d.text
 }
 
-// shortcut serves the reads of one connection. Its memory is reused for each of them.
+// shortcut serves reads of items on one connection, one at a time, without net/http. Its memory is reused for
+// each of them.
 type shortcut struct {
 	c      *sniffConn
 	req    *http.Request

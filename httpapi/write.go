@@ -17,7 +17,7 @@ import (
 const (
 	largeAnswer  = 64 << 10         // bytes; a larger response is written in pieces
 	writeChunk   = 64 << 10         // bytes of a large response that are written under one deadline
-	stallTimeout = 10 * time.Second // that deadline
+	stallTimeout = 10 * time.Second // time limit for each of these pieces
 )
 
 // answer sends the response, head and body.
@@ -128,7 +128,7 @@ func (c *call) setOwner() {
 	c.set("x-ms-alt-content-path", c.texts.keep(path))
 }
 
-// setRareHead sets the headers that few responses have.
+// setRareHead sets those headers of the result that few responses have.
 func (c *call) setRareHead() {
 	a := &c.ans
 	for _, text := range [...]struct{ name, value string }{

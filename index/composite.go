@@ -101,8 +101,9 @@ func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool)
 	return lo, prefix.End(lo), exact
 }
 
-// Range is Interval for those documents whose value at the next path is of v's kind and satisfies "value op
-// v". equal must have fewer values than the index has paths.
+// Range returns the interval [lo, hi) of the keys of the documents that have the values in equal at the first
+// paths of the index, and at the next path a value of v's kind that satisfies "value op v". equal must have
+// fewer values than the index has paths.
 func (c *Composite) Range(equal []jsondoc.Value, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
 	prefix, exact := c.Prefix(equal...)
 	i := len(equal)
@@ -152,8 +153,8 @@ func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	return values, exact
 }
 
-// splitTerm splits the first term off a composite key and undoes its complement. It returns nil if there
-// is no term.
+// splitTerm splits the first term off a composite key and undoes its complement. It returns nil if there is
+// no term. complemented says that the bytes of the term are complemented, because its path is descending.
 func splitTerm(b []byte, complemented bool) (term, rest []byte, whole bool) {
 	if len(b) == 0 {
 		return nil, nil, false

@@ -53,7 +53,7 @@
 //
 // The package also defines the analysis of text and the reading of GeoJSON, because a query must have the
 // same result with and without an index: Language.AppendTokens, ParseGeometry and the relations of
-// geometries. A Quantizer computes the codes for vector searches.
+// geometries. A Quantizer computes the codes, compressed forms of vectors, by which vectors are searched.
 //
 // Errors in policies are a *PolicyError with the position in the JSON text, errors in geometries a
 // *GeometryError.

@@ -70,7 +70,7 @@ type Indexer struct {
 	scratch *sync.Pool // of *walk
 }
 
-// computed is an indexed computed property.
+// computed is a computed property that is indexed, with the function that evaluates it.
 type computed struct {
 	name     string
 	evaluate Evaluate

@@ -17,8 +17,8 @@ func (x *Indexer) Entries(dst []Entry, body []byte, ts int64) []Entry {
 	return x.EntriesWithin(dst, nil, 0, body, ts)
 }
 
-// EntriesWithin is Entries for keys as stored: each key begins with lead and ends with tail zero bytes,
-// which the caller fills.
+// EntriesWithin returns the same entries as Entries, with keys as the store writes them: each key begins with
+// lead and ends with tail zero bytes, in which the caller writes the rid.
 func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte, ts int64) []Entry {
 	if x == nil || x.none {
 		return dst
@@ -120,7 +120,8 @@ func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) 
 	w.steps = w.steps[:n]
 }
 
-// value indexes the value at the current path and visits what it contains.
+// value indexes the value at the current path and visits what it contains. If always is set, it indexes the
+// value even if the policy does not include it.
 func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)

@@ -101,7 +101,8 @@ func (p Path) appendKey(dst []byte, kind byte) []byte {
 	return appendPath(append(dst, FamilyTerms), steps, p.enters(), kind)
 }
 
-// appendStep appends one step to the text of a path.
+// appendStep appends one step to the text of a path. element says that the step enters the elements of an
+// array; otherwise it goes to the property name. first says that it is the first step of the path.
 func appendStep(steps []byte, name string, element, first bool) []byte {
 	if element {
 		return append(steps, stepElement)
@@ -112,7 +113,8 @@ func appendStep(steps []byte, name string, element, first bool) []byte {
 	return append(steps, name...)
 }
 
-// appendPath appends a path in the form used in keys, followed by the kind.
+// appendPath appends a path in the form used in keys, followed by the kind. enters reports whether the path
+// enters an array.
 func appendPath(dst, steps []byte, enters bool, kind byte) []byte {
 	if len(steps) <= maxPathText {
 		return append(append(dst, steps...), kind)

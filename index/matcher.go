@@ -11,6 +11,7 @@ type Matcher struct {
 	root *node
 }
 
+// inclusion is the decision of a pattern: whether values are included in the index or excluded from it.
 type inclusion uint8
 
 const (
@@ -19,6 +20,7 @@ const (
 	excluded
 )
 
+// node is a node of the tree of patterns: see Matcher.
 type node struct {
 	exact, below inclusion
 	hasIncluded  bool // a pattern that ends here or below includes something

@@ -39,7 +39,7 @@ func (p *Policy) Normalize() {
 	p.normalizeSpecial()
 }
 
-// normalizeSpecial is Normalize for the composite, spatial and vector indexes.
+// normalizeSpecial normalizes the composite, spatial and vector indexes of the policy.
 func (p *Policy) normalizeSpecial() {
 	p.Composite = slices.Clone(p.Composite)
 	for i, keys := range p.Composite {

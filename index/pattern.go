@@ -77,7 +77,8 @@ func labelEnd(s string, at int) int {
 	return len(s)
 }
 
-// badPath is badPattern for an error of jsondoc.ParsePath in the part that begins at s[at].
+// badPath returns the error for an invalid path in the part of s that begins at s[at]. err is the error of
+// jsondoc.ParsePath for that part.
 func badPath(s string, at int, err error) error {
 	var wrong *jsondoc.PathError
 	if !errors.As(err, &wrong) {

@@ -128,8 +128,8 @@ type policyJSON struct {
 	FullText  []FullTextPath    `json:"fullTextIndexes,omitempty"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler with the rules of Parse. It leaves p unchanged if the text is
-// null.
+// UnmarshalJSON parses a policy by the rules of Parse: see json.Unmarshaler. It leaves p unchanged if the
+// text is null.
 func (p *Policy) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err

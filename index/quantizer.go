@@ -8,11 +8,11 @@ import (
 
 // Codes of vectors.
 //
-// An index of the type quantizedFlat or diskANN stores, in addition to each vector, a code of at most an
-// eighth of its length. A search scans the codes. From a code it estimates a scalar product with an error
-// bound, and then reads only the vectors that can be among the nearest. (There is no graph: diskANN and
-// quantizedFlat are searched alike. A graph would have to be repaired whenever a document expires, and
-// finds less.)
+// An index of the type quantizedFlat or diskANN stores each vector and, in addition, its code: a compressed
+// form of the vector, usually of at most an eighth of its length. A search scans the codes. From a code it
+// estimates a scalar product with an error bound, and then reads only the vectors that can be among the
+// nearest. (There is no graph: diskANN and quantizedFlat are searched alike. A graph would have to be
+// repaired whenever a document expires, and finds less.)
 //
 // The codes are those of RaBitQ (Gao, Long: SIGMOD 2024 and 2025). RaBitQ needs no training, so the code
 // of a vector depends on the vector alone and is written with its document:
@@ -42,7 +42,7 @@ import (
 // Quantizer computes codes of vectors. It is immutable.
 type Quantizer struct {
 	dimensions int
-	kept       int // number of elements that have bits
+	kept       int
 	bits       int // number of bits of each element
 	signs      [rotations][]uint64
 }
@@ -68,10 +68,12 @@ func stepWidths() [maxBits]float64 {
 	return [maxBits]float64{1.596, 0.9957, 0.5860, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308}
 }
 
-// NewQuantizer returns a Quantizer for vectors with a number of dimensions, at least one. size is the
-// maximum size of the bits in bytes (see VectorPath.QuantizationByteSize), at least one. Size 0 means
-// three bits per element, because more bits improve little, or two bits if three would need more than an
-// eighth of the vector. For less than 40 dimensions the codes are longer than an eighth.
+// NewQuantizer returns a Quantizer for vectors with at least one dimension. size is the maximum length, in
+// bytes, of the bits of a code: VectorPath.QuantizationByteSize. The header of a code, which has a fixed
+// length of 10 bytes, is not part of size. If size is 0, NewQuantizer chooses it: three bits per element,
+// because more bits improve little, or fewer bits if header and bits would need more than an eighth of the
+// vector's length. An element has at least one bit; therefore the code of a vector with less than 40
+// dimensions is longer than an eighth.
 func NewQuantizer(dimensions, size int) *Quantizer {
 	q := &Quantizer{dimensions: dimensions, kept: dimensions}
 	row := (dimensions + 7) / 8

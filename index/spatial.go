@@ -60,15 +60,15 @@ func invalid(format string, args ...any) error { return &GeometryError{fmt.Sprin
 // IsPolygon reports whether the geometry is a Polygon or a MultiPolygon.
 func (g *Geometry) IsPolygon() bool { return len(g.polygons) > 0 }
 
-// ParseGeometry parses a geometry on the globe or in the plane. Polygons must have closed rings. On the
-// globe latitudes must be between -90 and 90 degrees and longitudes between -180 and 180, and rings must
-// not cross themselves or each other. The error is a *GeometryError.
+// ParseGeometry parses a geometry on the globe or, if planar is set, in the plane. Polygons must have closed
+// rings. On the globe latitudes must be between -90 and 90 degrees and longitudes between -180 and 180, and
+// rings must not cross themselves or each other. The error is a *GeometryError.
 func ParseGeometry(v jsondoc.Value, planar bool) (*Geometry, error) {
 	return geoParser{planar: planar}.geometry(v)
 }
 
-// ParseGeometryFor is ParseGeometry for a caller that limits work: spend is called with the work of
-// parsing and of all later operations on the geometry.
+// ParseGeometryFor parses a geometry like ParseGeometry, for a caller that limits work: spend is called with
+// the work of parsing and of all later operations on the geometry.
 func ParseGeometryFor(v jsondoc.Value, planar bool, spend Spend) (*Geometry, error) {
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }

@@ -113,7 +113,7 @@ func merge(ranges []CellRange) []CellRange {
 	return merged
 }
 
-// coverer finds the cells near a geometry.
+// coverer finds the cells that contain all points within a distance, reach, of a geometry.
 type coverer struct {
 	g     *Geometry
 	box   *Box

@@ -7,8 +7,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// This file implements the operations on single edges and rings, on the globe and in the plane. An edge
-// may be a point.
+// This file implements the operations on single edges and rings, on the globe or, if planar is set, in the
+// plane. An edge may be a point.
 
 // touch is the distance within which two points count as meeting. On the globe it is an angle, 0.1
 // micrometres, far more than the rounding error of converting coordinates to vectors. In the plane it is
@@ -43,7 +43,8 @@ func crosses(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return side(a0, a1, b0)*side(a0, a1, b1) < 0 && side(b0, b1, a0)*side(b0, b1, a1) < 0
 }
 
-// crossesApart is crosses, except that it returns false if an end of one edge lies on the other edge.
+// crossesApart reports whether two edges cross at an inner point of both, and no end of one edge lies on the
+// other.
 func crossesApart(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return crosses(planar, a0, a1, b0, b1) && !onEdge(planar, a0, b0, b1) && !onEdge(planar, a1, b0, b1) &&
 		!onEdge(planar, b0, a0, a1) && !onEdge(planar, b1, a0, a1)

@@ -22,6 +22,7 @@ type UniqueKeys struct {
 	keys []uniqueKey // nil: no policy; empty: an empty list, which clients read back
 }
 
+// uniqueKey is one constraint: its paths as the client sent them, and parsed.
 type uniqueKey struct {
 	texts []string // as sent, which clients read back
 	paths []jsondoc.Path
@@ -72,6 +73,7 @@ type uniqueKeysJSON struct {
 	UniqueKeys []uniqueKeyJSON `json:"uniqueKeys"`
 }
 
+// uniqueKeyJSON is the JSON form of a uniqueKey.
 type uniqueKeyJSON struct {
 	Paths []string `json:"paths"`
 }
@@ -85,8 +87,8 @@ func ParseUniqueKeys(raw []byte) (UniqueKeys, error) {
 	return u, nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler with the rules of ParseUniqueKeys. It leaves u unchanged if
-// the text is null.
+// UnmarshalJSON parses a uniqueKeyPolicy by the rules of ParseUniqueKeys: see json.Unmarshaler. It leaves u
+// unchanged if the text is null.
 func (u *UniqueKeys) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err

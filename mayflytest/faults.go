@@ -6,9 +6,9 @@ type Fault struct {
 	id string
 }
 
-// Fail adds a rule by which operations over HTTP fail. Existing rules are applied before it. It affects the
-// code under test, which is a client; calls of the test itself through Store never fail. A rule that sets no
-// end holds until the test ends or Fault.End is called. An invalid rule fails the test at once.
+// Fail adds a rule by which operations over HTTP fail. Rules that were added earlier are tried first. A rule
+// affects the code under test, which is a client; calls of the test itself through Store never fail. A rule
+// that sets no end holds until the test ends or Fault.End is called. An invalid rule fails the test at once.
 //
 //	m.Fail(FaultRule{Fault: Throttled, Share: 0.1, Seed: 7})
 //	m.Fail(FaultRule{Fault: Timeout, After: true, Count: 1,
@@ -32,5 +32,5 @@ func (f Fault) Hits() int {
 	return 0
 }
 
-// End removes the rule and its counts. It may be called more than once.
+// End removes the rule. Hits returns 0 afterwards. It may be called more than once.
 func (f Fault) End() { f.of.server.Faults().Delete(f.id) }

@@ -41,6 +41,7 @@ type Mayfly struct {
 // Option is an option of New.
 type Option func(*options)
 
+// options are what the Options of New set.
 type options struct {
 	at     time.Time
 	store  store.Options
@@ -128,7 +129,7 @@ func (m *Mayfly) open(o options) error {
 	return nil
 }
 
-// readSeeds reads the seeds. entities reports whether one of them has queues or topics.
+// readSeeds reads the seeds. entities says whether one of them has queues or topics.
 func readSeeds(list []func() (*seed.Seed, error)) (seeds []*seed.Seed, entities bool, err error) {
 	for _, read := range list {
 		s, err := read()

@@ -14,8 +14,9 @@
 //
 // A Plan is immutable. It is a chain of nodes; String prints the chain, one node a line, and golden tests
 // compare it. Explain adds the statistics of a run. All state of a run is kept outside the Plan. A run reads
-// one Source for each partition range. A Source returns the live documents of the query's scope and the
-// index keys that package index makes.
+// one Source for each partition range. The scope of a query is the part of the container that it covers: the
+// whole container, or the documents of one partition key or of a prefix of a hierarchical key. A Source
+// returns the live documents of the scope and the index keys that package index makes.
 //
 // # Finding documents
 //
@@ -30,10 +31,11 @@
 // candidate: each document is tested against all conditions again. So results never depend on what is
 // indexed.
 //
-// If an index holds everything that a query needs, no documents are read. This holds for counts, MIN and
-// MAX, groups and distinct values of a path, and rows that OFFSET skips. The source then lists its dead
-// documents (those that have expired but are still in the index), whose entries do not count. ORDER BY
-// VectorDistance and ORDER BY RANK read scores from the index as well.
+// If an index holds everything that a query needs, no documents are read. This holds for counts, MIN and MAX,
+// groups and distinct values of a path, and rows that OFFSET skips. The source then lists its dead documents,
+// whose entries do not count. A document is dead if it has expired, or was deleted with its whole partition
+// key, but is still stored and has index entries. ORDER BY VectorDistance and ORDER BY RANK read scores from
+// the index as well.
 //
 // # Pages
 //

@@ -51,7 +51,7 @@ func (e *entityState) fanOut() *fanout.Table[*entityState] {
 	return table
 }
 
-// fresh reports whether the rules of all subscriptions are still the same.
+// fresh reports whether t still has the current rules of all subscriptions.
 func (t *topicRules) fresh() bool {
 	for _, s := range t.table.Subscriptions() {
 		if s.To.rules.Load() != s.Rules {

@@ -10,8 +10,8 @@ import (
 // Callers of the methods in this file hold the store's mutex.
 
 // claim reserves a message for one operation. It returns nil if the message is claimed already. If several
-// servers share the engine, a claim reserves nothing; instead each transaction checks that the message has
-// no lock (work.isFree).
+// servers share the engine, a claim in memory could not exclude the other servers. The claim that is returned
+// then reserves nothing; instead each transaction checks that the message has no lock (work.isFree).
 func (s *messageStore) claim(seq int64, r *Receiver) *claim {
 	if s.e.m.shared {
 		return &claim{seq: seq, deadline: deadline{index: -1}}
@@ -28,7 +28,8 @@ func (s *messageStore) claim(seq int64, r *Receiver) *claim {
 	return c
 }
 
-// forget ends the claim on a message that no longer exists or must not be received.
+// forget ends the claim on a message. Receivers do not get the message again: it no longer exists, or it is
+// no longer active.
 func (s *messageStore) forget(c *claim) {
 	s.due.forget(&c.deadline)
 	if c.locked {
@@ -42,7 +43,9 @@ func (s *messageStore) forget(c *claim) {
 	}
 }
 
-// unclaim ends the claim on a message that can be received again.
+// unclaim ends the claim on a message and makes the message available to receivers again. It wakes one
+// waiting receiver, or schedules the forwarding if the store forwards its messages. A deferred message only
+// loses its claim, because receivers read it by its number.
 func (s *messageStore) unclaim(c *claim) {
 	s.forget(c)
 	if c.deferred {
@@ -115,7 +118,7 @@ func (s *messageStore) endSession(l *sessionLock) {
 	s.dropSession(l)
 }
 
-// dropSession frees a session whose lock has ended.
+// dropSession frees a session whose lock has ended, and wakes a receiver that waits for a free session.
 func (s *messageStore) dropSession(l *sessionLock) {
 	s.due.forget(&l.deadline)
 	if s.sessions[l.id] == l {

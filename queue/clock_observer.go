@@ -13,7 +13,8 @@ import (
 // clockObserver implements host.ClockObserver: the times of all messages come from the server's clock.
 type clockObserver struct{ m *dataset }
 
-// Clocks implements host.ClockObserver. Queues have no clock of their own, so it returns none.
+// Clocks implements host.ClockObserver. All times of messages come from the server's clock, so it returns no
+// further clocks.
 func (d clockObserver) Clocks() []*host.Clock { return nil }
 
 func (d clockObserver) isAffected(clocks []*host.Clock) bool {

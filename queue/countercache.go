@@ -14,7 +14,7 @@ import "github.com/mayflydb/mayfly/queue/internal/layout"
 // A transaction over the scope guards it.
 type scopeState struct {
 	last uint64 // the LSN of the last transaction
-	era  uint64 // incremented each time when the kept counters become void; 0: nothing was ever kept
+	era  uint64 // raised when the kept counters become void; 0: none were ever kept
 }
 
 // keptCounters holds the counters of a store after the last transaction of its scope. They are valid in one
@@ -62,14 +62,14 @@ func (w *messageTx) counters(s *messageStore) (layout.Counters, error) {
 	return c, err
 }
 
-// keepCounters keeps the counters that a transaction is about to commit.
+// keepCounters keeps in memory the counters that a transaction is about to commit.
 func (w *messageTx) keepCounters(p *storePart) {
 	if !w.m.shared {
 		p.kept = keptCounters{p.Counters, p.e.top().kept.era}
 	}
 }
 
-// keepScopes records the LSNs of a transaction, if it writes.
+// keepScopes records the LSNs of a transaction for the next one of each scope, if it writes.
 func (w *messageTx) keepScopes() {
 	for _, u := range w.scopes {
 		u.top.kept.last = u.lsn

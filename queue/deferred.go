@@ -8,8 +8,8 @@ import (
 )
 
 // ReceiveDeferred receives deferred messages by their sequence numbers. It fails with CodeMessageNotFound,
-// and receives none, if one of them is missing. holder is the receiver that gets the locks; they end when it
-// is closed. If the entity has sessions, holder must hold the session of the messages. Otherwise holder may
+// and receives none, if one of them is missing. holder is the receiver that gets the locks, which end when it
+// is closed. If the entity has sessions, holder must have the lock of the messages' session; otherwise it may
 // be nil.
 func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
 	holder *Receiver) ([]Delivery, error) {
@@ -31,7 +31,7 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers 
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	return s.locks.receiveNumbers(ctx, numbers, numbered{layout.Deferred, mode, holder})
+	return s.locks.receiveNumbers(ctx, numbers, numberedReceive{layout.Deferred, mode, holder})
 }
 
 // ReceiveNumber locks one active message by its sequence number, regardless of the messages before it. It is
@@ -53,7 +53,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	if err := s.catchUp(ctx); err != nil {
 		return Delivery{}, err
 	}
-	list, err := s.locks.receiveNumbers(ctx, []int64{number}, numbered{state: layout.Active})
+	list, err := s.locks.receiveNumbers(ctx, []int64{number}, numberedReceive{state: layout.Active})
 	if err != nil {
 		return Delivery{}, err
 	}

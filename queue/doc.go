@@ -14,6 +14,11 @@
 // letters. A topic stores only scheduled messages. An address names a message store or a topic: "orders",
 // "news/Subscriptions/all", "orders/$DeadLetterQueue".
 //
+// A message can be received if it has index entries: a key that receivers read and a key that the reaper
+// reads. A claim reserves a message in the memory of one server, for an operation in progress or for the
+// client that has received it. A lock is a claim that a client owns: it has a token and ends at a certain
+// time. A change is due when its time has come: a lock lapses, or a scheduled message becomes active.
+//
 // # State on disk and in memory
 //
 // All state that must survive a restart is in the engine: entities, rules, messages, delivery counts,

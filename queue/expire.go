@@ -11,18 +11,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiry holds how far the reaper has read the messages of a store that can expire.
-type expiry struct {
+// expiryPasses holds how far the reaper has read the messages of a store that can expire.
+type expiryPasses struct {
 	own, inherited host.Pass // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
-// restart makes the reaper begin at the first entry again.
-func (e *expiry) restart() { e.again.Store(true) }
+// restart makes the reaper begin again at the message that expires first.
+func (e *expiryPasses) restart() { e.again.Store(true) }
 
 // noteArrival makes the reaper begin again if a message arrives that expires before the position it has
 // reached.
-func (e *expiry) noteArrival(h *layout.Header) {
+func (e *expiryPasses) noteArrival(h *layout.Header) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued
@@ -56,7 +56,7 @@ func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 	return list, ctx.Err()
 }
 
-// Clock implements ttl.Sweeper.
+// Clock implements ttl.Sweeper. It returns nil: all messages expire by the reaper's own clock, the server's.
 func (w sweeper) Clock(ttl.Range) ttl.Clock { return nil }
 
 // Sweep implements ttl.Sweeper. It ends lapsed locks, activates scheduled messages that are due, purges
@@ -171,8 +171,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	return more, next, n, nil
 }
 
-// sweepAction returns what the reaper does with a message: it waits if the message is claimed, and purges it
-// otherwise.
+// sweepAction returns what the reaper does with a message that has expired: it waits if the message is
+// claimed, and purges it otherwise.
 func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +197,8 @@ func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, e
 	return s.purge(ctx, list)
 }
 
-// purgeMet purges expired messages that a receive has found, at most maxPurge of them. While the reaper is
-// paused it purges none. The reaper purges the others.
+// purgeMet purges expired messages that a receive has found, at most maxPurge of them, and leaves the others
+// to the reaper. While the reaper is paused it purges none.
 func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	few := list
 	if len(few) > maxPurge {
@@ -220,8 +220,8 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 }
 
 // purge removes expired messages or moves them to the dead-letter queue, and ends the claims on them, which
-// the caller owns. Messages that have not expired are released unchanged. n is the number of messages that
-// were purged.
+// the caller owns. Messages that have not expired become available again, unchanged. n is the number of
+// messages that were purged.
 func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {
@@ -252,8 +252,8 @@ func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err err
 	return n, err
 }
 
-// purge ends one message if it has expired. ended reports that the message is no longer active after the
-// call.
+// purge deletes a message that has expired, or moves it to the dead-letter queue. It does nothing to other
+// messages. ended reports that the message is no longer active after the call.
 func (w *messageTx) purge(s *messageStore, seq int64) (ended bool, err error) {
 	p, err := w.partOf(s)
 	if err != nil {

@@ -98,7 +98,7 @@ func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 // Finish implements host.SinkTx.
 func (i *sinkTx) Finish() { i.w.finish() }
 
-// Leave implements host.SinkTx.
+// Leave implements host.SinkTx. After a commit it updates the state in memory, which wakes receivers.
 func (i *sinkTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()

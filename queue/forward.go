@@ -42,7 +42,7 @@ func (s *messageStore) forwardsTo() string {
 
 // sources returns the stores with forwarding in which messages have arrived in this transaction.
 func (w *messageTx) sources() (list []*messageStore) {
-	isArrival := func(e event) bool { return e.kind == arrived }
+	isArrival := func(e storeEvent) bool { return e.kind == arrived }
 	for _, p := range w.parts {
 		if p.forwardsTo() != "" && slices.ContainsFunc(p.events, isArrival) {
 			list = append(list, p.messageStore)
@@ -86,7 +86,8 @@ func (s *messageStore) forwardAt(at int64) {
 	s.forwardAtLocked(at)
 }
 
-// forwardAtLocked is forwardAt for a caller that holds the mutex.
+// forwardAtLocked makes the timers forward the store's messages, at the millisecond at or later. The caller
+// holds the mutex.
 func (s *messageStore) forwardAtLocked(at int64) {
 	s.forwards = min(s.forwards, at)
 	s.e.m.timers.arm(s, at)
@@ -153,7 +154,8 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
 }
 
-// unforward ends the claims on messages that were not forwarded.
+// unforward ends the claims on messages that could not be forwarded, so that the next attempt finds them
+// again.
 func (s *messageStore) unforward(list []*claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,8 +281,8 @@ func (w *messageTx) takesForwarded(to *entityState, size int64) error {
 	return w.checkQuota(to, size)
 }
 
-// exceptionOf returns the name of Service Bus's exception for an error code, as it appears in dead-letter
-// reasons.
+// exceptionOf returns the name of the .NET exception that Service Bus writes into the reason of a dead letter
+// for an error code.
 func exceptionOf(c entity.Code) string {
 	switch c {
 	case entity.CodeEntityNotFound:

@@ -70,7 +70,7 @@ func (e *entityState) busy(now int64) bool {
 	return false
 }
 
-// bringDue activates scheduled messages that are due, in all entities that AutoDeleteOnIdle can delete, so
+// bringDue makes scheduled messages active that are due, in all entities that AutoDeleteOnIdle can delete, so
 // that the beginning of their idle time is recorded.
 func (m *dataset) bringDue(ctx context.Context) error {
 	now := m.in.Clock().Millis()
@@ -89,8 +89,8 @@ func (m *dataset) bringDue(ctx context.Context) error {
 	return nil
 }
 
-// recordAwaitedUse records a use if a receiver is waiting, so that the idle time begins when the receiver
-// stops waiting.
+// recordAwaitedUse records a use if a receiver of the store is waiting, so that the idle time of the entity
+// begins when the receiver stops waiting.
 func (e *entityState) recordAwaitedUse(s *messageStore, now int64) {
 	if s.hasWaiters() {
 		e.recordUse(now)

@@ -19,19 +19,19 @@ import (
 type messageLocks interface {
 	// receive hands out available messages to a receiver, at most max. It examines about look messages. paid
 	// is the number of bytes that the caller has taken from the memory limit for one large message.
-	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error)
+	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult, error)
 	// receiveNumbers hands out the messages with these sequence numbers. If one is not available, it fails
 	// with CodeMessageNotFound and hands out none.
-	receiveNumbers(ctx context.Context, numbers []int64, how numbered) ([]Delivery, error)
+	receiveNumbers(ctx context.Context, numbers []int64, how numberedReceive) ([]Delivery, error)
 	// settle settles the messages of locks and sets the error of each, such as CodeMessageLockLost or
 	// CodeSessionLockLost.
-	settle(ctx context.Context, list []settling)
+	settle(ctx context.Context, list []pendingSettlement)
 	// enlist adds the settlement of a lock's message to a transaction. Errors: see settle.
 	enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
 	// renew renews locks and returns the time at which they end. If one is lost, it fails with
 	// CodeMessageLockLost and renews none.
 	renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error)
-	// find returns the number of the message of a lock; ok is false if the lock is lost.
+	// find returns the sequence number of the message that a lock covers; ok is false if the lock is lost.
 	find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error)
 }
 
@@ -52,15 +52,15 @@ type lockTable interface {
 	inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error)
 }
 
-// received is the result of messageLocks.receive.
-type received struct {
+// receiveResult is the result of messageLocks.receive.
+type receiveResult struct {
 	list []Delivery
 	need int64 // size in bytes of the first message, if the memory limit prevented its receive
 	more bool  // other messages may be available
 }
 
-// numbered holds the arguments of a receive by sequence numbers.
-type numbered struct {
+// numberedReceive has the conditions for a receive of certain sequence numbers.
+type numberedReceive struct {
 	state  layout.State // of the messages
 	mode   Mode
 	holder *Receiver // gets the locks; nil: no receiver

@@ -8,8 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// claim reserves a message for one operation. It is either a lock that was handed out to a client, or,
-// without a token, a receive, purge or deletion in progress.
+// claim reserves a message in memory for one operation, so that no other operation uses the message at the
+// same time. There are two kinds. A claim with a token (locked is set) is Service Bus's peek-lock: the client
+// owns it, and it ends when the client settles the message or when its deadline passes. A claim without a
+// token belongs to an operation of the server that is in progress, such as a receive, a purge or a deletion,
+// and ends with that operation. Claims do not survive a restart. If several servers share the engine, the
+// locks are stored in the engine instead (storedlocks.go).
 type claim struct {
 	seq      int64
 	token    message.UUID

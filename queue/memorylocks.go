@@ -14,16 +14,18 @@ import (
 // memoryLocks keeps the locks of a store in memory, as claims. It implements messageLocks and lockTable.
 type memoryLocks struct{ *messageStore }
 
-func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error) {
+func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult,
+	error) {
 	claims, err := r.claimNext(ctx, look)
 	if err != nil || len(claims) == 0 {
-		return received{}, err
+		return receiveResult{}, err
 	}
 	list, need, err := r.receive(ctx, claims, max, paid)
-	return received{list: list, need: need, more: true}, err
+	return receiveResult{list: list, need: need, more: true}, err
 }
 
-func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how numbered) ([]Delivery, error) {
+func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how numberedReceive) ([]Delivery,
+	error) {
 	claims, err := s.claimAll(numbers, &how)
 	if err != nil {
 		return nil, err
@@ -37,7 +39,7 @@ func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 
 // claimAll claims the messages with these numbers, or none if one cannot be claimed. The claims belong to
 // how.holder, if that is a receiver of this store.
-func (s memoryLocks) claimAll(numbers []int64, how *numbered) (list []*claim, err error) {
+func (s memoryLocks) claimAll(numbers []int64, how *numberedReceive) (list []*claim, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range numbers {
@@ -55,7 +57,8 @@ func (s memoryLocks) claimAll(numbers []int64, how *numbered) (list []*claim, er
 }
 
 // readNumbers reads the messages of claims. It fails if one cannot be read.
-func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numbered) ([]stored, error) {
+func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numberedReceive) ([]stored,
+	error) {
 	l := claimReader{s: s.messageStore, now: s.now(), state: how.state, all: how.state == layout.Deferred,
 		max: len(claims)}
 	list, err := l.read(ctx, claims)
@@ -73,8 +76,8 @@ func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numb
 	return nil, err
 }
 
-func (s memoryLocks) settle(ctx context.Context, list []settling) {
-	var held []settling
+func (s memoryLocks) settle(ctx context.Context, list []pendingSettlement) {
+	var held []pendingSettlement
 	now := s.now()
 	s.mu.Lock()
 	for i := range list {
@@ -84,10 +87,10 @@ func (s memoryLocks) settle(ctx context.Context, list []settling) {
 		}
 	}
 	s.mu.Unlock()
-	run := func(_ []settling, fn func(w *messageTx) error) error {
+	run := func(_ []pendingSettlement, fn func(w *messageTx) error) error {
 		return s.e.m.update(ctx, [][]byte{s.e.scope}, fn)
 	}
-	settleTogether(held, run, func(w *messageTx, st *settling) (err error) {
+	settleTogether(held, run, func(w *messageTx, st *pendingSettlement) (err error) {
 		st.outcome, err = w.settleClaim(s.messageStore, st.claim, &st.Settlement)
 		return err
 	})
@@ -130,8 +133,9 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) 
 	return c, nil
 }
 
-// endSettle ends the lock. If the settlement has failed, the holder keeps the lock. The caller holds the
-// mutex.
+// endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
+// lock ends, and what says what becomes of the message. Otherwise the holder keeps the lock. The caller holds
+// the mutex.
 func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
@@ -147,7 +151,8 @@ func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
 	}
 }
 
-// settleStep settles a message. The transaction keeps its lock busy until the end.
+// settleStep is the settlement of a locked message, as a step of a transaction. Until the transaction ends,
+// the lock is busy: it cannot lapse, and no other operation can settle the message.
 type settleStep struct {
 	s          memoryLocks
 	claim      *claim
@@ -285,9 +290,11 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 	return r
 }
 
-// refusesNumbers fails with CodeMessageNotFound if one of the messages to receive by their numbers is
-// missing, has expired or belongs to another session.
-func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numbered, now int64) error {
+// refusesNumbers checks the messages that were read for a receive by sequence numbers. It fails with
+// CodeMessageNotFound if one of the messages to receive by their numbers is missing, has expired or belongs
+// to another session.
+func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numberedReceive,
+	now int64) error {
 	if len(missing) > 0 {
 		return s.MessageNotFound(missing[len(missing)-1].seq)
 	}

@@ -34,9 +34,9 @@ type messageStore struct {
 	receivers map[*Receiver]struct{}
 	waiting   int    // receivers that wait for messages or for a session
 	activates int64  // earliest due time, in ms, of a scheduled message; host.Never if there is none
-	schedules uint64 // counts scheduled messages
+	schedules uint64 // rises with each message that is scheduled
 	forwards  int64  // time in ms at which the timers forward messages; host.Never if there are none
-	ticking   bool   // an operation holds turn
+	ticking   bool   // an operation holds turn: it is making the due changes
 	timer     timer  // used by the timers
 
 	kept keptCounters // guarded by transactions over the scope
@@ -48,10 +48,11 @@ type messageStore struct {
 	scheduled    atomic.Int64 // number of scheduled messages
 	active       atomic.Int64 // number of active messages; used only if several servers share the engine
 	lastReceived atomic.Int64 // the time of the last receive, in ms
-	expiry       expiry       // used only by the reaper's sweep
+	expiry       expiryPasses // used only by the reaper's sweep
 }
 
-// newMessageStore returns the state in memory of a store of an entity.
+// newMessageStore returns the state in memory of one store of an entity. load must be called before it is
+// used.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
 	s := &messageStore{e: e, Store: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
 		turn:       host.NewMutex(),
@@ -74,7 +75,7 @@ func storesOf(kind entity.Kind) []entity.Sub {
 	return []entity.Sub{entity.Main, entity.DeadLetters, entity.TransferDeadLetters}
 }
 
-// load reads the part of the state in memory that is derived from the engine.
+// load reads from the engine what is kept in memory about the store.
 func (s *messageStore) load(r engine.Reader) error {
 	c, err := s.ReadCounters(r)
 	if err != nil {
@@ -191,7 +192,7 @@ func (s *messageStore) recordTime(ms int64) {
 }
 
 // applyEvents updates the state in memory after a transaction has been stored durably.
-func (s *messageStore) applyEvents(events []event) {
+func (s *messageStore) applyEvents(events []storeEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
@@ -211,7 +212,7 @@ func (s *messageStore) applyEvents(events []event) {
 
 // wakeReceiver wakes a receiver for a message that has arrived. The number of a dead letter may be below the
 // cursor, since a message keeps its sequence number when it is dead-lettered.
-func (s *messageStore) wakeReceiver(e event) {
+func (s *messageStore) wakeReceiver(e storeEvent) {
 	if !s.BySession {
 		if s.Sub != entity.Main {
 			s.cursor.Release(e.seq)

@@ -32,7 +32,8 @@ func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key str
 	return key, nil
 }
 
-// LockedPartition is like PartitionOf, for a locked message. It returns "" if the lock is lost.
+// LockedPartition returns the key that determines the partition of a locked message. It returns "" if the
+// message has none or the lock is lost.
 func (q *Queues) LockedPartition(ctx context.Context, a entity.Address,
 	token message.UUID) (key string, err error) {
 	s, err := q.store(ctx, a)

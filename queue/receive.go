@@ -125,8 +125,9 @@ func (r *Receiver) readyPrefix() []byte {
 	return r.s.ReadyPrefix("")
 }
 
-// receive reads claimed messages and hands out those that are available, at most max. If the memory limit
-// does not allow even the first message, need is the size of that message in bytes.
+// receive reads claimed messages and hands out those that are available, at most max. paid is the number of
+// bytes already taken from the memory limit for one large message. If the limit does not allow even the first
+// message, need is the size of that message in bytes.
 func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
@@ -186,7 +187,7 @@ type claimReader struct {
 	max    int          // maximal number of messages
 	all    bool         // ignore the size limit, and do not exclude expired messages
 	memory MemoryLimit  // memory limit that bodies count against; nil: no limit
-	held   int64        // bytes taken from room
+	held   int64        // bytes taken from memory
 	need   int64        // bytes that the first message needs, if memory had too few; 0: none
 	paid   int64        // bytes already taken from memory for one large message; 0: none
 	large  bool         // paid was used for that message
@@ -260,8 +261,8 @@ func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, 
 	return live, err
 }
 
-// bodies reads the bodies of messages, as far as the limits and the memory allow. rest are the claims of
-// the other messages.
+// bodies reads the bodies of messages, as far as the limits and the memory allow, and returns these messages
+// in live. rest are the claims of the other messages.
 func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, rest []*claim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {
@@ -309,7 +310,7 @@ func (l *claimReader) fit(list []stored) int {
 	return len(list)
 }
 
-// releaseMemory gives back the memory that was taken.
+// releaseMemory gives back the memory that fit has taken.
 func (l *claimReader) releaseMemory() {
 	if l.held > 0 {
 		l.memory.Give(l.held)
@@ -317,7 +318,8 @@ func (l *claimReader) releaseMemory() {
 	}
 }
 
-// removeAll deletes claimed messages durably and ends the claims. If it fails, the claims remain.
+// removeAll deletes the claimed messages in list durably, ends the claims, and gives each element of out a
+// token that no lock has. If it fails, the claims remain.
 func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Delivery) error {
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s)
@@ -343,7 +345,7 @@ func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Deliv
 	return nil
 }
 
-// lockAll turns claims into locks.
+// lockAll turns the claims in list into locks, and sets the token and the end of each lock in out.
 func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
@@ -368,7 +370,7 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 	return nil
 }
 
-// unclaimAll ends claims on messages that can be received again.
+// unclaimAll ends the claims on messages and makes the messages available to receivers again.
 func (s *messageStore) unclaimAll(list []stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

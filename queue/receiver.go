@@ -139,7 +139,7 @@ type Delivery struct {
 	Token   message.UUID   // token of the lock; it is unique even if there is no lock
 
 	memory MemoryLimit // memory limit against which it counts; nil: none
-	held   int64       // bytes taken from room
+	held   int64       // bytes taken from memory
 	large  bool        // the bytes were taken with TakeLarge
 }
 
@@ -221,7 +221,7 @@ func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []
 	return list, need, err
 }
 
-// wait adds a waiter for messages.
+// wait registers the receiver as waiting for messages.
 func (r *Receiver) wait() (*cursor.Waiter, error) {
 	defer r.s.e.m.in.Awaiting([][]byte{r.s.e.scope})
 	r.s.mu.Lock()

@@ -96,8 +96,8 @@ func ruleName(e *entityState, name string) string {
 	return resourceName(topic, subscription, name)
 }
 
-// changeRules changes the rules of a subscription in one transaction. No message is published to the topic
-// during that transaction.
+// changeRules changes the rules of a subscription in one transaction. fn writes the change and returns the
+// rules that the subscription has then. No message is published to the topic during that transaction.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
 	fn func(e *entityState, t *host.Change, now int64) (*record.Rules, error)) error {
 	return again(func() error { return q.changeRulesOnce(ctx, subscription, fn) })

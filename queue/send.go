@@ -53,7 +53,8 @@ func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*me
 	return alone.Commit(ctx)
 }
 
-// Put is like Send, for messages of the server itself. The size limits for clients do not apply.
+// Put stores messages of the server itself in a queue or topic. It does not apply the size limits for
+// clients. Its errors are those of Send.
 func (q *Queues) Put(ctx context.Context, address string, list []*message.Message) error {
 	to, err := entity.ParseDestination(address)
 	if err != nil {
@@ -102,7 +103,8 @@ func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Me
 	return q.arrive(ctx, e, arrivals)
 }
 
-// acceptSent is like accept, for messages of a client, to which the entity's size limit applies.
+// acceptSent validates the messages of a client, also against the entity's size limit, and encodes them for
+// storage.
 func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
 	list []*message.Message) (*entityState, []arrival, error) {
 	e, arrivals, err := q.accept(ctx, to, list)

@@ -34,7 +34,7 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 	if tx != nil {
 		return s.locks.enlist(ctx, token, &st, tx)
 	}
-	list := []settling{{token: token, Settlement: st}}
+	list := []pendingSettlement{{token: token, Settlement: st}}
 	s.locks.settle(ctx, list)
 	return list[0].err
 }
@@ -48,12 +48,12 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 		return slices.Repeat([]error{err}, len(list))
 	}
 	defer s.beginSettling()()
-	all := make([]settling, 0, len(list))
+	all := make([]pendingSettlement, 0, len(list))
 	at := make([]int, 0, len(list))
 	errs = make([]error, len(list))
 	for i := range list {
 		if errs[i] = s.settleable(&list[i]); errs[i] == nil {
-			all, at = append(all, settling{token: tokens[i], Settlement: list[i]}), append(at, i)
+			all, at = append(all, pendingSettlement{token: tokens[i], Settlement: list[i]}), append(at, i)
 		}
 	}
 	s.locks.settle(ctx, all)
@@ -66,8 +66,8 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 	return errs
 }
 
-// settling is a settlement in progress.
-type settling struct {
+// pendingSettlement is a settlement in progress.
+type pendingSettlement struct {
 	Settlement
 	token   message.UUID
 	claim   *claim // if locks are in memory
@@ -75,7 +75,8 @@ type settling struct {
 	err     error
 }
 
-// beginSettling records the use of the store until end is called.
+// beginSettling records that the entity is in use, and makes the reaper yield to the settlement until end is
+// called.
 func (s *messageStore) beginSettling() (end func()) {
 	s.e.m.in.Enter()
 	now := s.now()
@@ -92,8 +93,9 @@ const maxSettled = 256
 // transaction changes nothing; its messages are then settled one by one, so that they do not affect each
 // other. If the engine fails, the messages are not tried again, since the transaction may have been
 // committed.
-func settleTogether(list []settling, run func(part []settling, fn func(w *messageTx) error) error,
-	apply func(w *messageTx, st *settling) error) {
+func settleTogether(list []pendingSettlement, run func(part []pendingSettlement,
+	fn func(w *messageTx) error) error,
+	apply func(w *messageTx, st *pendingSettlement) error) {
 	for len(list) > 0 {
 		n, part := 0, list[:min(len(list), maxSettled)]
 		refused := false
@@ -124,7 +126,7 @@ func settleTogether(list []settling, run func(part []settling, fn func(w *messag
 	}
 }
 
-// settleable validates a settlement.
+// settleable fails if a settlement is invalid or the store does not allow it.
 func (s *messageStore) settleable(st *Settlement) error {
 	if err := s.readable(); err != nil {
 		return err
@@ -159,7 +161,7 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 	return w.settleHeader(p, seq, h, st)
 }
 
-// settleHeader is like settle, for a message whose header has been read.
+// settleHeader settles a message whose lock the caller holds, and whose header h the caller has read.
 func (w *messageTx) settleHeader(p *storePart, seq int64, h layout.Header,
 	st *Settlement) (lockOutcome, error) {
 	switch st.Outcome {

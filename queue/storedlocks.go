@@ -50,8 +50,9 @@ func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storePart
 	}
 }
 
-func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (received, error) {
-	var got received
+func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult,
+	error) {
+	var got receiveResult
 	var live []stored
 	reader := claimReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
 	err := s.run(ctx, func(w *messageTx, p *storePart) error {
@@ -62,7 +63,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 		}
 		seqs, err := view.FirstReady(w, r.readyPrefix(), look)
 		if err != nil || len(seqs) == 0 {
-			got, live = received{}, nil
+			got, live = receiveResult{}, nil
 			reader.releaseMemory()
 			return err
 		}
@@ -76,14 +77,14 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 		if err != nil {
 			return err
 		}
-		got = received{need: reader.need, more: len(seqs) == look}
+		got = receiveResult{need: reader.need, more: len(seqs) == look}
 		got.list, err = w.giveOut(p, live, r.o.Mode, r)
 		return err
 	})
 	if err != nil {
 		reader.releaseMemory()
 		s.endLost(r, err)
-		return received{}, err
+		return receiveResult{}, err
 	}
 	for i := range got.list {
 		if r.o.Memory != nil {
@@ -97,7 +98,8 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 	return got, nil
 }
 
-// operations returns claims that reserve messages only for the duration of a transaction.
+// operations returns claims with the sequence numbers seqs. They only carry the numbers: the running
+// transaction excludes all other operations on the messages.
 func operations(seqs []int64) []*claim {
 	list := make([]*claim, len(seqs))
 	for i, seq := range seqs {
@@ -159,8 +161,8 @@ func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver)
 	return out, nil
 }
 
-// tokenOf returns a new token for the lock of a message. It contains a random number and the number of the
-// message.
+// tokenOf returns a new token for the lock of a message. It contains a random number and the message's
+// sequence number, so that a settlement finds the message.
 func tokenOf(seq int64) message.UUID {
 	t := newToken()
 	binary.BigEndian.PutUint64(t[8:], uint64(seq))
@@ -169,7 +171,8 @@ func tokenOf(seq int64) message.UUID {
 
 func seqOfToken(t message.UUID) int64 { return int64(binary.BigEndian.Uint64(t[8:])) }
 
-func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64, how numbered) (list []Delivery,
+func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
+	how numberedReceive) (list []Delivery,
 	err error) {
 	reader := claimReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
 		max: len(numbers)}
@@ -237,8 +240,8 @@ func (s storedLocks) forgetHeld(token message.UUID) {
 	}
 }
 
-// ahead returns the keys that transactions on locked messages read, so that the engine can read them in
-// advance.
+// ahead returns the keys that a transaction on the messages of locks will read, so that the engine can read
+// them in advance, in one round trip.
 func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	for _, token := range tokens {
 		seq := seqOfToken(token)
@@ -247,15 +250,15 @@ func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	return keys
 }
 
-func (s storedLocks) settle(ctx context.Context, list []settling) {
-	run := func(part []settling, fn func(w *messageTx) error) error {
+func (s storedLocks) settle(ctx context.Context, list []pendingSettlement) {
+	run := func(part []pendingSettlement, fn func(w *messageTx) error) error {
 		tokens := make([]message.UUID, len(part))
 		for i := range part {
 			tokens[i] = part[i].token
 		}
 		return s.run(ctx, func(w *messageTx, _ *storePart) error { return fn(w) }, s.ahead(tokens...)...)
 	}
-	settleTogether(list, run, func(w *messageTx, st *settling) error {
+	settleTogether(list, run, func(w *messageTx, st *pendingSettlement) error {
 		p, err := w.partOf(s.messageStore)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (l
 	if s.ended != nil { // the lock lapses at its time
 		return false, nil
 	}
-	if old := s.sessions[id]; old != nil { // its lock has ended on another server
+	if old := s.sessions[id]; old != nil { // its lock has ended on another server meanwhile
 		old.holder.end(s.SessionLost())
 		s.endSession(old)
 	}

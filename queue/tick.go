@@ -78,7 +78,8 @@ func (s *messageStore) locksAreDue() bool {
 	return len(s.due) > 0 && s.due[0].until <= s.now()
 }
 
-// learnDue reads the time of the next change of the store, if other servers may have changed it.
+// learnDue reads when the next change of the store is due, if several servers share the engine: another one
+// may have changed that time.
 func (s *messageStore) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil
@@ -130,8 +131,8 @@ func (s *messageStore) nextWakeup() int64 {
 	return s.earliest()
 }
 
-// lapsed is a lock that has lapsed and has to be ended.
-type lapsed struct {
+// lapsedLock is a lock whose time has passed and that has to be ended.
+type lapsedLock struct {
 	*claim
 	at      int64       // when it lapsed
 	outcome lockOutcome // what becomes of its message
@@ -185,14 +186,14 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 
 // popLapsed removes lapsed locks from the heap and returns them. For the lock of a session it returns the
 // claims that the lock covers as well. The caller holds the mutex.
-func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionLock) {
+func (s *messageStore) popLapsed(now int64) (list []lapsedLock, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]
 		s.due.forget(d)
 		if d.claim != nil {
 			if !d.claim.busy { // the claim on a message that is being settled is ended by the settlement
 				d.claim.busy = true
-				list = append(list, lapsed{claim: d.claim, at: d.until})
+				list = append(list, lapsedLock{claim: d.claim, at: d.until})
 			}
 			continue
 		}
@@ -202,7 +203,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionL
 		for _, c := range l.holder.held {
 			if !c.busy {
 				c.busy = true
-				list = append(list, lapsed{claim: c, at: d.until})
+				list = append(list, lapsedLock{claim: c, at: d.until})
 			}
 		}
 		sessions = append(sessions, l)
@@ -212,7 +213,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsed, sessions []*sessionL
 
 // lapseLock counts a failed delivery of the message of a lapsed lock. Deliveries of dead letters are not
 // counted.
-func (w *messageTx) lapseLock(s *messageStore, l *lapsed) error {
+func (w *messageTx) lapseLock(s *messageStore, l *lapsedLock) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err

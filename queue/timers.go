@@ -30,7 +30,8 @@ func newTimers(m *dataset) *timers {
 	return t
 }
 
-// arm makes the timers call tick of a store at the millisecond at.
+// arm makes the timers call tick of a store at the millisecond at, or earlier if an earlier call is planned
+// already.
 func (t *timers) arm(s *messageStore, at int64) {
 	if at == host.Never {
 		return

@@ -27,8 +27,8 @@ type messageTx struct {
 type storePart struct {
 	*messageStore
 	layout.Counters
-	dirty  bool    // a key of the store was written
-	events []event // applied to the store once the transaction is durable
+	dirty  bool         // a key of the store was written
+	events []storeEvent // applied to the store once the transaction is durable
 	// unlinked is the set of messages whose lock was ended and that have no index entries; nil: none.
 	unlinked map[int64]bool
 	// firsts holds the first active message of each session for which it is known; 0: the session has none.
@@ -36,14 +36,16 @@ type storePart struct {
 	firsts map[string]int64
 }
 
-// event is a change of the state in memory of a store, made after the transaction has been stored durably.
-type event struct {
+// storeEvent is a change that a transaction has made to a store, by which the state in memory is updated once
+// the transaction is durable.
+type storeEvent struct {
 	kind   eventKind
 	seq    int64
 	header layout.Header // of an arrived message
 	due    int64
 }
 
+// eventKind is the kind of a storeEvent.
 type eventKind uint8
 
 const (
@@ -64,7 +66,8 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messag
 	return err
 }
 
-// transact is like update, without forwarding.
+// transact runs one transaction on messages in scopes, as update does, but does not forward messages that
+// have arrived in forwarding stores.
 func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {
@@ -129,7 +132,8 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 	return p, nil
 }
 
-// setFirst records the first active message of a session, 0 for none.
+// setFirst notes for the rest of the transaction which message is the first active one of a session; 0: there
+// is none.
 func (p *storePart) setFirst(session string, seq int64) {
 	if p.firsts == nil {
 		p.firsts = make(map[string]int64)
@@ -137,7 +141,7 @@ func (p *storePart) setFirst(session string, seq int64) {
 	p.firsts[session] = seq
 }
 
-// setUnlinked records that a message has no index entries.
+// setUnlinked notes for the rest of the transaction that a message has no index entries.
 func (p *storePart) setUnlinked(seq int64) {
 	if p.unlinked == nil {
 		p.unlinked = make(map[int64]bool)
@@ -163,7 +167,7 @@ func (w *messageTx) finish() {
 	}
 }
 
-// tell applies the changes of a transaction that is durable to the state in memory of its stores.
+// tell passes the events of a durable transaction to its stores, which update their state in memory.
 func (w *messageTx) tell() {
 	for _, p := range w.parts {
 		if p.dirty {
@@ -209,7 +213,7 @@ func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) 
 		if w.m.shared {
 			p.Wake(h.Due)
 		}
-		p.events = append(p.events, event{kind: awaits, due: h.Due})
+		p.events = append(p.events, storeEvent{kind: awaits, due: h.Due})
 	}
 	return nil
 }
@@ -266,7 +270,7 @@ func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
 	if p.Sub == entity.Main {
 		w.Set(p.ExpiryKey(seq, h), nil)
 	}
-	p.events = append(p.events, event{kind: arrived, seq: seq, header: *h})
+	p.events = append(p.events, storeEvent{kind: arrived, seq: seq, header: *h})
 	return nil
 }
 
@@ -297,7 +301,9 @@ func (w *messageTx) unlink(p *storePart, seq int64, h *layout.Header) error {
 	return err
 }
 
-// unlinkAll is like unlink, for the messages of a receive, which are often the first ones of a session.
+// unlinkAll deletes the index entries of several active messages of one store, for a receive. unlink looks
+// for the next first message of a session after every message that it removes; unlinkAll looks for it once
+// per session, because the messages of a receive are often consecutive from the first one on.
 func (w *messageTx) unlinkAll(p *storePart, list []stored) error {
 	ids := make(map[string]bool)
 	for i := range list {

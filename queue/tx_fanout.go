@@ -12,10 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// publish copies a message to the matching subscriptions of a topic, in the order of their numbers,
-// beginning with the number h.Count. h contains the message's enqueued time and the sender's time to live.
-// body is the encoding of m. If the copies do not fit into one transaction, next is the number of the first
-// subscription that has no copy yet; otherwise it is 0.
+// publish copies a message to the matching subscriptions of a topic, in the order of the subscriptions'
+// catalog numbers. It skips those with a number below h.Count, which have their copies already. h contains
+// the message's enqueued time and the sender's time to live. body is the encoding of m. If the copies do not
+// fit into one transaction, next is the number of the first subscription that has no copy yet; otherwise it
+// is 0.
 func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Message,
 	body []byte) (next int32, err error) {
 	copied := *h

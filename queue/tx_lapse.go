@@ -81,7 +81,7 @@ func (w *messageTx) lapseMessages(p *storePart) error {
 	return nil
 }
 
-// lapseSessions ends lapsed locks of sessions.
+// lapseSessions ends locks of sessions that have lapsed, a limited number of them.
 func (w *messageTx) lapseSessions(p *storePart) error {
 	if p.Sub != entity.Main {
 		return nil

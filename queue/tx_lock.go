@@ -54,7 +54,8 @@ func (w *messageTx) unlock(p *storePart, seq int64, l *layout.Lock) error {
 	return w.link(p, seq, &h)
 }
 
-// endBusy ends the reservation of a locked message for a transaction that did not settle the message.
+// endBusy ends the reservation of a locked message for a client's transaction, if the transaction did not
+// settle the message.
 func (w *messageTx) endBusy(p *storePart, seq int64, l *layout.Lock) error {
 	w.dropLock(p, seq, l)
 	free := *l
@@ -66,7 +67,8 @@ func (w *messageTx) endBusy(p *storePart, seq int64, l *layout.Lock) error {
 	return nil
 }
 
-// lapseStored ends the lock of a message because it has lapsed at the time at, and counts a delivery.
+// lapseStored ends the lock of a message because it has lapsed at the millisecond at, and counts a failed
+// delivery.
 func (w *messageTx) lapseStored(p *storePart, seq int64, l *layout.Lock, at int64) error {
 	if l.Busy > w.now || !l.Covered && l.Until == 0 {
 		return w.unlock(p, seq, l)
@@ -113,7 +115,7 @@ func (w *messageTx) unlockAll(s *messageStore) error {
 	return nil
 }
 
-// bringLocks reads the locks and headers of messages in one round trip.
+// bringLocks reads the locks and headers of messages ahead, in one round trip.
 func (w *messageTx) bringLocks(p *storePart, list []int64) {
 	a, ok := w.Txn.(engine.Prefetcher)
 	if !ok || len(list) == 0 {
@@ -164,7 +166,7 @@ func (w *messageTx) settleStored(p *storePart, seq int64, l *layout.Lock, st *Se
 	return err
 }
 
-// setSessionLock stores the lock of a session.
+// setSessionLock stores the lock of a session, with the index entry by which it lapses.
 func (w *messageTx) setSessionLock(p *storePart, id string, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.TextKey(layout.FamilySessionLock, id), l.Encode())

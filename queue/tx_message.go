@@ -254,8 +254,9 @@ func (w *messageTx) lapse(p *storePart, seq int64, h *layout.Header) error {
 	return w.take(p, seq, h)
 }
 
-// deadLetter moves a message to the dead-letter queue of its entity, with the same sequence number. A
-// message that already is in that queue and cannot be forwarded moves to the transfer dead-letter queue.
+// deadLetter moves a message to the dead-letter queue of its entity; why becomes its dead-letter reason. The
+// message keeps its sequence number. A message that already is in that queue and cannot be forwarded moves to
+// the transfer dead-letter queue.
 func (w *messageTx) deadLetter(p *storePart, seq int64, h *layout.Header, why content.Reason) error {
 	body, err := w.body(p, seq)
 	if err != nil {

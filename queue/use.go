@@ -16,7 +16,7 @@ const (
 	Abandon            // gives the message back to the store; this counts as a delivery
 	Release            // gives the message back to the store; this does not count as a delivery
 	Defer              // keeps the message for receives by its sequence number
-	DeadLetter         // moved to the dead letters
+	DeadLetter         // moves the message to the dead-letter queue
 )
 
 // Settlement describes how to settle one message.

@@ -16,7 +16,7 @@ import (
 // marks of its scopes with the versions in memory. If one differs, the transaction writes nothing, the
 // server reads the records again, and then repeats the transaction.
 //
-// Entities that another server has created or deleted are found by Catalog.CatchUp.
+// Catalog.CatchUp of package host finds entities that another server has created or deleted.
 
 // errOutdated is returned by a transaction over the scope of an entity that another server has changed.
 var errOutdated = errors.New("queue: another server has changed the entity")
@@ -76,7 +76,7 @@ func (m *dataset) created(ctx context.Context, parent *entityState, rec record.E
 	return e
 }
 
-// refresh reads the records of entities again, after another server has changed some.
+// refresh reads the records of the entities in memory again, after another server has changed some of them.
 func (m *dataset) refresh(ctx context.Context) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err
@@ -134,7 +134,8 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 	return nil
 }
 
-// adoptOne is like adoptAll, for one entity. It returns nil if the entity is not in memory.
+// adoptOne is like adoptAll, for one entity. If complete is not set, an entity that is not in memory is only
+// loaded if its topic is in memory with an older version; otherwise adoptOne returns nil for it.
 func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
@@ -150,7 +151,7 @@ func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*
 	return e, nil
 }
 
-// adopt applies a stored change of the entity.
+// adopt applies a change of the entity that another server has stored. rules are the rules that it has now.
 func (e *entityState) adopt(rec *record.Entity, rules *record.Rules) {
 	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))

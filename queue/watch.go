@@ -30,7 +30,7 @@ func newWatcher(m *dataset) *watcher {
 	return w
 }
 
-// ring reads the engine and returns the millisecond of the next read.
+// ring reads the engine for changes by other servers, and returns the millisecond of the next read.
 func (w *watcher) ring(ctx context.Context, now int64) (next int64) {
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		w.m.logger().Warn("changes by other servers were not read", "error", err)

@@ -76,8 +76,8 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	return d, nil
 }
 
-// shown returns a message in the form in which Peek returns it. Its expiry time is set only if the message
-// has a time to live of its own, since an expiry time from the entity's default may still change.
+// shown returns a stored message in the form in which Peek returns it. Its expiry time is set only if the
+// message has a time to live of its own, since an expiry time from the entity's default may still change.
 func (s *messageStore) shown(m *stored) (Delivery, error) {
 	body, err := content.Parse(m.body)
 	if err != nil {

@@ -153,9 +153,18 @@ func buildRust(t *testing.T, dir string) []string {
 		}
 		must(t, os.WriteFile(filepath.Join(dir, file), []byte(renamed), 0o600))
 	}
-	target := absolute(t, "rust", "target")
+	target := rustTarget(t)
 	command(t, dir, "cargo", "build", "--locked", "--quiet", "--target-dir", target)
 	return []string{filepath.Join(target, "debug", "page")}
+}
+
+// rustTarget returns the folder for what cargo builds. It is in the user's cache, as Go's own build cache is, so
+// that a new clone does not build the SDK again.
+func rustTarget(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	must(t, err)
+	return filepath.Join(cache, "mayfly-sdktest", "rust")
 }
 
 // absolute is the path of something in this folder.

@@ -1,18 +1,18 @@
-// Package sdktest proves Mayfly from outside: it builds the binary, runs it as a process and drives it with
-// the official, unmodified Azure SDK for Go. It is a module of its own, so that the SDK is no dependency of
-// the product, and it knows nothing of the product but its command line and its wire.
+// Package sdktest tests Mayfly from outside: it builds the binary, runs it as a process, and uses it through
+// the official, unmodified SDKs. It is a separate module, so that the SDKs are no dependencies of Mayfly. It
+// depends only on Mayfly's command line and protocols, not on its packages.
 //
-//	go test ./...                 everything, a few minutes
-//	MAYFLY_BIN=path go test ./... against a binary that is there already
-//	go test -v -run TestScenarios the scenarios of scenarios.md in each language, with the counts
+//	go test ./...                 all tests, a few minutes
+//	MAYFLY_BIN=path go test ./... the same, with an existing binary
+//	go test -v -run TestScenarios the scenarios of scenarios.md in each language, and their numbers
 //	go test -run TestScenarios/JavaScript/http-5
 //
-// The scenarios are programs of their own, in the folders go, js, python, java and rust; that for .NET is the
-// file that MAYFLY_DOTNET_SCENARIOS names. A language whose tools are missing is skipped, and says so; with
-// CI=true it fails, but for .NET where that variable is not set. The folder emulator runs the SDK's own
-// emulator tests; it is a module of its own again. The folder upstream has what it takes to run the tests
-// that ship with other SDKs, and lists of those that are expected to fail; with the build tag upstream they
-// run.
+// A program for each language runs the scenarios; the sources are in the folders go, js, python, java and
+// rust. The program for .NET is not in the repository: the variable MAYFLY_DOTNET_SCENARIOS has its path. A
+// language whose tools are missing is skipped; with CI=true its test fails, except that .NET is skipped if
+// the variable is not set. The folder emulator, a separate module, runs the emulator tests of the SDK for Go.
+// The folder upstream has what is needed to run the tests that ship with other SDKs, and the lists of those
+// that are expected to fail; they run with the build tag upstream.
 package sdktest
 
 import (
@@ -26,35 +26,36 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// EmulatorKey is the master key that every Cosmos DB emulator is known to have.
+// EmulatorKey is the public master key of every Cosmos DB emulator.
 const EmulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
-// startTime is how long a server may take until it is ready. stopTime is how long it may take to end.
+// startTime is the time within which a server must become ready, stopTime the time within which it must end.
 const (
 	startTime = time.Minute
 	stopTime  = 20 * time.Second
 )
 
-// Build returns the path of the mayfly binary: that of MAYFLY_BIN, else one built into dir.
+// Build returns the path of the mayfly binary: the one in the variable MAYFLY_BIN, or else a binary that it
+// builds in the folder dir.
 func Build(dir string) (string, error) {
 	if bin := os.Getenv("MAYFLY_BIN"); bin != "" {
 		return filepath.Abs(bin)
 	}
-	_, self, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("the source of this package cannot be found")
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/mayflydb/mayfly").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
 	}
 	bin := filepath.Join(dir, "mayfly")
 	cmd := exec.Command("go", "build", "-o", bin, "./cmd/mayfly")
-	cmd.Dir = filepath.Dir(filepath.Dir(self))
+	cmd.Dir = strings.TrimSpace(string(root))
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -62,8 +63,8 @@ func Build(dir string) (string, error) {
 	return bin, nil
 }
 
-// RunTests builds the server into a temporary folder, sets *binary to its path, and calls run, which is that of
-// a testing.M. It returns the exit code.
+// RunTests builds the server in a temporary folder, sets *binary to its path, and calls run, the method Run
+// of a testing.M. It returns the exit code of the tests.
 func RunTests(binary *string, run func() int) int {
 	dir, err := os.MkdirTemp("", "mayfly-sdktest-")
 	if err == nil {
@@ -77,17 +78,18 @@ func RunTests(binary *string, run func() int) int {
 	return run()
 }
 
-// Server is one mayfly process after another on the same port. Its fields are set before Start.
+// Server runs a mayfly process. After it has ended, another one can be started on the same port. The exported
+// fields are set before Start.
 type Server struct {
 	Bin  string
-	Host string   // the address that it listens on; "": localhost
-	Port int      // 0: a free one, kept across restarts
-	Args []string // of "serve", without --host and --port
+	Host string   // the address to listen on; "": localhost
+	Port int      // 0: a free port, which stays the same across restarts
+	Args []string // arguments of mayfly serve, without --host and --port
 
 	cmd    *exec.Cmd
 	output syncBuffer
 	exited chan struct{}
-	err    error // of the last process, once exited is closed
+	err    error // the error of the last process; set before exited is closed
 }
 
 // Start runs the server and returns when it is ready.
@@ -120,7 +122,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// ready polls until the server says that it is.
+// ready polls the server until it reports that it is ready.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -146,7 +148,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// Stop ends the server with SIGTERM and fails unless it exits with code 0 in time.
+// Stop ends the server with SIGTERM. It fails unless the process exits with code 0 within stopTime.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -159,7 +161,7 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Kill ends the server as a power cut would, and waits for that.
+// Kill kills the process, as a power failure would, and waits until it has ended.
 func (s *Server) Kill() error {
 	err := s.cmd.Process.Kill()
 	<-s.exited
@@ -172,7 +174,7 @@ func (s *Server) Kill() error {
 // Signal sends a signal to the process.
 func (s *Server) Signal(sig os.Signal) error { return s.cmd.Process.Signal(sig) }
 
-// Running reports whether the process is alive.
+// Running reports whether the process is running.
 func (s *Server) Running() bool {
 	if s.exited == nil {
 		return false
@@ -185,28 +187,29 @@ func (s *Server) Running() bool {
 	}
 }
 
-// URL is the endpoint for a scheme, with a slash at its end.
+// URL returns the endpoint for the scheme http or https, with a slash at its end.
 func (s *Server) URL(scheme string) string {
 	return scheme + "://" + net.JoinHostPort(cmp.Or(s.Host, "localhost"), strconv.Itoa(s.Port)) + "/"
 }
 
-// Output is all that the processes have printed.
+// Output returns everything that the processes have printed so far.
 func (s *Server) Output() string { return s.output.String() }
 
-// The ports of servers lie below those that kernels give to clients, so that no connection of a suite that
-// runs beside takes one between its choice and its use.
+// The ports of servers are below the range from which kernels choose ports of clients. So no connection of
+// another test can take a port between the call of FreePort and the start of the server.
 const (
 	firstPort = 12_000
 	lastPort  = 31_000
 )
 
-// nextPort is where the search for a free port goes on: no two servers of a run are given the same.
+// nextPort is the port at which the next search for a free port begins. It only rises, so that FreePort never
+// returns the same port twice in a run.
 var nextPort atomic.Int64
 
-// PID is the number of the process.
+// PID returns the process id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// FreePort finds a port that nobody listens on and that nobody was given before.
+// FreePort returns a port on which no process listens and which it has not returned before.
 func FreePort() (int, error) {
 	nextPort.CompareAndSwap(0, int64(firstPort+os.Getpid()%(lastPort-firstPort-2000)))
 	for {
@@ -216,13 +219,13 @@ func FreePort() (int, error) {
 		}
 		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			continue // somebody listens there
+			continue // another process listens on this port
 		}
 		return port, ln.Close()
 	}
 }
 
-// syncBuffer is a buffer that a process writes while a test reads it.
+// syncBuffer is a buffer that a process writes to while a test reads it.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

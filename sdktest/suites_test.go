@@ -43,8 +43,9 @@ var suites = []suite{
 		name:  "Rust",
 		tools: []string{"cargo"},
 		prepare: func(t *testing.T) []string {
-			command(t, "rust", "cargo", "build", "--locked", "--quiet", "--target-dir", "target")
-			return []string{filepath.Join("rust", "target", "debug", "scenarios")}
+			target := rustTarget(t)
+			command(t, "rust", "cargo", "build", "--locked", "--quiet", "--target-dir", target)
+			return []string{filepath.Join(target, "debug", "scenarios")}
 		},
 		trust: trustByFile,
 	},
@@ -58,9 +59,19 @@ var suites = []suite{
 	},
 }
 
-// TestScenarios runs the scenarios of each language against a server of its own, over http and https, and in
-// direct mode where the SDK has one, with one range and with five. Every name of scenarios.md has to be told
-// of, and "no-api" exactly where its tables say so.
+// connection is a way to reach a server with a number of partition ranges.
+type connection struct {
+	way    string // http, https, or direct
+	ranges int
+}
+
+// connections lists the ways in which the scenarios of every language run. The tag long adds those of
+// longConnections.
+var connections = append([]connection{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}}, longConnections...)
+
+// TestScenarios runs the scenarios of each language, on each connection against a server of its own; in direct
+// mode only where the SDK has one. Every scenario of scenarios.md must be reported, and "no-api" exactly
+// where its tables say so.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	list := scenarioList(t, "scenarios.md")
@@ -69,15 +80,14 @@ func TestScenarios(t *testing.T) {
 	}
 	for _, s := range suites {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			runnable(t, s)
-			argv, ways := s.prepare(t), []string{"http", "https"}
-			if s.direct {
-				ways = append(ways, "direct")
-			}
-			for _, way := range ways {
-				for _, ranges := range []int{1, 5} {
-					t.Run(fmt.Sprintf("%s-%d", way, ranges), func(t *testing.T) { runSuite(t, s, argv, list, way, ranges) })
+			argv := s.prepare(t)
+			for _, c := range connections {
+				if c.way == "direct" && !s.direct {
+					continue
 				}
+				t.Run(fmt.Sprintf("%s-%d", c.way, c.ranges), func(t *testing.T) { runSuite(t, s, argv, list, c.way, c.ranges) })
 			}
 		})
 	}

@@ -24,7 +24,7 @@ const DefaultMemory = work.DefaultMemory
 // a quarter of GOMEMLIMIT.
 func NewMemory(most int64) *Memory { return work.NewMemory(most) }
 
-// The settings of a container that are Mayfly's own: see package definition.
+// The settings of a container that Cosmos DB does not have: see package definition.
 type (
 	ContainerSettings = definition.ContainerSettings
 	OnExpire          = definition.OnExpire
@@ -60,8 +60,9 @@ type (
 	SessionPosition = value.SessionPosition
 )
 
-// ParseImport splits a document that carries its own age into the document and its import options: see
-// value.ParseImport.
+// ParseImport splits a document whose properties say when it was written or when it expires ("_ts" or
+// "_mayfly") into the document without these properties and the import options that they stand for. The forms
+// of the two properties are described at value.ParseImport.
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	return value.ParseImport(body)
 }
@@ -100,8 +101,8 @@ const (
 	MaxPageBytes = value.MaxPageBytes // a page is closed when it has reached this size; it may exceed it
 )
 
-// PageLimit returns the maximum number of items of a page for a client that has asked for asked items: see
-// ListOptions.MaxItems.
+// PageLimit returns the maximum number of items of a page. asked is the number that the client has asked for:
+// see ListOptions.MaxItems.
 func PageLimit(asked int) int { return value.PageLimit(asked) }
 
 // Change feeds and the log of expiries.

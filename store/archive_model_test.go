@@ -49,6 +49,7 @@ type archiveModelItem struct {
 // Leases, the ceiling and the moves to an archive, whatever the pace of the reaper: what lives, what is
 // counted and what has been moved is what the simulation says.
 func TestMortals(t *testing.T) {
+	racetest.Sequential(t)
 	for _, reaper := range []string{"off", "each step", "random"} {
 		for seed := range uint64(racetest.Campaign(6, 2)) {
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {

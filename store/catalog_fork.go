@@ -40,8 +40,8 @@ func (b *databaseCopy) announce(t *host.Change) {
 }
 
 // raiseLSNs raises the LSN of every copied range above all LSNs that clients can have received from the
-// replaced containers and from containers dropped before. A feed reader that continues from such an LSN
-// then misses nothing. Nothing has used the copied ranges yet.
+// replaced containers and from containers dropped before. A feed reader that continues from such an LSN then
+// misses nothing. The copied ranges are not in the catalog yet, so nobody else uses them.
 func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
@@ -60,8 +60,9 @@ func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) err
 	return nil
 }
 
-// commit writes the records of the database in one transaction, and drops the database and the containers
-// that it replaces. The caller holds the catalog's lock.
+// commit adds the copy to the catalog: it writes the records of the copied database and of its containers in
+// one transaction. The same transaction drops the containers in replaced, and the Cosmos database of the same
+// name that the copy replaces, if there is one. The caller holds the catalog's lock.
 func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error {
 	return b.db.commitDrop(ctx, replaced, func(t *host.Change) error {
 		for _, c := range replaced {
@@ -110,8 +111,8 @@ func (b *databaseCopy) commitDatabase(t *host.Change, now int64) error {
 	return b.d.clock.Keep(t)
 }
 
-// commitContainer writes a container's record. All of its ranges get the LSN of the container itself,
-// because their parent ranges are not part of the copy.
+// commitContainer writes a container's record. All of its ranges count as created with the container, because
+// the ranges from which they were split are not part of the copy.
 func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 	st := *c.state.Load()
 	st.Version = container.FirstVersion

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// setContainer writes the record of the container's next state. The caller holds the catalog's lock and the
-// gate.
+// setContainer writes the record of next, the state that follows st. The caller holds the catalog's lock and
+// the container's gate.
 func (c *Container) setContainer(ctx context.Context, st, next *container.State) error {
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
 		if next.Rec.Split != nil && st.Rec.Split == nil { // a split begins

@@ -34,20 +34,20 @@ func (ds *dataset) loadMark(t int64) {
 func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 
 // momentOf returns the second by which a read decides what has expired: the later of now, which the caller
-// took before the read began, and the time of the database (PostgreSQL's clock, for example) that came with
-// the data in at.
+// took before the read began, and the time of the engine's own clock (PostgreSQL's, for example), which at
+// has if the engine has a clock.
 func (c *Container) momentOf(now int64, at engine.Position) int64 {
 	return max(now, c.d.clock.At(at.Now).Unix())
 }
 
-// recordTime records that something in the container is stored with second t. The caller is inside the gate,
-// or is opening the store.
+// recordTime records that an event of kind k (a write or a purge, for example) is stored with second t, so
+// that the clock is not set back behind t. The caller holds the container's gate, or is opening the store.
 func (c *Container) recordTime(k container.Mark, t int64) {
 	c.marks.Raise(k, t)
 	c.d.clock.Raise(t)
 }
 
-// Note records that something in the container is stored with second t: see recordTime.
+// Note records that an event of kind k is stored with second t: see recordTime.
 func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that

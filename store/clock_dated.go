@@ -90,8 +90,8 @@ func (w clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Expired returns the last expiry after to of an item that is dated by one of the clocks, even if the item
-// is not purged yet. The clocks must not be set back behind it.
+// Expired returns the last expiry of an item that is dated by one of the clocks, whether or not the item is
+// purged, if that expiry is later than to. The clocks must not be set back behind it.
 func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
@@ -117,9 +117,9 @@ func (w clockObserver) Moved(clocks []*host.Clock) {
 }
 
 // diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there
-// is none. A clock that is set back behind such a second would revive the item. So a clock cannot be set
-// back behind the last expiry, whether the item was purged (then marks has its second) or not, and the
-// result does not depend on the speed of the reaper. The caller holds the container's gate.
+// is none. A clock that is set back behind such a second would revive the item. For a purged item, c.marks
+// has the second of the purge. So a clock cannot be set back behind the last expiry, whether the item is
+// purged or not, and this does not depend on the speed of the reaper. The caller holds the container's gate.
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	state := c.viewState(c.state.Load(), c.moment())
 	err = c.ds.view(ctx, func(r engine.Reader) (err error) {

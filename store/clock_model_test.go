@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -79,6 +80,7 @@ func (w *worldModel) allowed(id string, to int64) bool {
 // nothing.
 func TestClockHistories(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
+	racetest.Sequential(t)
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		l := openLab(t, store.Options{ManualReaper: true})

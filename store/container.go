@@ -33,9 +33,9 @@ type Container struct {
 	def   definition.PartitionKeyDefinition
 	items transaction.Container
 
-	// gate makes an operation use one policy and one moment that belong together: writes, purges and
-	// readers of the policy hold it shared, a change of state holds it exclusively. state is replaced as a
-	// whole, under the gate.
+	// gate makes an operation use a policy and a moment that belong together: writes, purges and readers of
+	// the policy hold it shared, a change of state holds it exclusively. state is replaced as a whole, under
+	// the gate.
 	gate  host.Gate
 	state atomic.Pointer[container.State]
 
@@ -49,12 +49,12 @@ type Container struct {
 	expirySubscribers host.Notifier // subscribers of the log of expiries
 	splitEnds         host.Notifier // notified when another server's change of the state has been read
 	reaping           reaping
-	// used is the last second in which the container was used. It is kept only if AutoDeleteOnIdle is set:
-	// see idle.go
+	// used is the last second in which the container was used: see idle.go. It is kept only if
+	// AutoDeleteOnIdle is set
 	used       atomic.Int64
-	usedKept   int64 // the stored value of used; belongs to the reaper and, when that is at rest, to Close
-	lints      lint.Book
-	violations procedure.Violations // of its scripts
+	usedKept   int64 // the stored value of used; changed by the reaper only, and at last by Close
+	lints      lint.Counters
+	violations procedure.Violations // of the container's scripts
 	purged     atomic.Uint64        // number of items purged since Open
 }
 
@@ -63,7 +63,7 @@ type itemCount struct {
 	host.Mutex        // held while counting or reading the last count
 	version    string // what was counted, see usageVersion; empty: not known
 	usage      inspect.Usage
-	text       atomic.Pointer[string] // usage's; nil before the first count
+	text       atomic.Pointer[string] // the usage as text; nil before the first count
 }
 
 // LastUsage returns the text of the last result of Usage; before the first count, that of an empty
@@ -91,7 +91,7 @@ type Range struct {
 	Min, Max      string // upper-case hexadecimal; the first Min is "", the last Max "FF"
 	Parents       []string
 	Fraction      float64 // of the container's throughput
-	LSN           uint64  // the range's position
+	LSN           uint64  // the highest LSN of the range that is known to be durable
 	Timestamp     int64   // seconds since 1970
 
 	// Splitting reports whether the range is being split.
@@ -168,7 +168,8 @@ func (c *Container) RID() string { return layout.RIDText(layout.ContainerRIDByte
 // self returns the container's rid path, with its trailing slash.
 func (c *Container) self() string { return string(c.items.Identity.AppendSelf(nil)) }
 
-// versionBits is the number of low bits of a version that hold bits of the container's number.
+// versionBits is the number of low bits of a container's version (see newVersion) that hold bits of the
+// container's number.
 const versionBits = 12
 
 // versionEpoch is the beginning of 2020, in milliseconds since 1970.
@@ -182,7 +183,8 @@ func (ds *dataset) newVersion(cid uint32) int64 {
 	return made<<versionBits | int64(cid&(1<<versionBits-1))
 }
 
-// NoSessionVersion is the version in session tokens that name no container.
+// NoSessionVersion stands for the version in session tokens that have none, and so do not identify a
+// container.
 const NoSessionVersion = -1
 
 // SessionVersion returns the version in the container's session tokens. No two containers of one name have
@@ -243,8 +245,8 @@ func (c *Container) stateWith(ctx context.Context, id string) *container.State {
 	return st
 }
 
-// enter takes the gate shared and returns the state and the moment, which stay valid until leave. It fails
-// with CodeCanceled if ctx ends before that.
+// enter takes the gate shared and returns the state and the current second of the container's clock. The
+// state stays valid until leave. It fails with CodeCanceled if ctx ends before that.
 func (c *Container) enter(ctx context.Context) (*container.State, int64, error) {
 	if err := c.gate.Share(ctx); err != nil {
 		return nil, 0, classify.ToFault(err)
@@ -260,9 +262,9 @@ func (c *Container) enter(ctx context.Context) (*container.State, int64, error) 
 // leave releases the gate that enter has taken.
 func (c *Container) leave() { c.gate.Leave() }
 
-// stateAndTime returns a state and a moment that belong together. It does not hold the gate:
-// gate.Unchanged(at) reports whether the state is still the container's. A pending change that waits for
-// the users of the container does not block stateAndTime.
+// stateAndTime returns a state and a second of the container's clock that belong together. It does not hold
+// the gate: gate.Unchanged(at) reports whether the state is still the container's. A pending change that
+// waits for the users of the container does not block stateAndTime.
 func (c *Container) stateAndTime(ctx context.Context) (st *container.State, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.Stamp(ctx); err != nil {
@@ -287,9 +289,9 @@ func (c *Container) gone() error {
 	return fault.New(fault.CodeOwnerNotFound, "The container "+c.name+" does not exist.")
 }
 
-// change replaces the state by the one that fn returns, while nobody else uses the container. Everything
-// that fn stores must be durable when fn returns. CodeCanceled: ctx has ended while others still used the
-// container.
+// change replaces the state by the one that fn returns, while nobody else uses the container. now is the
+// current second of its clock. Everything that fn stores must be durable when fn returns. CodeCanceled: ctx
+// has ended while others still used the container.
 func (c *Container) change(ctx context.Context, fn func(st container.State, now int64) (container.State,
 	error)) error {
 	if err := c.gate.Shut(ctx); err != nil {

@@ -45,7 +45,7 @@ type dataset struct {
 
 	incarnation uint32
 	timed       bool   // the engine has a clock: see engine.Teller
-	server      uint32 // identifies this store in the marks of ranges; unique among the stores over an engine
+	server      uint32 // identifies this server in the marks of ranges: see state.go. Never 0
 	purged      atomic.Uint64
 }
 
@@ -175,12 +175,13 @@ func (ds *dataset) pageWatch(ctx context.Context) *work.Stopwatch {
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 
-// view runs fn in a view of the whole store. Only the end of ctx limits its time.
+// view runs fn over one read-only snapshot of the engine. Only the end of ctx limits its time.
 func (ds *dataset) view(ctx context.Context, fn func(engine.Reader) error) error {
 	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, ds.eng, fn)
 }
 
-// snapshotNote returns the store's entry in the notes of a snapshot: the ids of the databases.
+// snapshotNote returns what the store adds to the description that is stored with a snapshot: the ids of the
+// databases.
 func (ds *dataset) snapshotNote() (member string, value any) {
 	ids := []string{}
 	for _, d := range ds.databases() {
@@ -191,8 +192,8 @@ func (ds *dataset) snapshotNote() (member string, value any) {
 
 const noteDatabases = "databases"
 
-// leader returns a function that runs one kind of background work while this server is the one that does
-// it, among the servers that share the data.
+// leader returns a function that runs one kind of background work whenever this server is the one that does
+// this work for all servers that share the data.
 func (ds *dataset) leader(work string) func(context.Context, func(context.Context)) {
 	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
 }

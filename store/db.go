@@ -35,9 +35,9 @@ type DB struct {
 	backup atomic.Bool
 }
 
-// Open opens an engine's data: documents, and the data of neighbours. It loads the catalog, finishes what a
-// crash interrupted, and starts the reaper. Open takes ownership of the engine: Close closes it, and so
-// does an Open that fails.
+// Open opens an engine's data: the documents, and the data of neighbours, the other tenants of the same host
+// (queues, for example). It loads the catalog, finishes what a crash interrupted, and starts the reaper. Open
+// takes ownership of the engine: Close closes it, and so does an Open that fails.
 //
 // It fails with engine.ErrNewerFormat or engine.ErrOlderFormat (wrapped) for data of another format, with
 // engine.ErrCorrupt for a catalog that cannot be read, and with CodeUnavailable if the clock is more than
@@ -128,5 +128,5 @@ func (db *DB) LongWork() int {
 
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 
-// never is a second that never comes.
+// never is a second that no clock reaches. It stands for "no time".
 const never = view.Never

@@ -61,7 +61,8 @@ func (d *Database) CreateContainer(ctx context.Context, spec definition.Containe
 	return d.CreateContainerWith(ctx, spec, ContainerOptions{Throughput: t})
 }
 
-// CreateContainerWith is CreateContainer with more options.
+// CreateContainerWith creates a container with further options, such as its number of partition ranges.
+// Defaults and errors are those of CreateContainer.
 func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec,
 	o ContainerOptions) (*Container, error) {
 	t := o.Throughput
@@ -181,7 +182,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 
 // newRanges returns the partition ranges of a new container. Their number is n, or Options.Ranges if n is
 // 0, or the number that the throughput needs if both are 0. A container that shares its database's
-// throughput then has one.
+// throughput (shared) then has one.
 func (ds *dataset) newRanges(
 	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool,
 	now int64) []record.Range {

@@ -25,13 +25,14 @@
 //
 // # Expiry and purge
 //
-// Every read decides by the rule above, from the item's header. The reaper only frees the space. It finds
-// expired items in two indexes (by write time, by deadline) and checks each item again in the transaction
-// that deletes it. No answer depends on how fast it works.
+// Every read decides by the rule above, from the item's header. An item that has expired but is still stored
+// is called a ghost. The reaper purges ghosts, which only frees their space. It finds them in two indexes (by
+// write time, by deadline) and checks each item again in the transaction that deletes it. No answer depends
+// on how fast it works.
 //
-// Each container has a gate. Writes and purges hold it shared, a change of the policy holds it exclusively,
-// and the current moment is read inside it. So every operation uses a policy and a moment that belong
-// together.
+// Each container has a gate, a lock with a shared and an exclusive mode. Writes and purges hold it shared, a
+// change of the policy holds it exclusively, and the current moment is read inside it. So every operation
+// uses a policy and a moment that belong together.
 //
 // # Settings of Mayfly's own
 //
@@ -87,8 +88,9 @@
 // Several servers can have the same engine open. In this package "another server" means another DB over the
 // same engine, usually in another process. Each server keeps the state of every container in memory. The
 // state has a version, which is stored in the mark of each range. Transactions and reads compare it with
-// the version in memory; the mark comes with the position, so the comparison costs no extra read. An
-// operation that finds another version reads the state again and starts over (state.go).
+// the version in memory; the engine returns the mark together with the data that an operation reads, so the
+// comparison costs no extra read. An operation that finds another version reads the state again and starts
+// over (state.go).
 //
 // The mark of the catalog is the version of databases, containers and the resources in them. A change of
 // the catalog is refused if the mark has moved. A caller that does not find a name calls CatchUp.

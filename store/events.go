@@ -69,8 +69,8 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 	return err
 }
 
-// trimExpiries deletes the entries of a range's log that are older than its retention. next is the second at
-// which there will be more to delete.
+// trimExpiries deletes the entries of a range's log that are older than its retention. more reports whether
+// there are others that it could delete at once; next is the second at which there will be more to delete.
 func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *container.Partition,
 	now int64) (more bool, next int64, err error) {
 	window := st.EventRetention()
@@ -121,9 +121,9 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 	return more, l.Next, err
 }
 
-// announceBatch is announceExpired in one transaction. judged is the number of candidates that it has
-// checked. alive is the list of survivors, with those of the checked candidates appended that have not
-// expired.
+// announceBatch logs, in one transaction, the expiries of those items of a batch that have expired. judged is
+// the number of candidates that it has checked. alive is survivors, followed by those of the checked
+// candidates that have not expired.
 func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
 	survivors []sweep.Candidate) (judged int,
 	alive []sweep.Candidate, err error) {

@@ -22,9 +22,9 @@ type ChangesRequest struct {
 // Changes returns the changes of a scope that follow a start. A page without changes means that the reader
 // has reached the current end of the feed, unless the page has More. CodeBadRequest: the position or the
 // scope is malformed, or the position is ahead of the store. For AllVersions also: the container does not
-// keep all versions, or the start is before the oldest version kept (the beginning of the feed always is:
-// see ChangesStart.Kept). CodeRangeGone: a range that does not exist (any more). CodeSessionNotAvailable:
-// req.Session is ahead of the store.
+// keep all versions, or the start is before the oldest version kept. The zero start, the beginning of the
+// feed, always is before it; ChangesStart.Kept starts at the oldest version kept. CodeRangeGone: a range that
+// does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()

@@ -26,6 +26,7 @@ import (
 // of random sizes while items come, change, expire and go, ranges are split, and the store is closed and
 // opened.
 func TestFeedHistories(t *testing.T) {
+	racetest.Sequential(t)
 	for _, ranges := range []int{1, 4} {
 		for seed := range uint64(racetest.Campaign(5, 2)) {
 			t.Run(fmt.Sprintf("ranges=%d/seed=%d", ranges, seed), func(t *testing.T) {

@@ -17,12 +17,12 @@ import (
 // Containers that delete themselves when nobody uses them.
 //
 // The last use is kept in memory, in seconds of the data clock, and only for containers whose settings ask
-// for it. The stored record is a second up to a minute in the future, until which the container counts as
-// used. It is renewed when a later use is found, so that a container in constant use writes one small
-// record a minute, without waiting for the disk. After a crash the stored second counts as the last use. So
-// a crash may keep a container for a minute longer. It can delete a container early only if the last uses
-// were reads since the last round of the reaper, which were not stored yet. The last write is known from
-// its _ts. Close stores the exact second.
+// for it. On disk there is a record with a second up to a minute in the future, until which the container
+// counts as used. The record is renewed when a later use is found, so that a container in constant use writes
+// one small record a minute, without waiting for the disk. After a crash the stored second counts as the last
+// use. So a crash may keep a container for a minute longer. A container can be deleted too early only if its
+// last uses before a crash were reads since the last round of the reaper, because those are not stored yet.
+// The last write is known from its _ts. Close stores the exact second.
 //
 // Each round of the reaper looks for containers that have been idle for too long. A container that is the
 // archive of another one is never idle.
@@ -76,7 +76,8 @@ func (ds *dataset) tendIdle(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tendIdle is dataset.tendIdle for one container. The caller holds the catalog's lock.
+// tendIdle deletes the container if it has been idle for too long; otherwise it stores when it was used. The
+// caller holds the catalog's lock.
 func (c *Container) tendIdle(ctx context.Context) error {
 	switch used := c.used.Load(); {
 	case !c.idle():
@@ -137,7 +138,8 @@ func (c *Container) usedElsewhere(ctx context.Context) error {
 	})
 }
 
-// keepUse stores a second until which the container counts as used, unless it has been dropped.
+// keepUse stores a second until which the container counts as used, unless it has been dropped. If relaxed is
+// set, it does not wait until that is durable.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
 	err := c.ds.changeCatalog(ctx, func(t *host.Change) error {
 		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))

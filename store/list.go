@@ -36,7 +36,7 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 	}
 }
 
-// listByRange is List for ListOptions.ByRange.
+// listByRange returns one page of a list whose pages are those of Cosmos DB's gateway (ListOptions.ByRange).
 func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	st := c.state.Load()
 	state := c.viewState(st, 0)

@@ -7,7 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/container"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // checkPositions checks the positions of a session token. It fails with CodeSessionNotAvailable if a
@@ -76,13 +78,20 @@ func (c *Container) loadPartitions(r engine.Reader) error {
 	return c.loadUse(r)
 }
 
-// loadInto is loadPartitions for a state that is not yet the container's. st must belong to the record in
-// r.
+// loadInto reads the records of the ranges of st, a state that is not yet the container's. st must belong to
+// the record in r.
 func (c *Container) loadInto(r engine.Reader, st *container.State) error {
 	c.recordTime(container.MarkSettings, st.Rec.TS)
 	c.recordTime(container.MarkSettings, st.Rec.Policy.ChangedAt)
 	c.recordTime(container.MarkSettings, st.Rec.MovesSince)
 	container.Raise(&c.used, st.Rec.TS)
+	if far := work.Far(r); far != nil { // one round trip for all keys below, and those of loadPartitions
+		keys := [][]byte{layout.UsedKey(c.cid), engine.MarkKey(st.Ranges[0].Scope)}
+		for _, s := range st.Ranges {
+			keys = append(keys, s.StoredKeys()...)
+		}
+		far.Prefetch(keys)
+	}
 	for _, s := range st.Ranges {
 		last, err := c.loadMoments(r, s)
 		if err != nil {

@@ -59,8 +59,9 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.Prepared) 
 	return nil
 }
 
-// evaluate fails with CodePreconditionFailed if a condition does not hold. turn is query.Env.Turn; it is
-// nil inside a transaction, where other operations are waiting for this one to finish.
+// evaluate fails with CodePreconditionFailed if a condition does not hold. turn, if not nil, is called during
+// the evaluation to let other long queries run (query.Env.Turn); it is nil inside a transaction, where other
+// operations are waiting for this one to finish.
 func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
 	turn func(context.Context) error) error {
 	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)
@@ -88,7 +89,8 @@ func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on
 // changed.
 const maxEvaluations = 10
 
-// updateConditional is update, with the conditions of patches evaluated before the transaction.
+// updateConditional runs fn as one transaction, like update. Before the transaction it evaluates the
+// conditions of patches.
 func (c *Container) updateConditional(ctx context.Context, at transaction.Location,
 	list []*transaction.Prepared, fn func(t *transaction.Tx) error) (r Receipt, err error) {
 	for range maxEvaluations {

@@ -14,9 +14,9 @@ import (
 // QueryPlan returns the plan by which a client runs a query over several partition ranges: the JSON
 // document that Cosmos DB calls PartitionedQueryExecutionInfo. It contains the query that the client sends
 // to each range, and how to merge the results. features are Cosmos DB's names of the features that the
-// client can merge; nil means all. Of the request only the text, the parameters, the partition key and
-// Continued are used. CodeBadRequest: the query is invalid. CodeCrossPartition: it needs a feature that is
-// not in features; the cause is a *query.UnsupportedError.
+// client can merge; nil means all. Of q only the text, the parameters, the partition key and Continued are
+// used. CodeBadRequest: the query is invalid. CodeCrossPartition: it needs a feature that is not in features;
+// the cause is a *query.UnsupportedError.
 func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	features []string) ([]byte, Receipt, error) {
 	c.beginUse()

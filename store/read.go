@@ -95,15 +95,15 @@ func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
 
 // get reads one item without a lock and without a snapshot. A rid is never reused, so a rid from the cache
 // leads to the right item or to none; in the latter case get reads the point key again. The result, an item
-// or its absence, is durable. position is the position of the range at that moment. The caller must ignore
-// errors if the range has been split since.
+// or its absence, is durable. position is the position of the range at that moment. If the range has been
+// split since, the caller must ignore an error and read again.
 func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
 	p transaction.Location, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(key[:0], s.Scope, layout.FamilyItem, rid))
 		if err == nil && p.Named(v) {
-			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
+			return c.answer(ctx, st, s, p, pointReadResult{rid, v, at}, now)
 		}
 		if err != nil && !isAbsent(err) {
 			return Item{}, 0, err
@@ -135,7 +135,7 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 			return Item{}, 0, err
 		}
 		c.ds.rids.Put(p.Point, rid)
-		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
+		return c.answer(ctx, st, s, p, pointReadResult{rid, v, at}, now)
 	}
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.ID)
 }
@@ -144,15 +144,15 @@ func (c *Container) get(ctx context.Context, st *container.State, s *container.P
 // its two reads. After that, the point key is considered corrupt.
 const maxLookups = 1000
 
-// found is the stored value that a point read has found.
-type found struct {
+// pointReadResult is the result of a point read: the stored value of an item.
+type pointReadResult struct {
 	rid   uint64
 	value []byte
 	at    engine.Position
 }
 
 func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.Location, f found, now int64) (Item, uint64, error) {
+	p transaction.Location, f pointReadResult, now int64) (Item, uint64, error) {
 	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
@@ -230,9 +230,10 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	}
 }
 
-// ResolveRIDIn is ResolveRID for a client that names the item's partition. The key is checked as if the
-// item were addressed by its id: CodeBadRequest if it is missing but required, CodePartitionKeyMismatch if
-// it is incomplete or too long, CodeNotFound if it is the key of another partition.
+// ResolveRIDIn returns the key of the item with the given resource id, for a client that also names the
+// item's partition by pk. The key is checked as if the item were addressed by its id: CodeBadRequest if it is
+// missing but required, CodePartitionKeyMismatch if it is incomplete or too long, CodeNotFound if it is the
+// key of another partition.
 //
 // If the item exists, the receipt is zero. If it does not, the receipt is that of the named partition's
 // range, and o.Session is checked against that range.

@@ -15,8 +15,8 @@ import (
 
 // The reaper frees the space of expired items, of items deleted by a partition tombstone, and of versions
 // that no feed shows any more. Its loop and its pace are in ttl.Reaper. This file has one step: find
-// candidates in the families w and x in a short view, then delete at most a batch of them in a
-// transaction, which reads and checks each candidate again.
+// candidates in the index of expiry (the key families w and x, see package store/internal/layout) in a short
+// view, then delete at most a batch of them in a transaction, which reads and checks each candidate again.
 
 // localPurge is the number of items that one purging transaction deletes, unless the engine advises
 // otherwise. It is small, so that a foreground write in the same range never waits for long.
@@ -30,8 +30,8 @@ func purgeBatchOf(e engine.Engine) int {
 	return localPurge
 }
 
-// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning
-// of the families. So an entry that was skipped by mistake is found after this time. A pass that finds
+// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning of
+// the index of expiry. So an entry that was skipped by mistake is found after this time. A pass that finds
 // nothing to purge costs two seeks.
 const rescanEvery = 60
 
@@ -92,7 +92,7 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 	return c.sweep(ctx, s, limit, false)
 }
 
-// sweep is Sweep; force ignores everything that holds the reaper back.
+// sweep purges at most limit items of one range. force ignores everything that holds the reaper back.
 func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept,
 	error) {
 	rescan := s.Rescan.Swap(false)
@@ -111,10 +111,11 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		s.ExpiryPasses.Restart(0)
 		s.Begun = now
 	}
-	h := c.purgeBlockFor(st, now, limit, force)
+	h := c.purgeLimitsFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && len(st.Tombstones) > 0 {
-		// Expired items may have used up the limit of the step. Then tombstones are left to the next step.
+		// The expired items may have used up the limit of this step. Then the items that tombstones delete
+		// are left to the next one.
 		n, more := 0, true
 		if h.room > out.Purged {
 			n, more, err = c.sweepTombstones(ctx, st, s, h.room-out.Purged)
@@ -160,9 +161,9 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 	return err
 }
 
-// sweepExpired purges expired items, as many as h has room for.
+// sweepExpired purges at most h.room expired items.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
-	h purgeBlock) (ttl.Swept, error) {
+	h purgeLimits) (ttl.Swept, error) {
 	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
@@ -191,9 +192,9 @@ func (c *Container) purge(ctx context.Context, s *container.Partition, items []s
 	return purged, survivors, err
 }
 
-// purgeBatch is purge in one transaction. judged is the number of candidates that it has checked, which may
-// be less than all: a few large items fill a transaction. An item that no transaction can move to the
-// archive stays among the survivors.
+// purgeBatch deletes, in one transaction, those candidates of a batch that have expired. judged is the number
+// of candidates that it has checked, which may be less than all: a few large items fill a transaction. An
+// item that no transaction can move to the archive stays among the survivors.
 func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, err error) {
@@ -218,7 +219,8 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batc
 	}
 }
 
-// tryPurge is purgeBatch without retries.
+// tryPurge deletes the expired items of a batch in one transaction, without retries. The results are those of
+// purgeBatch.
 func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, blocked *transaction.Blocker, err error) {

@@ -26,8 +26,8 @@ type reaping struct {
 	used   int
 }
 
-// PauseReaper stops purges of the container, or resumes them. When it returns with true, no purge is
-// running. A pause ends with Close.
+// PauseReaper stops purges of the container, or resumes them. After a call with paused = true has returned,
+// no purge is running until a call with false. A pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
 	if err := c.ds.in.SharePause(ctx, c.cid, paused); err != nil {
 		return classify.ToFault(err)
@@ -129,19 +129,19 @@ func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
 	return purged + others, classify.ToFault(err)
 }
 
-// purgeBlock is how much one step of the reaper may purge in a container.
-type purgeBlock struct {
+// purgeLimits has the limits of one step of the reaper in a container.
+type purgeLimits struct {
 	any  bool // purges are or may be delayed: expiries are announced before the items are purged
 	room int  // how many items may be purged
-	// again is the second at which there may be room, if there is none now; never means that the reaper
-	// will be woken then
+	// again is the second at which purges may be allowed again, if room is 0 now. never means that no second
+	// is known: the reaper is woken when purges are allowed
 	again int64
 	delay *definition.PurgeDelay // nil if there is none
 }
 
-// purgeBlockFor returns the limits of one step. force ignores everything that delays purges.
-func (c *Container) purgeBlockFor(st *container.State, now int64, limit int, force bool) purgeBlock {
-	h := purgeBlock{room: limit, again: never}
+// purgeLimitsFor returns the limits of one step. force ignores everything that delays purges.
+func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, force bool) purgeLimits {
+	h := purgeLimits{room: limit, again: never}
 	if force {
 		return h
 	}

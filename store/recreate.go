@@ -182,7 +182,8 @@ func (ds *dataset) assignRangeIDs(t *host.Change, database, id string,
 	return err
 }
 
-// assignFormerIDs is assignRangeIDs for a name that an earlier container has had.
+// assignFormerIDs assigns ids to the ranges of a new container whose name an earlier container has had: see
+// assignRangeIDs.
 func (ds *dataset) assignFormerIDs(def *definition.PartitionKeyDefinition, rec *record.Container,
 	former record.Former) error {
 	same := slices.Clone(rec.Ranges)

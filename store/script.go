@@ -37,9 +37,9 @@ type ExecuteOptions struct {
 // of its partition range wait.
 //
 // CodeNotFound: there is no such procedure. CodeForbidden: it has exceeded its limits several times, and is
-// blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw; then a
-// *script.Error has the details. CodeCanceled: it exceeded its time. CodeTooLarge: it exceeded the limit of
-// its response or its memory.
+// blocked until it is replaced. CodeBadRequest: pk is missing, or the procedure threw; then a *script.Error
+// has the details. CodeCanceled: it exceeded its time. CodeTooLarge: it exceeded the limit of its response or
+// its memory.
 func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
 	o ExecuteOptions) (Execution, Receipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {

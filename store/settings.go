@@ -44,8 +44,8 @@ func (c *Container) ChangeSettings(ctx context.Context,
 	return next, nil
 }
 
-// changeSettings is the part of ChangeSettings that depends on the state of the container. The caller
-// repeats it if the state has changed. The caller holds the catalog's lock.
+// changeSettings is the part of ChangeSettings that depends on the state of the container: fn changes a copy
+// of its settings. The caller repeats it if the state has changed. The caller holds the catalog's lock.
 func (c *Container) changeSettings(ctx context.Context,
 	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings, error) {
 	next := c.Settings().Clone()

@@ -8,8 +8,8 @@ import (
 )
 
 // mostAhead is the maximum number of seconds by which the clock of a snapshot may be ahead of the
-// database's clock when a container is restored. The database's clock is then moved ahead and stops until
-// the time has caught up with it.
+// database's clock when a container is restored. The database's clock is then set to the time of the
+// snapshot's clock, and stands still until its usual time has caught up with that.
 const mostAhead = 300
 
 // RestoreContainer restores one container from a snapshot, with its definition, settings, scripts and its

@@ -87,8 +87,9 @@ func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.Op
 	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err
 }
 
-// copyFromSnapshot opens the snapshot and copies a database from it. settle fills in what to copy. It is
-// called under the catalog's lock, once before the copy and once after it.
+// copyFromSnapshot opens the snapshot and copies the database source from it. settle sets which parts are
+// copied, and the place to which they are copied. It is called under the catalog's lock, once before the copy
+// and once after it, because the catalog may have changed meanwhile.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	settle func(*databaseCopy) error) (d *Database, err error) {
 	v := &snapshotReader{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
@@ -105,7 +106,7 @@ func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	return d, classify.ToFault(err)
 }
 
-// run copies the database.
+// run copies the database. For settle, see copyFromSnapshot.
 func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error
 	return b.d, nil
 }
 
-// allot assigns the new numbers and writes the drop records.
+// allot calls settle, assigns the new numbers and writes the drop records.
 func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
@@ -142,7 +143,8 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 	})
 }
 
-// number creates the new database with its number, its small resources and its throughput.
+// number creates the record of the new database with a new number, and copies its small resources and its
+// throughput.
 func (b *databaseCopy) number(next *host.Change) {
 	db, from := b.db, b.from
 	if b.into != nil {
@@ -176,7 +178,8 @@ func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 	return records
 }
 
-// addOffer copies the throughput of container was to container is; if these are 0, that of the database.
+// addOffer copies a throughput to the new database: that of the container that has number was in the
+// original and number is in the copy. If both are 0, it copies the throughput of the database itself.
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {

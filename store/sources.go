@@ -53,7 +53,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 }
 
 // newSources returns the sources of ranges, with the state that must be read before their snapshot is
-// opened.
+// opened. indexed is the value for Source.Indexed.
 func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 	sources, room := make([]*scan.Source, len(ranges)), make([]scan.Source, len(ranges))
 	for i, s := range ranges {
@@ -74,7 +74,7 @@ type itemOwner Container
 // Identity returns the container's names and numbers.
 func (c *itemOwner) Identity() *view.Identity { return &c.items.Identity }
 
-// Present returns the container's current state as a plain value.
+// Present returns the container's current state as a view.State, a plain value without locks.
 func (c *itemOwner) Present() *view.State {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }

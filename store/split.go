@@ -25,7 +25,7 @@ import (
 //
 // The steps, in the order in which they become durable:
 //
-//  1. The container's record gets a note that a split has begun, and which ranges it fills.
+//  1. The container's record says that a split has begun, and into which new ranges it copies.
 //  2. The contents of the range are copied to the new ones, in pieces.
 //  3. The container's record gets the new ranges, and the old range is emptied: the moment of the split.
 //
@@ -34,13 +34,13 @@ import (
 // the one that makes the split ends, the splitter of another one finds that out and deletes the copies.
 // Until then the writes of other servers to the range wait (afterSplit).
 //
-// The copy holds neither the catalog's lock nor the gate, so that requests to the range continue. Meanwhile
-// each writer records which items it has written or removed, after its commit and before it leaves the
-// gate. The split copies those items again, and those written during that, until few are left. Only then
-// does it take the catalog's lock and the gate, copy the rest, and switch. The size of this last copy is
-// limited (package store/internal/split): if more has been written in the meantime, the split opens the
-// gate and copies without it first. So the gate is never held for longer than one such piece and two small
-// transactions take, whatever the size of the range.
+// While the range is copied, neither the catalog's lock nor the gate is held, so that requests to the range
+// continue. Meanwhile each writer records which items it has written or removed, after its commit and before
+// it leaves the gate. The split copies those items again, and those written during that, until few are left.
+// Only then does it take the catalog's lock and the gate, copy the rest, and switch. The size of this last
+// copy is limited (package store/internal/split): if more has been written in the meantime, the split opens
+// the gate and copies without it first. So the gate is never held for longer than one such piece and two
+// small transactions take, whatever the size of the range.
 //
 // A container has maxSlots ranges in its whole life, since rids contain the range's number. A split uses two.
 //
@@ -258,7 +258,7 @@ func (m *splitRun) isOngoing(rec *record.Container) bool {
 	return rec.Split != nil && *rec.Split == *m.split
 }
 
-// finishSplit copies the range and switches to the halves. It returns their ids.
+// finishSplit copies the range and switches to the halves. It returns their ids. For wanted, see split.
 func (c *Container) finishSplit(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
 	err error) {
 	for {

@@ -21,9 +21,9 @@ import (
 
 // The splitter splits partition ranges after a throughput was raised. The number of ranges that a container
 // shall have is part of its offer, and is on disk before the raise is acknowledged. One goroutine splits
-// ranges, one after the other, until there are as many. If the process ends, the next one continues, and a
-// single split is atomic. Lowering a throughput cancels the splits that have not been made yet; it never
-// merges ranges.
+// ranges, one after the other, until there are as many. If the process ends, the next one continues. A single
+// split is atomic. Lowering a throughput cancels the splits that have not been made yet; it never merges
+// ranges.
 //
 // Each split is an ordinary Split: requests to the container continue. If a throughput is lowered again
 // while a range is being copied, the copy is abandoned. The next range to be split is the one with the
@@ -81,7 +81,7 @@ func (x *splitter) pass(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// step splits one range if an offer needs more than there are. more reports whether it did.
+// step splits one range if an offer needs more than there are. more reports whether it has split one.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.ds
 	find := func() (rec record.Offer, ok bool) { // the caller holds mu or the catalog's lock
@@ -118,7 +118,8 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 		func(t *host.Change) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
-// splitNext splits the next range. done is false if no range can be split. wanted is as in split.
+// splitNext splits the next range. done is false if no range can be split. wanted is called as by split: if
+// it returns false, the split stops.
 func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done bool, err error) {
 	ranges := slices.Clone(c.state.Load().Ranges)
 	slices.SortStableFunc(
@@ -138,7 +139,7 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 	return false, nil
 }
 
-// tidy deletes the copies of failed splits that could not delete them themselves.
+// tidy deletes the copies that failed splits have left because they could not delete them.
 func (x *splitter) tidy(ctx context.Context) error {
 	x.ds.mu.RLock()
 	containers := x.ds.cat.containers

@@ -41,7 +41,7 @@ import (
 // index.
 //
 //	+---------------+---------+
-//	| store or wipe | version |   a slot's mark
+//	| store or wipe | version |   a range's mark
 //	+---------------+---------+
 //	     32 bits      32 bits
 
@@ -64,7 +64,8 @@ func (c *Container) writable(t engine.Txn, st *container.State, s *container.Par
 
 // commitRecord makes a change of the container's state and of its record durable. fn writes the change; its
 // transaction has the scopes of all ranges, also of new ones that are not used yet, and of the catalog.
-// commitRecord sets the version of next. The caller holds the catalog's lock and the gate.
+// commitRecord sets the version of next, the state that replaces st. The caller holds the catalog's lock and
+// the gate.
 func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
 	return c.ds.changeCatalog(ctx, func(t *host.Change) error {
@@ -73,8 +74,8 @@ func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	}, st.Scopes()...)
 }
 
-// commitTombstones is commitRecord for a change of the tombstones. They are not part of the record, so it
-// does not need the catalog.
+// commitTombstones makes a change of the container's tombstones durable, and sets the version of next.
+// Tombstones are not part of the container's record, so the caller need not hold the catalog's lock.
 func (c *Container) commitTombstones(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
 	_, err := c.ds.eng.Update(ctx, st.Scopes(), func(t engine.Txn) error {
@@ -83,9 +84,9 @@ func (c *Container) commitTombstones(ctx context.Context, st, next *container.St
 	return classify.ToFault(err)
 }
 
-// takeOver records in the mark of a range that this server was the last to write to it. If another server
-// was before, takeOver moves the clock ahead of that server's last write, so that new writes are not dated
-// before the stored ones.
+// takeOver records in the mark of a range that this server was the last to write to it. If the last one was
+// another server, takeOver moves the clock ahead of that server's last write, so that new writes are not
+// dated before the stored ones.
 func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) error {
 	if c.ds.timed {
 		s.Shapes.Follow(uint32(mark >> 32))
@@ -151,8 +152,8 @@ func (c *Container) outdated(ctx context.Context, st *container.State) bool {
 	return again
 }
 
-// retryOutdated runs fn, which depends on one state of the container, and repeats it as long as that state
-// was outdated. The caller does not hold the catalog's lock.
+// retryOutdated runs fn, which depends on one state of the container. While that state turns out to be
+// outdated, it reads the state again and repeats fn. The caller does not hold the catalog's lock.
 func (c *Container) retryOutdated(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
@@ -166,7 +167,8 @@ func (c *Container) retryOutdated(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againLocked is retryOutdated for a caller that holds the catalog's lock.
+// againLocked runs fn, which depends on one state of the container, and repeats it while that state turns out
+// to be outdated. The caller holds the catalog's lock.
 func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
@@ -183,14 +185,14 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againChange is change, repeated by retryOutdated.
+// againChange calls change, and repeats it as retryOutdated does.
 func (c *Container) againChange(ctx context.Context,
 	fn func(container.State, int64) (container.State, error)) error {
 	return c.retryOutdated(ctx, func() error { return c.change(ctx, fn) })
 }
 
-// commitDrop is commitRecord for containers that are dropped together. The caller holds the catalog's lock
-// and all gates.
+// commitDrop makes the drop of several containers durable in one transaction. The caller holds the catalog's
+// lock and all gates.
 func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 	fn func(*host.Change) error) error {
 	var scopes [][]byte
@@ -221,7 +223,8 @@ func (c *Container) refresh(ctx context.Context, st *container.State) error {
 	return c.usable(c.state.Load())
 }
 
-// refreshFrom is refresh with reader r. It keeps a state that is not older than the stored one.
+// refreshFrom reads the container's state again with reader r, unless it has changed from st already. It
+// keeps a state that is not older than the stored one.
 func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *container.State) error {
 	if err := c.gate.Shut(ctx); err != nil {
 		return err

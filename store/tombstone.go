@@ -18,8 +18,8 @@ import (
 
 // A partition tombstone deletes a whole partition key at once. It is a record (partition key, LSN): all
 // items of that key created at or below the LSN are deleted. Every reader checks it, as it checks the
-// expiry policy, and the reaper frees the space in pieces, as for expired items. When nothing is left below
-// it, the record is removed.
+// expiry policy, and the reaper frees the space in pieces, as for expired items. When no item with a lower
+// LSN is left, the record is removed.
 //
 // Tombstones are few and short-lived, so a container's state holds all of them. They change under the gate,
 // when no write of the container is running. So a create after an acknowledged tombstone has an LSN above

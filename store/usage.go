@@ -38,10 +38,11 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	return u, nil
 }
 
-// usageVersion returns a text that differs whenever the set of stored items differs, or "" if there is none
-// at the moment. It consists of the LSNs of the ranges, which every write changes, and of the purges, which
-// may change no LSN. A server that is alone counts its purges. If there may be several servers, each purge
-// stores its second; while that second lasts, another purge may follow, and usageVersion returns "".
+// usageVersion returns a text that differs whenever the set of stored items differs, or "" if no such text
+// can be given at the moment. It consists of the LSNs of the ranges, which every write changes, and of the
+// purges, which may change no LSN. A server that is alone counts its purges. If there may be several servers,
+// each purge stores its second; while that second lasts, another purge may follow, and usageVersion returns
+// "".
 func (c *Container) usageVersion(state *view.State, r engine.Reader) (version string, err error) {
 	scopes, swept := make([][]byte, len(state.Ranges)), make([][]byte, len(state.Ranges))
 	for i := range state.Ranges {

@@ -60,7 +60,8 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 	}
 }
 
-// inspect is snapshot with the state as a plain value too. Only the end of ctx limits its time.
+// inspect runs fn over a snapshot of all ranges, and gives it the state as a plain value (view.State) as
+// well. Only the end of ctx limits its time.
 func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.State, st *container.State, r engine.Reader) error) error {
 	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
@@ -70,7 +71,8 @@ func (c *Container) inspect(ctx context.Context,
 		})
 }
 
-// viewState returns a state of the container as a plain value.
+// viewState returns a state of the container as a view.State, a plain value without locks, for functions that
+// only read.
 func (c *Container) viewState(st *container.State, now int64) *view.State {
 	s := &view.State{
 		Database: c.d.ID(), Name: c.name, Identity: c.items.Identity, Keys: c.items.Keys, Spec: &st.Spec,
@@ -89,8 +91,8 @@ func (c *Container) viewState(st *container.State, now int64) *view.State {
 	return s
 }
 
-// inspectDurable is inspect for results that must be durable: when it returns, everything that fn can have
-// read is on disk.
+// inspectDurable runs fn like inspect. When it returns, everything that fn can have read is on disk, so that
+// the result may be sent to a client.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var seen *view.State

@@ -22,8 +22,8 @@ const (
 	WaitExpired WaitFor = iota
 	// WaitPurged: the item's space is free.
 	WaitPurged
-	// WaitFeed: the change feed has a change of the item after WaitRequest.After. The feed has the latest
-	// version; if the container keeps all versions, it also has deletes and expiries.
+	// WaitFeed: the change feed has a change of the item with an LSN above WaitRequest.After. Deletes and
+	// expiries are changes only if the container keeps all versions.
 	WaitFeed
 	// WaitQuiet: no background work is left in the container: expired items are purged, deleted partition
 	// keys are freed, and documents are indexed by the current policy.

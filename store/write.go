@@ -41,7 +41,7 @@ func (c *Container) update(ctx context.Context, p transaction.Location, fn func(
 
 func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
 	Receipt, *transaction.Blocker, error) {
-	wait := &work.Patience{Context: ctx, Limit: c.ds.opts.QueryTime}
+	wait := &work.WaitContext{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
 	if err != nil {

@@ -2,7 +2,7 @@ package ttl
 
 import "time"
 
-// A Clock returns the time and provides timers. All code of the database gets the time from a Clock; only
+// A Clock returns the time and provides timers. All code of Mayfly gets the time from a Clock; only
 // this file reads the system's clock.
 type Clock interface {
 	Now() time.Time

@@ -53,7 +53,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseUnits parses numbers with units, days first.
+// parseUnits parses numbers with units, days first. The result is false if text has another form, or if the
+// duration does not fit into a time.Duration.
 func parseUnits(text string) (time.Duration, bool) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {

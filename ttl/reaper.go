@@ -15,7 +15,7 @@ type Range struct {
 	Part   uint16 // number of the range within the owner
 }
 
-// Swept is the result of a batch.
+// Swept is the result of a call of Sweeper.Sweep, which purges a batch of expired items.
 type Swept struct {
 	Purged int  // items removed
 	More   bool // more due candidates are left

@@ -197,8 +197,8 @@ func (r *Reaper) otherClocks() []Clock {
 	return r.clocks
 }
 
-// pass sweeps one batch of each range in the queue, calls afterBatch with it, and returns the ranges that
-// have more. It returns an error only if ctx has ended.
+// pass sweeps one batch of each range in the queue, calls digest with the outcome of each batch, and returns
+// the ranges that have more to purge. It returns an error only if ctx has ended.
 func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (left []Range, err error) {
 	for _, rg := range queue {
 		b, err := r.sweep(ctx, rg)

@@ -89,8 +89,8 @@ func clip(token []byte) string {
 	return string(token[:end]) + "..."
 }
 
-// parseWhole parses a JSON number with a whole value of at most 18 digits. It works on the decimal
-// digits, because a float64 would round 2147483647.0000000001 to a whole number.
+// parseWhole parses a JSON number with a whole value of at most 18 digits. It works on the decimal digits,
+// because a float64 would round 2147483647.0000000001 to a whole number. ok is false for any other token.
 func parseWhole(token []byte) (v int64, ok bool) {
 	s, negative := bytes.CutPrefix(token, []byte{'-'})
 	whole, s := cutDigits(s)

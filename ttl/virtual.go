@@ -49,6 +49,7 @@ func (e *RateError) Error() string {
 	return fmt.Sprintf("the rate of a clock must be from 0 to %g, not %g", float64(MaxRate), e.Rate)
 }
 
+// waiter is a timer of a Virtual clock.
 type waiter struct {
 	deadline time.Time
 	fire     func(now time.Time)
@@ -99,7 +100,8 @@ func (v *Virtual) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	return v.send(v.now().Add(d))
 }
 
-// At is After for a moment instead of a duration.
+// At returns a channel on which the time is sent once, when the clock has reached t, or immediately if t has
+// passed. stop releases the timer early.
 func (v *Virtual) At(t time.Time) (c <-chan time.Time, stop func()) {
 	v.lock()
 	return v.send(t)
@@ -183,7 +185,7 @@ func (v *Virtual) When(t time.Time) time.Time {
 	return v.when(t)
 }
 
-// when is When for a caller that holds the lock.
+// when returns the clock's time at the moment at which its base shows t. The caller holds the lock.
 func (v *Virtual) when(t time.Time) time.Time {
 	if base, ok := v.base.(*Virtual); ok {
 		t = base.when(t)
@@ -290,7 +292,7 @@ func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 	}
 }
 
-// insert is add without the check whether the deadline has passed. The caller holds the lock.
+// insert adds a waiter without a check whether its deadline has passed. The caller holds the lock.
 func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *waiter {
 	w := &waiter{deadline, fire}
 	i := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(w.deadline) })

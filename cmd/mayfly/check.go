@@ -45,7 +45,7 @@ func checkCommand() *cobra.Command {
 			return cli.Misuse("give a data folder or --engine, one of them")
 		}
 		ctx, log := cmd.Context(), newLogger(cmd.ErrOrStderr(), "warn", "text")
-		c := checking{name: database, log: log, out: cmd.OutOrStdout(), json: asJSON}
+		c := storeCheck{name: database, log: log, out: cmd.OutOrStdout(), json: asJSON}
 		if database != "" {
 			var err error
 			if c.name, err = (postgres.Options{URL: database}).Name(); err != nil {
@@ -56,7 +56,7 @@ func checkCommand() *cobra.Command {
 		}
 		c.name = args[0]
 		c.open = func() (engine.Engine, error) {
-			// Read-only: the steps that a killed process has not finished are completed in memory only.
+			// With ReadOnly, the recovery after a crash happens in memory and leaves the files as they are.
 			o := pebble.Options{Dir: c.name, AcceptDamagedLog: accept, ReadOnly: true, Logger: log}
 			return pebble.Open(ctx, o)
 		}
@@ -78,8 +78,8 @@ type checkResult struct {
 	Current    int      `json:"current"`    // the format that this program writes
 }
 
-// checking is a check of one folder or database.
-type checking struct {
+// storeCheck is a check of one folder or database.
+type storeCheck struct {
 	name string
 	open func() (engine.Engine, error)
 	log  *slog.Logger
@@ -88,7 +88,7 @@ type checking struct {
 }
 
 // run opens the store without the reaper and prints the findings of Check, then a summary.
-func (c *checking) run(ctx context.Context) (err error) {
+func (c *storeCheck) run(ctx context.Context) (err error) {
 	out, asJSON := c.out, c.json
 	db, queues, err := c.openStore(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func describeFormat(f store.Format) string {
 
 // openStore opens the store and its queues. The clock is virtual, so that data that were written with a
 // virtual clock are checked at the time of that clock.
-func (c *checking) openStore(ctx context.Context) (*store.DB, *queue.Queues, error) {
+func (c *storeCheck) openStore(ctx context.Context) (*store.DB, *queue.Queues, error) {
 	e, err := c.open()
 	if err != nil {
 		return nil, nil, err

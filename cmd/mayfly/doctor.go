@@ -133,8 +133,8 @@ func (d *doctor) within(ctx context.Context, check func(context.Context) finding
 	return check(ctx)
 }
 
-// checkProxy looks for environment variables that make clients use a proxy. Go never uses a proxy for
-// localhost, but the SDKs of Python and JavaScript do.
+// checkProxy looks for environment variables that make clients use a proxy for host. Go never uses a proxy
+// for localhost, but the SDKs of Python and JavaScript do. lookup has the meaning of os.LookupEnv.
 func checkProxy(host string, lookup func(string) (string, bool)) finding {
 	first := func(names ...string) (name, value string) {
 		for _, name := range names {

@@ -13,7 +13,8 @@ import (
 // errUnfit is returned if a server cannot use a database.
 var errUnfit = errors.New("a server cannot use this database: see what failed above")
 
-// examineDatabase prints what is right and wrong with a database that a server is to use.
+// examineDatabase prints what is right and wrong with a PostgreSQL database that a server is to use. It
+// returns errUnfit if a server cannot use it.
 func examineDatabase(cmd *cobra.Command, url string, asJSON bool) error {
 	states := map[postgres.Severity]string{postgres.Fine: findingOK, postgres.Warning: findingWarn,
 		postgres.Failure: findingFail}

@@ -55,7 +55,8 @@ func dryRunCommand() *cobra.Command {
 	return cmd
 }
 
-// effectTexts are the effects, the most important first.
+// effectTexts are the effects of a change on items with the texts that describe them, the most important
+// first.
 var effectTexts = []struct{ name, text string }{
 	{"diesAtOnce", "expire at once"}, {"becomesMortal", "will expire, and would not have"},
 	{"diesSooner", "will expire sooner"}, {"diesLater", "will expire later"},
@@ -98,8 +99,8 @@ func printDryRun(out io.Writer, d laboratory.DryRunAnswer) error {
 	return nil
 }
 
-// reservations returns the text that limits a response about a container: it is an estimate, or is not
-// complete.
+// reservations returns a text that warns of the limits of a response about a container: that it is an
+// estimate, or not complete.
 func reservations(method string, complete bool) (text string) {
 	if method != "exact" {
 		text = " (estimated: leases were not looked at)"

@@ -113,7 +113,8 @@ func emulatorLevel(value string) (string, error) {
 	return value, nil
 }
 
-// whenFalse returns the flag's value for a variable that is false, and nothing for one that is true.
+// whenFalse returns a function that converts the value of a boolean variable to a flag's value: flag for
+// false, and nothing for true.
 func whenFalse(flag string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		on, err := strconv.ParseBool(strings.ToLower(value))
@@ -125,7 +126,8 @@ func whenFalse(flag string) func(string) (string, error) {
 }
 
 // applyServeVariables sets each flag that was not given from its own variable and, with
-// --emulator-variables, from that of an emulator. It returns where the value of each flag comes from.
+// --emulator-variables, from that of an emulator. lookup has the meaning of os.LookupEnv.
+// applyServeVariables returns where the value of each flag comes from.
 func applyServeVariables(flags *pflag.FlagSet,
 	lookup func(string) (string, bool)) (map[string]cli.Source, error) {
 	sources, err := cli.ApplyVariables(flags, lookup)

@@ -72,7 +72,7 @@ func eventsCommand() *cobra.Command {
 	return cmd
 }
 
-// fetchEvents returns one page of events.
+// fetchEvents returns one page of events. If wait is set and there are none, the server waits for one.
 func fetchEvents(ctx context.Context, c *cli.ServerCall, after string, wait bool) (eventsAnswer, error) {
 	query := url.Values{}
 	if after != "" {

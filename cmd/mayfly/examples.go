@@ -14,8 +14,8 @@ type example struct {
 	lines   []string
 }
 
-// examples contains the examples of all commands. Each example depends only on earlier ones, and a test runs
-// them in this order.
+// examples contains the examples of all commands. A test runs them in this order, so each example depends
+// only on earlier ones.
 var examples = []example{
 	{"serve", "", []string{
 		"mayfly serve",
@@ -244,7 +244,7 @@ var examples = []example{
 	{"reset", "", []string{"mayfly reset"}},
 }
 
-// addExamples adds the examples to the commands.
+// addExamples adds the texts of the list examples to the help of the commands.
 func addExamples(root *cobra.Command) {
 	for _, e := range examples {
 		cmd, _, err := root.Find(strings.Fields(e.command))

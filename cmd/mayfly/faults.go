@@ -105,7 +105,7 @@ func faultsAddCommand() *cobra.Command {
 	return cmd
 }
 
-// requestBody returns the request body for the fault.
+// requestBody returns the body of a request that creates a rule for a fault, as the flags describe it.
 func (f *faultFlags) requestBody(fault string, c *cli.ServerCall) map[string]any {
 	q := map[string]any{"fault": fault, "share": f.share, "seed": f.seed, "skip": f.skip, "count": f.count,
 		"latencyMs": f.latency.Milliseconds(), "retryAfterMs": f.retry.Milliseconds(),

@@ -37,7 +37,7 @@ func signalled() context.Context {
 	return ctx
 }
 
-// signalsKey is the context key of signalled's channel.
+// signalsKey is the key under which the context of signalled holds the channel of signals.
 type signalsKey struct{}
 
 // withoutSignals stops the handling of signals that signalled has set up, for a command that handles Ctrl-C
@@ -103,7 +103,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return executeFrom(ctx, os.Stdin, args, stdout, stderr)
 }
 
-// executeFrom is like execute, with the standard input given.
+// executeFrom runs one command, which reads its standard input from stdin, and returns the exit code.
 func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	if err := addCompletions(root); err != nil {

@@ -57,7 +57,7 @@ func revisionTime() time.Time {
 	return time.Unix(0, 0).UTC()
 }
 
-// everyCommand yields cmd and all its subcommands that have a manual page.
+// everyCommand returns an iterator over cmd and those of its subcommands that have a manual page.
 func everyCommand(cmd *cobra.Command) func(yield func(*cobra.Command) bool) {
 	return func(yield func(*cobra.Command) bool) { eachCommand(cmd, yield) }
 }

@@ -19,20 +19,20 @@ import (
 
 // migration holds the flags of a migrate command.
 type migration struct {
-	from, to       place
+	from, to       dataLocation
 	compare, again bool
 	json           bool
 	out, errs      io.Writer
 }
 
-// migrated is the result of a migrate command.
-type migrated struct {
+// migrationResult is the result of a migrate command.
+type migrationResult struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Keys    uint64 `json:"keys"`
 	Bytes   uint64 `json:"bytes"` // of keys and values
 	Written uint64 `json:"written"`
-	Differ  uint64 `json:"differ"` // keys, after the last pass
+	Differ  uint64 `json:"differ"` // keys that differed in the last comparison
 }
 
 func migrateCommand() *cobra.Command {
@@ -106,12 +106,12 @@ func noStore(err error, name string) error {
 	return err
 }
 
-// move copies the data, compares the copy with the original, and makes the copy the one to be used. It may
-// also only compare.
+// move migrates the data: it copies them, compares the copy with the original, and makes the copy the data
+// that servers open. If the flags say so, it only compares.
 func (m *migration) move(ctx context.Context, o migrate.Options) error {
 	bar := progress.New(m.errs, ttl.Real{})
 	defer bar.Stop()
-	r := migrated{From: o.SourceName, To: o.TargetName}
+	r := migrationResult{From: o.SourceName, To: o.TargetName}
 	pass, shown := 0, 0
 	o.Report = func(p migrate.Progress) {
 		if p.Pass != pass || pass == 0 {
@@ -153,12 +153,12 @@ func (m *migration) move(ctx context.Context, o migrate.Options) error {
 
 // openMigrating opens the engine of the data folder for `serve --migrate-to`.
 func (s *serve) openMigrating(ctx context.Context) (engine.Engine, error) {
-	to := place(s.flags.migrateTo)
+	to := dataLocation(s.flags.migrateTo)
 	name, err := to.name()
 	if err != nil {
 		return nil, err
 	}
-	from, err := place(s.flags.data).name()
+	from, err := dataLocation(s.flags.data).name()
 	if err != nil {
 		return nil, err
 	}

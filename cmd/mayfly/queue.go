@@ -40,7 +40,7 @@ func queueCommand() *cobra.Command {
 		queueQueryCommand())
 }
 
-// queueCall returns a command for one entity, which is the command's first argument.
+// queueCall returns a command about one queue, topic or subscription, which is the command's first argument.
 func queueCall(c *cli.ServerCall, use, short string,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	words := strings.Count(use, " ")
@@ -144,7 +144,7 @@ func queueSendCommand() *cobra.Command {
 		}
 		question["properties"] = own
 		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/send", question,
-			func(out io.Writer, _ laboratory.Sent) error {
+			func(out io.Writer, _ laboratory.SendResult) error {
 				_, err := fmt.Fprintln(out, "sent to", args[0])
 				return err
 			})
@@ -242,7 +242,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 			question["deadLetters"] = dead
 		}
 		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/"+verb, question,
-			func(out io.Writer, m laboratory.Moved) error {
+			func(out io.Writer, m laboratory.MoveResult) error {
 				_, err := fmt.Fprintf(out, "%d %s\n", m.Messages, done)
 				return err
 			})

@@ -106,10 +106,10 @@ func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
 	return reaperRequest{}, cli.Misuse("the reaper takes: pause, resume, run, step [ITEMS], set JSON")
 }
 
-// printReaper prints the response as text.
+// printReaper prints the answer to a request as text.
 func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
 	if o.purges {
-		var p laboratory.Purged
+		var p laboratory.PurgeResult
 		if err := json.Unmarshal(answer, &p); err != nil {
 			return err
 		}

@@ -182,7 +182,7 @@ func (s *serve) storeOptions() store.Options {
 	return o
 }
 
-// info returns what other servers that use the same data can list about this one.
+// info returns the description of this server that other servers with the same data can list.
 func (s *serve) info() store.ServerInfo {
 	name, err := os.Hostname()
 	if err != nil {
@@ -209,7 +209,8 @@ func (s *serve) httpOptions() httpapi.Options {
 		SlowQuery: f.signals.slowQuery, Profiles: f.signals.pprof}
 }
 
-// certificate returns where the certificate is stored, beside the data, and its names.
+// certificate returns the folder in which the certificate is stored, beside the data, and the host names that
+// it covers.
 func (s *serve) certificate() *product.Certificate {
 	c := &product.Certificate{Hosts: s.flags.san}
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {

@@ -100,7 +100,7 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it")
 }
 
-// access returns the options for checking the keys.
+// access returns the options for checking the keys. With noAuth no key is checked.
 func (f *servicebusFlags) access(noAuth bool) access.Options {
 	o := access.Options{Keys: f.signed, Mode: access.Emulator}
 	switch {

@@ -124,7 +124,7 @@ func (s *shell) run(ctx context.Context) error {
 	}
 }
 
-// ending returns the first failure of a script. The failure has already been printed.
+// ending returns the first failure of a script, wrapped as an error that has been printed already.
 func (s *shell) ending() error {
 	if s.failed == nil {
 		return nil

@@ -142,7 +142,8 @@ func (s *shell) places(ctx context.Context, begun string) (list []string) {
 	return list
 }
 
-// named returns the names in a list of the server.
+// named returns the ids or names in a list that the server returns for path; list is the member that contains
+// them.
 func (s *shell) named(ctx context.Context, path, list string) []string {
 	req, err := s.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *shell) flagsOf(name string) (list []string) {
 	return list
 }
 
-// nameCache keeps the paths of a container, since users press Tab repeatedly.
+// nameCache caches the paths in the items of one container, since users press Tab repeatedly.
 type nameCache struct {
 	of    string
 	paths []string

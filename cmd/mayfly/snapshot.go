@@ -44,7 +44,8 @@ func snapshotCommand() *cobra.Command {
 		snapshotForkCommand(), snapshotDeleteCommand())
 }
 
-// snapshotVerb completes a command that sends a request. It calls ask with the arguments of the command.
+// snapshotVerb completes a command about snapshots: it adds the flags of a server, and runs ask with the
+// arguments of the command.
 func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 	ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false

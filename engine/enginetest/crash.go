@@ -191,8 +191,8 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 	return known, l.failed
 }
 
-// write writes, in each scope, a key that contains the LSN. The value lists all keys of the transaction, one
-// per line.
+// write writes, in each scope, a key that contains the LSN. Each value begins with the list of all keys of
+// the transaction: see keysOf.
 func (l *ledger) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	return l.transact(e, make([]byte, r.IntN(300)), relaxed, fails, scopes...)
@@ -246,7 +246,8 @@ func (l *ledger) acknowledge(pairs map[string]string) {
 	maps.Copy(l.acknowledged, pairs)
 }
 
-// read reads all scopes in a View and settles them; then everything that it has read counts as reported.
+// read reads all scopes in a View and settles them. After that everything that it has read must survive a
+// power cut, so it is recorded as acknowledged.
 func (l *ledger) read(e engine.Engine) error {
 	var at []engine.Position
 	var found map[string]string
@@ -290,7 +291,9 @@ func lsnKey(scope string, lsn uint64) string {
 
 func lsnOf(key string) uint64 { return binary.BigEndian.Uint64([]byte(key[2:])) }
 
-// keysOf splits the list of keys at the beginning of a value. Keys may contain any byte.
+// keysOf returns the keys that a transaction has written, in their order. all is the value of one of these
+// keys: it begins with a list of the keys, all of length lsnKeyLen, without separators, and may continue with
+// other bytes.
 func keysOf(all string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(all) >= lsnKeyLen && slices.Contains(crashScopes, all[:1]) && yield(all[:lsnKeyLen]) {

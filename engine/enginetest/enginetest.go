@@ -192,7 +192,7 @@ func read(t *testing.T, r engine.Reader, key string) string {
 	return string(v)
 }
 
-// scan lists the pairs of a range as "key=value".
+// scan lists the pairs of a range as "key=value". With reverse they are in descending order.
 func scan(t *testing.T, r engine.Reader, rng engine.Range, reverse bool) (pairs []string) {
 	t.Helper()
 	it := r.Scan(rng, reverse)

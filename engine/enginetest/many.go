@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// readMany is GetMany with "-" for an absent key.
+// readMany reads keys by GetMany and returns their values, "-" for an absent key.
 func readMany(t *testing.T, r engine.Reader, names ...string) []string {
 	t.Helper()
 	values, err := r.GetMany(keys(names...))

@@ -123,7 +123,8 @@ func compareScan(rt *rapid.T, r engine.Reader, m map[string]string, start, end s
 	}
 }
 
-// compareSkip skips some keys of a scan, and compares the others with the model.
+// compareSkip skips some keys of a scan, and compares the others with the model. reverse is the direction of
+// the scan.
 func compareSkip(rt *rapid.T, r engine.Reader, m map[string]string, start, end string, reverse bool) {
 	want := between(m, start, end)
 	if reverse {

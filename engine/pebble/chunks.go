@@ -31,7 +31,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// chunk describes one chunk, as read from its header.
+// chunk is the header of one piece of a log or a manifest, with the position of its payload.
 type chunk struct {
 	kind byte
 	log  uint32 // 0 in a manifest

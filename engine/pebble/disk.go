@@ -12,20 +12,20 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// space watches the free bytes of the disk.
+// diskSpace watches the free space of the disk, in bytes.
 //
 // It refuses writes before the disk is full (admit), so that the log and the manifest always find room: the
 // engine does not survive a failed write to them. Writing a table may fail all the same, because another
-// program fills the disk or the file system reports a wrong number. Then space delays the next attempt
+// program fills the disk or the file system reports a wrong number. Then diskSpace delays the next attempt
 // until an Update has found enough free bytes (wait), since Pebble would retry without a pause. After a
 // failed flush it also refuses writes until a flush succeeds (starved), so that memory does not fill up. If
 // a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or the fence
 // trips. So no writer waits for ever.
 //
-// Asking the file system costs about a microsecond on a local disk and may cost much more on others. So space
-// asks once for each mebibyte written and once a second if there is a clock. It asks at every Update only
-// while little room is left.
-type space struct {
+// Asking the file system costs about a microsecond on a local disk and may cost much more on others. So
+// diskSpace asks once for each mebibyte written and once a second if there is a clock. It asks at every
+// Update only while little room is left.
+type diskSpace struct {
 	fs      vfs.FS
 	dir     string
 	reserve int64 // < 0: no check
@@ -57,8 +57,8 @@ const (
 
 const probeEvery = 1 << 20
 
-func newSpace(o Options) *space {
-	s := &space{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve, now: o.Now}
+func newSpace(o Options) *diskSpace {
+	s := &diskSpace{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve, now: o.Now}
 	if s.reserve == 0 {
 		s.reserve = s.defaultReserve()
 	}
@@ -68,7 +68,7 @@ func newSpace(o Options) *space {
 }
 
 // defaultReserve returns the default reserve: an eighth of the disk, at most defaultDiskReserve.
-func (s *space) defaultReserve() int64 {
+func (s *diskSpace) defaultReserve() int64 {
 	reserve := int64(defaultDiskReserve)
 	if du, err := s.fs.GetDiskUsage(s.dir); err == nil && du.TotalBytes > 0 {
 		reserve = int64(min(uint64(reserve), du.TotalBytes/8))
@@ -77,7 +77,7 @@ func (s *space) defaultReserve() int64 {
 }
 
 // probe asks the file system for the free bytes. If it cannot report them, the disk counts as having room.
-func (s *space) probe() {
+func (s *diskSpace) probe() {
 	if s.reserve >= 0 {
 		s.written.Store(0)
 		if s.now != nil {
@@ -100,7 +100,7 @@ func (s *space) probe() {
 }
 
 // check is called at the start of each Update. It probes if little room is left.
-func (s *space) check() {
+func (s *diskSpace) check() {
 	if s.low.Load() {
 		s.probe()
 	}
@@ -108,7 +108,7 @@ func (s *space) check() {
 
 // admit decides whether a transaction of n bytes may be written. A transaction that frees more than it writes
 // needs only half of the reserve. For a large transaction, half of the reserve must remain free after it.
-func (s *space) admit(n int64, frees bool) error {
+func (s *diskSpace) admit(n int64, frees bool) error {
 	if s.flushFailing.Load() {
 		return fmt.Errorf("%w: the last flush found no room, or no file descriptor", engine.ErrDiskFull)
 	}
@@ -133,7 +133,7 @@ func (s *space) admit(n int64, frees bool) error {
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
 // failed records an error on a file that Pebble survives.
-func (s *space) failed(k kind, err error) {
+func (s *diskSpace) failed(k kind, err error) {
 	if k == plain || !noRoom(err) {
 		return
 	}
@@ -152,7 +152,7 @@ func (s *space) failed(k kind, err error) {
 
 // flushFailed returns a channel that is closed when a flush fails for want of room. If the last flush has
 // failed that way, the channel is already closed.
-func (s *space) flushFailed() <-chan struct{} {
+func (s *diskSpace) flushFailed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failure == nil {
@@ -167,10 +167,10 @@ func (s *space) flushFailed() <-chan struct{} {
 }
 
 // flushSucceeded records that a flush has succeeded.
-func (s *space) flushSucceeded() { s.flushFailing.Store(false) }
+func (s *diskSpace) flushSucceeded() { s.flushFailing.Store(false) }
 
 // stall records that a writer begins (on) or ends waiting for a flush.
-func (s *space) stall(on bool) {
+func (s *diskSpace) stall(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stalled = on
@@ -181,16 +181,16 @@ func (s *space) stall(on bool) {
 }
 
 // delaysRetry reports whether wait delays the retry after this error.
-func (s *space) delaysRetry(err error) bool {
+func (s *diskSpace) delaysRetry(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.delaysLocked() && noRoom(err)
 }
 
-func (s *space) delaysLocked() bool { return s.mode == holding && !s.stalled }
+func (s *diskSpace) delaysLocked() bool { return s.mode == holding && !s.stalled }
 
 // wait blocks the creation of a table while there is no room for it.
-func (s *space) wait() {
+func (s *diskSpace) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.held && s.delaysLocked() {
@@ -199,7 +199,7 @@ func (s *space) wait() {
 }
 
 // enableDelays permits tables to be delayed, from the end of Open on.
-func (s *space) enableDelays() {
+func (s *diskSpace) enableDelays() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mode == opening {
@@ -208,7 +208,7 @@ func (s *space) enableDelays() {
 }
 
 // release ends all waits, for good.
-func (s *space) release() {
+func (s *diskSpace) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mode = released

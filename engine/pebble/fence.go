@@ -41,14 +41,14 @@ type fence struct {
 	vfs.FS
 	dir     string // folder of the protected files
 	log     *slog.Logger
-	space   *space
+	space   *diskSpace
 	logs    *logBook
 	spares  spareDescriptors
 	scratch *vfs.MemFS
 	cause   atomic.Pointer[error]
 }
 
-func newFence(fs vfs.FS, log *slog.Logger, s *space) *fence {
+func newFence(fs vfs.FS, log *slog.Logger, s *diskSpace) *fence {
 	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
 	f := &fence{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
 	f.logs = &logBook{fs: f, dir: s.dir, log: log}
@@ -70,7 +70,8 @@ func (f *fence) trip(cause error) {
 	}
 }
 
-// cut cuts off the disk without a failure being logged. It reports whether this call was the first.
+// cut cuts off the disk like trip, but logs no failure. It returns false if the disk had already been cut
+// off.
 func (f *fence) cut(cause error) bool {
 	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
 	first := f.cause.CompareAndSwap(nil, &err)

@@ -86,7 +86,7 @@ func (d *logDamage) Error() string {
 // Unwrap returns engine.ErrDamagedLog.
 func (d *logDamage) Unwrap() error { return engine.ErrDamagedLog }
 
-// checkLog checks one log.
+// checkLog returns the damage to one log, or nil. present reports whether the log's file exists.
 func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 	if !present {
 		return &logDamage{number: number, missing: true}, nil
@@ -144,10 +144,11 @@ func (d *logDamage) accept(o Options, later []uint64) error {
 
 func logName(n uint64) string { return fmt.Sprintf("%06d%s", n, logSuffix) }
 
-// logNumber returns the number of the log with this name.
+// logNumber returns the number of the log with this name. ok is false if the name is not that of a log.
 func logNumber(name string) (n uint64, ok bool) { return numberIn(name, "", logSuffix) }
 
-// numberIn returns the number in the name of a file or folder, between prefix and suffix.
+// numberIn returns the number in the name of a file or folder, between prefix and suffix. ok is false if the
+// name has another form.
 func numberIn(name, prefix, suffix string) (n uint64, ok bool) {
 	text, begins := strings.CutPrefix(name, prefix)
 	text, ends := strings.CutSuffix(text, suffix)

@@ -274,6 +274,7 @@ func (o *overlay) Lock(name string) (io.Closer, error) {
 	}), nil
 }
 
+// closerFunc is a function as an io.Closer.
 type closerFunc func() error
 
 func (f closerFunc) Close() error { return f() }

@@ -53,7 +53,8 @@ func (s *scheduler) Unregister() {
 	}
 }
 
-// TrySchedule is called by Pebble when a compaction could begin, with the database's locks held.
+// TrySchedule is called by Pebble when a compaction could begin, with the database's locks held. It returns
+// true, and the handle by which the compaction reports its end, if the compaction may run.
 func (s *scheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-// pendingMark is a mark that a transaction has set.
+// pendingMark is the mark of a scope (see engine.Control) that a transaction has set and not committed yet.
 type pendingMark struct {
 	scope *scope
 	mark  uint64
@@ -310,7 +310,8 @@ func (t *txn) Mark(key []byte) uint64 {
 	return mark
 }
 
-// force raises a scope's ceiling with its own sync, before the LSN that needs it is issued.
+// force raises a scope's ceiling with its own sync, before the LSN that needs it is issued. i is the index of
+// the scope. It returns false if the transaction has failed.
 func (t *txn) force(i int) bool {
 	s := t.scopes[i]
 	if s.promote(); s.next < s.ceiling {
@@ -349,8 +350,8 @@ func (t *txn) write() *pebble.Batch {
 // largeValueSlack is the spare room in a batch that begins with a large value.
 const largeValueSlack = 64 << 10
 
-// writeValue is write for a value of n bytes. A batch that begins with a large value is allocated at full
-// size, since a batch that grows is in memory several times.
+// writeValue returns the batch, to which the caller adds a value of n bytes. A batch that begins with a large
+// value is allocated at full size, since a batch that grows is in memory several times.
 func (t *txn) writeValue(n int) *pebble.Batch {
 	if t.batch == nil && n > engine.MaxTxnBytes/16 {
 		t.batch = t.e.db.NewBatchWithSize(n + largeValueSlack)

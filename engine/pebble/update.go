@@ -41,7 +41,7 @@ type request struct {
 	exited   bool
 }
 
-// signal is sent to a waiting request.
+// signal tells the goroutine of a queued request how to continue.
 type signal int
 
 const (
@@ -111,9 +111,9 @@ func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
 	return at
 }
 
-// joins reports whether a scope's holder may run r in its group. Both scope.join and Update use it, so that
-// only requests of one scope are run by a holder: updateMany does not expect that. r.scopes must contain
-// each scope only once.
+// joins reports whether r may run in the group of a scope's holder, that is, whether it has only one scope.
+// r.scopes must contain each scope only once. Update and scope.join must decide this in the same way: Update
+// sends requests that do not join to updateMany, which runs them itself.
 func (r *request) joins() bool { return len(r.scopes) == 1 }
 
 func (r *request) recycle() {

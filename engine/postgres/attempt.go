@@ -33,7 +33,7 @@ type attempt struct {
 	upsert  bool // SetFresh is the same as Set: see errStored
 }
 
-// scope is a scope that an attempt has locked.
+// scope is the state of a scope, with its next LSN, in an attempt that has locked it.
 type scope struct {
 	key, ceilingKey, markKey []byte
 	next                     uint64 // the next LSN
@@ -52,7 +52,7 @@ const (
 	lockUnmade = `SELECT k, k FROM mayfly_newscope WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
 )
 
-// attempt begins a transaction for a request's group: it locks the scopes and reads the keys in ahead.
+// attempt begins a transaction for the group of r: it locks the scopes and reads the keys in ahead.
 func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, error) {
 	a := &attempt{e: e, overlay: newOverlay()}
 	a.s = &source{ctx: context.Background(), e: e, known: map[string][]byte{}}

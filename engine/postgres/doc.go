@@ -3,12 +3,12 @@
 //
 // # A scope's lock
 //
-// Each scope has its ceiling (engine.CeilingKey) as a row of the table; the value of the row is the next
-// LSN. Update locks the rows of its scopes in byte order (SELECT ... FOR UPDATE). A second statement of the
-// same pipeline reads the marks, and the keys that the caller expects to read. It must be a second
-// statement: at READ COMMITTED, a statement that has waited for a lock sees the state before the wait, and
-// the next statement sees the state after it. A scope that has issued no LSN has no ceiling; it is locked
-// by a row of a second table.
+// Each scope has its ceiling (engine.CeilingKey) as a row of the table; the value of the row is the next LSN.
+// Update locks the rows of its scopes in byte order (SELECT ... FOR UPDATE). A second statement of the same
+// pipeline reads the marks, and the keys that the caller expects to read. It must be a second statement: at
+// READ COMMITTED, a statement that has waited for a lock sees the state before the wait, and the next
+// statement sees the state after it. A scope that has issued no LSN has no ceiling; it is locked by a row of
+// another table, mayfly_newscope.
 //
 // # Group commit
 //

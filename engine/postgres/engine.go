@@ -114,7 +114,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 
 var errLeak = errors.New("engine/postgres: an iterator was not closed")
 
-// view is the database transaction of a View.
+// view is the database transaction of an engine.Engine.View: it reads from one connection.
 type view struct {
 	e     *Engine
 	c     *pgxpool.Conn

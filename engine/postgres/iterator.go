@@ -162,7 +162,8 @@ func (i *iterator) gather(from []byte) {
 	}
 }
 
-// step moves to the next key of the merged rows and writes.
+// step moves to the next key of the merged rows and writes. It returns false at the end of the range, and
+// after an error.
 func (i *iterator) step() bool {
 	r, ok := i.row()
 	if i.err != nil {

@@ -85,7 +85,7 @@ func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 	}
 }
 
-// listen is Listen on one connection.
+// listen calls fn for each report that arrives on one connection, until the connection breaks or ctx ends.
 func (e *Engine) listen(ctx context.Context, fn func(scope []byte)) error {
 	var c *pgx.Conn
 	err := withLimit(ctx, connectLimit, func(own context.Context) (err error) {

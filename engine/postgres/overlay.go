@@ -45,7 +45,7 @@ func (o *overlay) set(key, value []byte) {
 	}
 }
 
-// setFresh is set for a key that the database is not expected to have.
+// setFresh sets a key that the caller expects not to be in the database.
 func (o *overlay) setFresh(key, value []byte) {
 	w := write{key: key, value: value, fresh: true}
 	if before, ok := o.tree.Set(w); ok && !before.fresh {

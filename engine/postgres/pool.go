@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// session is the engine's state of one connection.
+// session is the engine's state of one connection to the database, with its stamp (see the package
+// documentation).
 type session struct {
 	stamp  []byte      // primary key of the connection's stamp row
 	n      int64       // number of its transactions so far

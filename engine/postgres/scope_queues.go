@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// scopeQueue is the queue of this process's Updates that wait for one scope. One of them, the leader, holds
-// the scope.
+// scopeQueue is the queue of this process's Updates that wait for one scope (see package engine). One of
+// them, the leader, holds the scope.
 type scopeQueue struct {
 	key []byte
 
@@ -17,7 +17,8 @@ type scopeQueue struct {
 	queue []*request
 }
 
-// scopeQueues maps the key of a scope to its queue. It has the queues of the scopes that are in use.
+// scopeQueues holds the queues of the scopes that Updates of this process use at the moment, by the key of
+// the scope.
 type scopeQueues struct {
 	mu sync.Mutex
 	m  map[string]*scopeQueue

@@ -323,7 +323,8 @@ type reader struct {
 	overlay *overlay // nil in a View
 }
 
-// written looks up a key in the transaction's writes.
+// written looks up a key in the transaction's writes. decided is false if the transaction has not written the
+// key. value is nil if it has deleted the key.
 func (r *reader) written(key []byte) (value []byte, decided bool) {
 	if r.overlay == nil {
 		return nil, false

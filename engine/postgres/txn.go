@@ -88,7 +88,7 @@ func (t *txn) Set(key, value []byte) {
 	}
 }
 
-// SetFresh is Set for a key that is probably not stored: see engine.Fresher.
+// SetFresh sets a key that the caller expects not to be stored: see engine.Fresher.
 func (t *txn) SetFresh(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.wrote = true

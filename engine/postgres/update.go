@@ -187,7 +187,8 @@ func (g *group) finish() {
 	}
 }
 
-// begin begins a transaction. If that fails and is not retried, all members get the error.
+// begin begins a transaction. If that fails and is not retried, all members get the error. It returns false
+// if no transaction has begun.
 func (g *group) begin() bool {
 	ahead := slices.Clone(g.lead.ahead)
 	if g.lead.joins() {

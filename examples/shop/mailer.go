@@ -7,21 +7,22 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// Mailer writes to those who have left a cart until its hour was over. It reads the change feed of the
-// container that such carts are moved to.
+// Mailer sends a mail to each customer whose cart has expired. It reads the change feed of the container to
+// which expired carts are moved.
 type Mailer struct {
 	shop  *Shop
 	mail  func(ctx context.Context, user string, items []string) error
-	since *string // where the feed goes on; nil: at its beginning
+	since *string // position in the feed; nil: its beginning
 }
 
-// NewMailer makes one that begins at the feed's beginning: whom it has mailed is in the documents.
+// NewMailer returns a Mailer that reads the feed from its beginning. It does not repeat mails, because each
+// mailed cart is marked in its document.
 func NewMailer(s *Shop, mail func(ctx context.Context, user string, items []string) error) *Mailer {
 	return &Mailer{shop: s, mail: mail}
 }
 
-// Round mails for all carts that have come since the last round. With an error the next round goes on where
-// this one has ended.
+// Round sends the mails for all carts that have expired since the last round. If it fails, the next round
+// reads the same page of the feed again.
 func (m *Mailer) Round(ctx context.Context) error {
 	all := &azcosmos.FeedRange{MinInclusive: "", MaxExclusive: "FF"}
 	for {
@@ -44,7 +45,8 @@ func (m *Mailer) Round(ctx context.Context) error {
 	}
 }
 
-// one mails for one cart, unless that was done, and then marks it: rather two mails than none.
+// one sends the mail for one cart, unless the cart is marked, and then marks it. If the process ends between
+// the two steps, the mail is sent twice rather than not at all.
 func (m *Mailer) one(ctx context.Context, item []byte) error {
 	var cart struct {
 		Cart

@@ -1,4 +1,4 @@
-// A shop whose carts expire by themselves: see README.md.
+// Command shop is a shop whose carts expire: see README.md.
 package main
 
 import (
@@ -39,7 +39,7 @@ func run(ctx context.Context, endpoint, key string) error {
 	go func() {
 		defer close(done)
 		remind(ctx, NewMailer(shop, func(_ context.Context, user string, items []string) error {
-			log.Printf("to %s: you have left %q in your cart", user, items) // a real one sends a mail
+			log.Printf("to %s: you have left %q in your cart", user, items) // a real shop sends a mail here
 			return nil
 		}))
 		if err := server.Close(); err != nil {
@@ -55,7 +55,7 @@ func run(ctx context.Context, endpoint, key string) error {
 	return nil
 }
 
-// connect makes a client for an endpoint and its key.
+// connect returns a client for an endpoint with a key.
 func connect(endpoint, key string) (*azcosmos.Client, error) {
 	credential, err := azcosmos.NewKeyCredential(key)
 	if err != nil {
@@ -64,7 +64,7 @@ func connect(endpoint, key string) (*azcosmos.Client, error) {
 	return azcosmos.NewClientWithKey(endpoint, credential, nil)
 }
 
-// remind lets a mailer do its rounds until ctx ends.
+// remind calls Round of a mailer again and again until ctx ends.
 func remind(ctx context.Context, m *Mailer) {
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()
@@ -80,7 +80,7 @@ func remind(ctx context.Context, m *Mailer) {
 	}
 }
 
-// handler is the shop over HTTP.
+// handler returns the HTTP handler of the shop.
 func handler(shop *Shop) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{user}/cart/{item}", func(w http.ResponseWriter, r *http.Request) {

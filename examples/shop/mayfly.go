@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// KeepAbandoned has carts moved to the container of abandoned ones when they expire, in the transaction that
-// removes them. It is Mayfly's own: Azure Cosmos DB cannot, and carts are gone there.
+// KeepAbandoned makes the server move carts to the container of abandoned carts when they expire, in the same
+// transaction. Only Mayfly has this setting; in Azure Cosmos DB an expired cart is lost.
 func KeepAbandoned(ctx context.Context, endpoint, key string) error {
 	url := strings.TrimSuffix(endpoint, "/") + "/_mayfly/dbs/" + database +
 		"/colls/" + customers + "/settings"

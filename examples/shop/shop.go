@@ -12,8 +12,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// Where the shop's documents lie. A customer's cart and orders are in one partition, so that a checkout is
-// one transaction. What has no ttl of its own there lives for an hour: the carts.
+// The names of the shop's database, of its containers, and of the document of a cart. A customer's cart and
+// orders are in one partition, so that a checkout is one transaction. A cart has no ttl of its own: it
+// expires after the container's default, cartSeconds.
 const (
 	database  = "shop"
 	customers = "customers"
@@ -23,21 +24,21 @@ const (
 
 const (
 	cartSeconds  = int32(60 * 60)
-	keepSeconds  = int32(30 * 24 * 60 * 60) // of abandoned carts
+	keepSeconds  = int32(30 * 24 * 60 * 60) // for abandoned carts
 	neverExpires = -1
 )
 
-// ErrNoCart says that a customer has no cart, or none any more.
+// ErrNoCart is returned if a customer has no cart, or if it has expired.
 var ErrNoCart = errors.New("there is no cart")
 
-// Cart is what a customer may buy. Each change starts its hour anew.
+// Cart is what a customer may buy. It expires an hour after its last change.
 type Cart struct {
 	ID    string   `json:"id"`
 	User  string   `json:"user"`
 	Items []string `json:"items"`
 }
 
-// Order is what a customer has bought. It lives for ever.
+// Order is what a customer has bought. It never expires.
 type Order struct {
 	ID    string   `json:"id"`
 	User  string   `json:"user"`
@@ -45,12 +46,12 @@ type Order struct {
 	TTL   int      `json:"ttl"`
 }
 
-// Shop keeps carts and orders.
+// Shop stores carts and orders.
 type Shop struct {
 	customers, abandoned *azcosmos.ContainerClient
 }
 
-// Open finds the shop's containers, and makes those that are missing.
+// Open returns the shop in an account. It creates the containers that do not exist.
 func Open(ctx context.Context, client *azcosmos.Client) (*Shop, error) {
 	_, err := client.CreateDatabase(ctx, azcosmos.DatabaseProperties{ID: database}, nil)
 	if err != nil && statusOf(err) != http.StatusConflict {
@@ -95,13 +96,13 @@ func (s *Shop) Add(ctx context.Context, user, item string) error {
 			return err
 		}
 		_, err = s.customers.CreateItem(ctx, key(user), first, nil)
-		if statusOf(err) != http.StatusConflict { // else somebody else has begun it meanwhile
+		if statusOf(err) != http.StatusConflict { // otherwise another request has created the cart
 			return err
 		}
 	}
 }
 
-// Cart is the customer's cart. ErrNoCart: there is none.
+// Cart returns the customer's cart. It fails with ErrNoCart if there is none.
 func (s *Shop) Cart(ctx context.Context, user string) (Cart, error) {
 	cart, _, err := s.cart(ctx, user)
 	return cart, err
@@ -118,8 +119,8 @@ func (s *Shop) cart(ctx context.Context, user string) (cart Cart, etag azcore.ET
 	return cart, res.ETag, json.Unmarshal(res.Value, &cart)
 }
 
-// Checkout makes an order of the customer's cart, and ends the cart, in one transaction. ErrNoCart: there is
-// none, or its hour has ended before the order was there.
+// Checkout creates an order from the customer's cart and deletes the cart, in one transaction. It fails with
+// ErrNoCart if there is no cart, or if the cart expires before the transaction.
 func (s *Shop) Checkout(ctx context.Context, user string) (Order, error) {
 	for {
 		cart, etag, err := s.cart(ctx, user)
@@ -142,7 +143,7 @@ func (s *Shop) Checkout(ctx context.Context, user string) (Order, error) {
 			return order, nil
 		}
 		switch status := res.OperationResults[0].StatusCode; status {
-		case http.StatusPreconditionFailed: // the cart has changed: again, with what is in it now
+		case http.StatusPreconditionFailed: // the cart has changed: try again with its current items
 		case http.StatusNotFound:
 			return Order{}, ErrNoCart
 		default:
@@ -151,7 +152,7 @@ func (s *Shop) Checkout(ctx context.Context, user string) (Order, error) {
 	}
 }
 
-// Orders are all orders of the customer.
+// Orders returns all orders of the customer.
 func (s *Shop) Orders(ctx context.Context, user string) ([]Order, error) {
 	var orders []Order
 	pages := s.customers.NewQueryItemsPager("SELECT * FROM c WHERE c.ttl = -1", key(user), nil)
@@ -173,7 +174,7 @@ func (s *Shop) Orders(ctx context.Context, user string) ([]Order, error) {
 
 func key(user string) azcosmos.PartitionKey { return azcosmos.NewPartitionKeyString(user) }
 
-// statusOf is the HTTP status that an error of the SDK tells; 0 for another one, and for none.
+// statusOf returns the HTTP status in an error of the SDK, or 0 for nil and for other errors.
 func statusOf(err error) int {
 	var answer *azcore.ResponseError
 	if errors.As(err, &answer) {

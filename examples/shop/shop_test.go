@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
-// open is a shop on a Mayfly of its own, whose clock the test moves.
+// open returns a shop with a Mayfly server of its own, whose clock the test moves.
 func open(t *testing.T, opts ...mayflytest.Option) (*Shop, *mayflytest.Mayfly) {
 	t.Helper()
 	m := mayflytest.New(t, opts...)
@@ -91,7 +91,7 @@ func TestCheckoutTooLate(t *testing.T) {
 
 func TestAbandonedCartsAreMailedOnce(t *testing.T) {
 	t.Parallel()
-	s, m := open(t, mayflytest.WithRanges(3)) // as a large container has them
+	s, m := open(t, mayflytest.WithRanges(3)) // several ranges, as in a large container
 	var mails []string
 	mail := func(_ context.Context, user string, items []string) error {
 		mails = append(mails, fmt.Sprint(user, items))
@@ -124,7 +124,7 @@ func TestAbandonedCartsAreMailedOnce(t *testing.T) {
 	want()
 }
 
-// What the service refuses for a moment is tried again by the SDK.
+// TestBusyService tests that the SDK retries requests that the service refuses for a moment.
 func TestBusyService(t *testing.T) {
 	t.Parallel()
 	s, m := open(t)

@@ -42,10 +42,10 @@ type Site struct {
 type file struct {
 	gzip, brotli []byte
 	kind, etag   string
-	forGood      bool // its name contains a hash of its content
+	forGood      bool // its name contains a hash of its content, so browsers may keep it for ever
 }
 
-// New reads the files of both builds.
+// New returns the Site of the explorer and of the documentation, which are embedded in the program.
 func New() (*Site, error) {
 	s := &Site{files: make(map[string]*file)}
 	for dir, root := range map[string]string{"dist": Root, "docs": Docs} {
@@ -60,8 +60,8 @@ func New() (*Site, error) {
 	return s, nil
 }
 
-// alias adds the paths of the official emulator's pages, since scripts that start an emulator poll these
-// until they get a response.
+// alias serves the start page and its script also at the paths that they have in the official emulator, since
+// scripts that start an emulator poll those paths until they get a response.
 func (s *Site) alias() {
 	for _, name := range []string{"index.html", "quickstart.html"} {
 		s.files[Root+"/"+name] = s.files[Root]

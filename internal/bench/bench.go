@@ -175,7 +175,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 	return b.finish()
 }
 
-// finish draws the pictures, compares with the older result, and ends the report.
+// finish draws the charts, compares the result with an older one if there is one, and ends the report.
 func (b *Bench) finish() error {
 	if b.SVG != "" {
 		if err := drawFigures(b.SVG, b.report.figures); err != nil {

@@ -52,10 +52,11 @@ func TestBenchDocument(t *testing.T) {
 func TestReplay(t *testing.T) {
 	var rec *recorder
 	b := &Bench{clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), progress: &progress.Bar{}}
-	db, c, err := b.open(t.Context(), opening{engine: pebble.Options{Memory: true}, store: store.Options{ManualReaper: true}, wrap: func(e *pebble.Engine) engine.Engine {
-		rec = &recorder{Engine: e}
-		return rec
-	}})
+	db, c, err := b.open(t.Context(), openOptions{engine: pebble.Options{Memory: true},
+		store: store.Options{ManualReaper: true}, wrap: func(e *pebble.Engine) engine.Engine {
+			rec = &recorder{Engine: e}
+			return rec
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Contex
 	if err != nil {
 		return nil, nil, err
 	}
-	var a answerOf
+	var a storedResponse
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, nil, err
 	}

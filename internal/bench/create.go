@@ -41,7 +41,7 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	dir, bareDir := b.path("create"), b.path("create-raw")
 	defer drop(dir, bareDir)
 	so := store.Options{Ranges: ranges}
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}, store: so})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}, store: so})
 	if err != nil {
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	// A second store, in memory, records what a store writes for a document, so that the measured store has
 	// no other work.
 	var rec *recorder
-	twin, copied, err := b.open(ctx, opening{
+	twin, copied, err := b.open(ctx, openOptions{
 		engine: pebble.Options{Memory: true}, store: so,
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recorder{Engine: e}
@@ -86,7 +86,7 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
 }
 
-// createRuns is the state of one comparison of creates.
+// createRuns is the state of one comparison of creates in Mayfly with writes of the same keys in bare Pebble.
 type createRuns struct {
 	b           *Bench
 	writers     int

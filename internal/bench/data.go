@@ -44,8 +44,8 @@ func (b *Bench) data(ctx context.Context) (*dataset, error) {
 	d := &dataset{dir: b.path("data"), epochs: b.epochs()}
 	d.end = d.epochs[len(d.epochs)-1].at.Add(epochGap)
 	clock := ttl.NewManual(d.epochs[0].at)
-	db, c, err := b.open(ctx,
-		opening{engine: pebble.Options{Dir: d.dir}, store: store.Options{Clock: clock, ManualReaper: true}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: d.dir},
+		store: store.Options{Clock: clock, ManualReaper: true}})
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,8 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 	return nil
 }
 
-// connectTLS is connect over TLS. A connection of direct mode begins with its context.
+// connectTLS opens the connections for the load over TLS. If direct is set, they are connections of direct
+// mode, which begin with a connection context.
 func (s *benchServer) connectTLS(ctx context.Context, requests [][]byte, direct bool) error {
 	// The server has a self-signed certificate. It can be trusted, since this process has started the
 	// server.

@@ -94,8 +94,8 @@ const (
 	benchContainer = "docs"
 )
 
-// opening has the options with which a store is opened.
-type opening struct {
+// openOptions has the options with which a store is opened.
+type openOptions struct {
 	engine pebble.Options
 	store  store.Options
 	wrap   func(*pebble.Engine) engine.Engine // nil: the engine is used unchanged
@@ -103,7 +103,7 @@ type opening struct {
 }
 
 // open opens a store and its container, and creates both if they do not exist.
-func (b *Bench) open(ctx context.Context, o opening) (db *store.DB, c *store.Container, err error) {
+func (b *Bench) open(ctx context.Context, o openOptions) (db *store.DB, c *store.Container, err error) {
 	if o.store.Clock == nil {
 		o.store.Clock = b.clock
 	}

@@ -33,7 +33,7 @@ type subject struct {
 	close func() error
 }
 
-// engineRow is a row of the comparison.
+// engineRow is a row of the table of CompareEngines: an operation, and the number of clients that run it.
 type engineRow struct {
 	name, op string
 	clients  int

@@ -28,7 +28,7 @@ func (b *Bench) measureFeed(ctx context.Context) (err error) {
 	if err := b.makeReadData(ctx, n, dir, copied); err != nil {
 		return err
 	}
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 
 // makeHTTPData creates a store of n documents and returns a request for each of them.
 func (b *Bench) makeHTTPData(ctx context.Context, n int, dir string) (requests [][]byte, err error) {
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (b *Bench) signedRead(d document) ([]byte, error) {
 	return r.Bytes(), nil
 }
 
-// answerOf is the response that the empty server sends, as it is stored in a file.
-type answerOf struct {
+// storedResponse is the response that the empty server sends, as it is stored in a file.
+type storedResponse struct {
 	Header http.Header `json:"header"`
 	Body   []byte      `json:"body"`
 }
@@ -138,7 +138,7 @@ func (s *benchServer) saveAnswer(request []byte, file string) error {
 		return err
 	}
 	defer res.Body.Close()
-	a := answerOf{Header: res.Header}
+	a := storedResponse{Header: res.Header}
 	if a.Body, err = io.ReadAll(res.Body); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const importBatch = store.MaxBatchOperations
 func (b *Bench) measureImports(ctx context.Context) (err error) {
 	dir, bareDir, file := b.path("import"), b.path("import-raw"), b.path("import.ndjson")
 	defer drop(dir, bareDir, file)
-	db, _, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	db, _, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (p *importRuns) write(from, to int) error {
 // runMayfly has imported. It gets them from a second store, in memory, some documents at a time.
 func (p *importRuns) runBaseline(ctx context.Context) (n int, took time.Duration, err error) {
 	var rec *recorder
-	twin, c, err := p.b.open(ctx, opening{
+	twin, c, err := p.b.open(ctx, openOptions{
 		engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recorder{Engine: e}

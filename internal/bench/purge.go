@@ -47,7 +47,7 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 
 // openExpiring opens a copy of the data set with a clock that is stopped at the given time, and sets the
 // default TTL by which one epoch after the other expires.
-func (b *Bench) openExpiring(ctx context.Context, at time.Time, o opening) (*store.DB, *store.Container,
+func (b *Bench) openExpiring(ctx context.Context, at time.Time, o openOptions) (*store.DB, *store.Container,
 	*ttl.Virtual, error) {
 	clock := ttl.NewManual(at)
 	o.store.Clock = clock
@@ -88,7 +88,7 @@ func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte
 	}
 	defer drop(dir)
 	var rec *recorder
-	db, _, clock, err := b.openExpiring(ctx, d.end, opening{
+	db, _, clock, err := b.openExpiring(ctx, d.end, openOptions{
 		engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recorder{Engine: e}
@@ -114,7 +114,7 @@ func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte
 func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir string,
 	purges [][][]byte) (err error) {
 	db, _, clock, err := b.openExpiring(ctx, d.end,
-		opening{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
+		openOptions{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (b *Bench) chosen(list []shape) (some []shape) {
 func (b *Bench) openSets(ctx context.Context, sets []querySet) (open []io.Closer,
 	containers []*store.Container, err error) {
 	for _, s := range sets {
-		db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: s.dir}}, s.spec)
+		db, c, err := b.queryContainer(ctx, openOptions{engine: pebble.Options{Dir: s.dir}}, s.spec)
 		if err != nil {
 			return open, nil, err
 		}

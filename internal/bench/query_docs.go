@@ -26,7 +26,7 @@ const (
 	maxGroups = 100_000
 	// weights is the number of different values of the property that is not indexed.
 	weights = 1000
-	// queryCache is large enough for all data that scans read in both engines.
+	// queryCache is large enough for all data that scans read, in Mayfly and in bare Pebble.
 	queryCache = readCache
 )
 
@@ -138,7 +138,8 @@ func querySpec() definition.ContainerSpec {
 }
 
 // queryContainer opens a store and its container, and creates both if they do not exist.
-func (b *Bench) queryContainer(ctx context.Context, o opening, spec definition.ContainerSpec) (db *store.DB,
+func (b *Bench) queryContainer(ctx context.Context, o openOptions,
+	spec definition.ContainerSpec) (db *store.DB,
 	c *store.Container, err error) {
 	db, _, err = b.open(ctx, o)
 	if err != nil {
@@ -161,7 +162,7 @@ const queryLoaders = 4
 
 // makeQuerySet creates a compacted store of a set of documents.
 func (b *Bench) makeQuerySet(ctx context.Context, s querySet) error {
-	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: s.dir}}, s.spec)
+	db, c, err := b.queryContainer(ctx, openOptions{engine: pebble.Options{Dir: s.dir}}, s.spec)
 	if err != nil {
 		return err
 	}

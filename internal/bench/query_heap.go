@@ -24,8 +24,9 @@ const heapPages = 3
 // without an index, and one with many groups.
 func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
 	set := sets[len(sets)-1]
-	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache},
-		store: store.Options{Lenient: true}}, querySpec())
+	db, c, err := b.queryContainer(ctx,
+		openOptions{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache},
+			store: store.Options{Lenient: true}}, querySpec())
 	if err != nil {
 		return err
 	}

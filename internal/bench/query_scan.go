@@ -61,7 +61,8 @@ func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 	if err != nil {
 		return err
 	}
-	db, c, err := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: set.dir, CacheBytes: queryCache}},
+	db, c, err := b.queryContainer(ctx,
+		openOptions{engine: pebble.Options{Dir: set.dir, CacheBytes: queryCache}},
 		querySpec())
 	if err != nil {
 		return err

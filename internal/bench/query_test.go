@@ -125,7 +125,7 @@ func TestShapes(t *testing.T) {
 		{querySet{layout: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
 	} {
 		b := &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}, progress: &progress.Bar{}}
-		db, container, err := b.queryContainer(t.Context(), opening{engine: pebble.Options{Memory: true}},
+		db, container, err := b.queryContainer(t.Context(), openOptions{engine: pebble.Options{Memory: true}},
 			c.set.spec)
 		if err != nil {
 			t.Fatal(err)

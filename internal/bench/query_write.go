@@ -24,7 +24,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 	for i, spec := range []definition.ContainerSpec{indexed, bare} {
 		dir := b.path("query-" + spec.ID)
 		defer drop(dir)
-		db, c, openErr := b.queryContainer(ctx, opening{engine: pebble.Options{Dir: dir}}, spec)
+		db, c, openErr := b.queryContainer(ctx, openOptions{engine: pebble.Options{Dir: dir}}, spec)
 		if openErr != nil {
 			return openErr
 		}
@@ -51,7 +51,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64, err error) {
 	const docs = 100
 	var rec *recorder
-	db, c, err := b.queryContainer(ctx, opening{
+	db, c, err := b.queryContainer(ctx, openOptions{
 		engine: pebble.Options{Memory: true}, store: store.Options{ManualReaper: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recorder{Engine: e}
@@ -71,7 +71,7 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 	return float64(keysOf(rec.take())) / docs, nil
 }
 
-// writing creates documents, slice by slice.
+// writing is the state of one side of measureIndexing: it creates documents, slice by slice.
 type writing struct {
 	b       *Bench
 	c       *store.Container

@@ -19,14 +19,14 @@ import (
 // benchQueue is the name of the queue that the section uses.
 const benchQueue = "q"
 
-// queueSide is one store with a queue.
+// queueSide is one side of measureQueue: a store with a queue, and a receiver of the queue.
 type queueSide struct {
 	db     *store.DB
 	queues *queue.Queues
 	from   *queue.Receiver
 }
 
-func (b *Bench) openQueue(ctx context.Context, o opening) (s queueSide, err error) {
+func (b *Bench) openQueue(ctx context.Context, o openOptions) (s queueSide, err error) {
 	s.queues = queue.New(queue.Options{})
 	o.queues = s.queues
 	if s.db, _, err = b.open(ctx, o); err != nil {
@@ -79,13 +79,13 @@ func (b *Bench) measureQueue(ctx context.Context) error {
 func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 	dir, bareDir := b.path("queue"), b.path("queue-raw")
 	defer drop(dir, bareDir)
-	ours, err := b.openQueue(ctx, opening{engine: pebble.Options{Dir: dir}})
+	ours, err := b.openQueue(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
 	defer closing(ours.db, &err)
 	var rec *recorder
-	twin, err := b.openQueue(ctx, opening{engine: pebble.Options{Memory: true},
+	twin, err := b.openQueue(ctx, openOptions{engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recorder{Engine: e}
 			return rec
@@ -124,7 +124,8 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 	return nil
 }
 
-// pingPongs is the state of one comparison of messages.
+// pingPongs is the state of one comparison of measureQueue. In a ping-pong, a message is sent, received and
+// completed.
 type pingPongs struct {
 	b       *Bench
 	clients int

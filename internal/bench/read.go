@@ -31,7 +31,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 	if err := b.makeReadData(ctx, n, dir, copied); err != nil {
 		return err
 	}
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 
 // makeReadData creates a compacted store of n documents, and a copy of it.
 func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
@@ -98,11 +98,11 @@ func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (er
 	return copyFolder(copied, dir)
 }
 
-// order is the order in which both sides read documents.
-type order []uint32
+// readOrder is the order in which Mayfly and bare Pebble read the documents: a list of document numbers.
+type readOrder []uint32
 
-func newOrder(n int) order {
-	o := make(order, n)
+func newOrder(n int) readOrder {
+	o := make(readOrder, n)
 	for at, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
 		o[at] = uint32(i)
 	}
@@ -117,7 +117,7 @@ type reader struct {
 }
 
 // turn returns a function that prepares the next round. Rounds go through the order again and again.
-func (r reader) turn(o order) (prepare func()) {
+func (r reader) turn(o readOrder) (prepare func()) {
 	at := 0
 	return func() {
 		for k := range round {
@@ -128,7 +128,7 @@ func (r reader) turn(o order) (prepare func()) {
 }
 
 // readAll reads every document at least once.
-func (r reader) readAll(o order) error {
+func (r reader) readAll(o readOrder) error {
 	prepare := r.turn(o)
 	for range len(o)/round + 1 {
 		prepare()
@@ -169,8 +169,8 @@ func rawReader(bare *raw.DB, stored *rawKeys) reader {
 	}
 }
 
-// rawKeys are the keys of the stored documents. They are in one slice, like order, so that the garbage
-// collector has little work.
+// rawKeys are the keys of the stored documents. They are in one slice, so that the garbage collector has
+// little work.
 type rawKeys struct {
 	text []byte
 	at   [][2]uint32 // begin and end of the i-th document's key

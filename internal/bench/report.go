@@ -99,7 +99,7 @@ func (b *budget) text(u unit) string {
 	return sign + limit
 }
 
-// unit is the unit of a figure.
+// unit is the unit of a figure, which determines how it is printed.
 type unit string
 
 const (
@@ -161,7 +161,7 @@ type About struct {
 	At            time.Time `json:"at"`
 }
 
-// report prints figures as they arrive, and keeps them.
+// report prints figures to the table as they arrive, and keeps them for the result.
 type report struct {
 	out     io.Writer
 	about   About

@@ -80,7 +80,7 @@ func (b *Bench) measureStart(ctx context.Context) error {
 // timeOpen opens the store like a program that embeds it, and reads a document.
 func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
 	began := b.clock.Now()
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return 0, err
 	}

@@ -30,7 +30,7 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	}
 	bareDir := b.path("ttl-raw")
 	defer drop(dir, bareDir)
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}

@@ -38,10 +38,12 @@ func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
 	return b.compareDisk(ctx, d, dir, bareDir)
 }
 
-// measureOpenWave is measureWave on an open store. When it returns the store is empty and closed.
+// measureOpenWave opens the copy of the data set in dir and measures the latencies and the memory: see
+// measureWave. When it returns the store is empty and closed.
 func (b *Bench) measureOpenWave(ctx context.Context, d *dataset, dir string) (err error) {
 	first := d.epochs[0].at.Add(purgeTTL)
-	db, c, clock, err := b.openExpiring(ctx, first.Add(-epochGap), opening{engine: pebble.Options{Dir: dir}})
+	db, c, clock, err := b.openExpiring(ctx, first.Add(-epochGap),
+		openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}

@@ -85,12 +85,12 @@ func (b *Bench) measureYCSB(ctx context.Context) (err error) {
 	dir, bareDir := b.path("ycsb"), b.path("ycsb-raw")
 	defer drop(dir, bareDir)
 	y := &ycsb{b: b, rng: rand.New(rand.NewPCG(1, 3))}
-	db, c, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	twin, copied, err := b.open(ctx, opening{engine: pebble.Options{Memory: true},
+	twin, copied, err := b.open(ctx, openOptions{engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			y.rec = &recorder{Engine: e}
 			return y.rec

@@ -69,8 +69,9 @@ var (
 	errNoDatabase  = Misuse("--db must name the database")
 )
 
-// Call is like Request, for any method and any path, including those of Cosmos DB's protocol. If question is
-// nil, the request has no body. Only the names that the path contains must be given.
+// Call returns a signed request with any method to any path, including those of Cosmos DB's protocol.
+// question becomes the JSON body; if it is nil, the request has no body. The path may contain {db}, {coll}
+// and {id}; only the names that it contains must be given.
 func (c *ServerCall) Call(ctx context.Context, method, path string, question any) (*http.Request, error) {
 	switch {
 	case c.Container == "" && strings.Contains(path, "{coll}"):
@@ -142,7 +143,8 @@ func exchange(req *http.Request) (*http.Response, error) {
 	return exchangeBy(&http.Client{Timeout: AskTimeout, Transport: once}, req)
 }
 
-// exchangeBy is like exchange, with a client that reuses its connections.
+// exchangeBy sends a request by client, which reuses its connections, and returns the response if it is
+// successful. The caller must close the body.
 func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) {
 	res, err := client.Do(req)
 	if err != nil {
@@ -191,7 +193,7 @@ func Ask[T any](req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchange(req))
 }
 
-// AskBy is like Ask, with a client that reuses its connections.
+// AskBy sends a request by client, which reuses its connections, and decodes the response.
 func AskBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchangeBy(client, req))
 }

@@ -22,7 +22,8 @@ func Run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, [
 	}
 }
 
-// RunWithVariables is Run for a command whose flags may also be set by variables.
+// RunWithVariables makes a cobra handler from f, like Run, for a command whose flags may also be set by
+// environment variables.
 func RunWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return Run(func(cmd *cobra.Command, args []string) error {
 		if _, err := ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {

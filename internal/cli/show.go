@@ -27,7 +27,7 @@ func RegisterResultJSON(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print the result as JSON, for programs")
 }
 
-// PrintResult prints the command's own result, as a line of text or as JSON.
+// PrintResult prints the command's own result: result as JSON if asJSON is set, otherwise line.
 func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(out, line)

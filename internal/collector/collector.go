@@ -67,7 +67,8 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// receive decodes the message in a request and responds to it.
+// receive decodes the message in a request into in, and responds with out. If the request is malformed, it
+// fails the test and returns false.
 func receive(t testing.TB, w http.ResponseWriter, r *http.Request, in, out proto.Message) bool {
 	var body io.Reader = r.Body
 	if r.Header.Get("Content-Encoding") == "gzip" {

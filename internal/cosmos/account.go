@@ -65,8 +65,8 @@ func (s *Service) listNothing(c *call) error {
 	return sendFeed(c, f)
 }
 
-// queryNothing returns the empty result of a query over such a feed. The query must be valid, and needs the
-// header that allows cross-partition queries, as a query over items does.
+// queryNothing returns the empty result of a query over a feed that is always empty: see listNothing. The
+// query must be valid, and needs the header that allows cross-partition queries, as a query over items does.
 func (s *Service) queryNothing(c *call) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {

@@ -159,7 +159,8 @@ func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch
 	return out
 }
 
-// sendBatch responds with the results. The status is 207 if at least one operation failed.
+// sendBatch responds with the results. The status is 207 if at least one operation failed. rows says that the
+// response is a stream of rows, as the request was.
 func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {

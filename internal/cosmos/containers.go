@@ -31,7 +31,8 @@ func (s *Service) locate(c *call) (p containerRef, err error) {
 	return s.locateCached(c)
 }
 
-// locateCached is like locate, but does not load definitions that other servers have changed.
+// locateCached returns the container that the path names, as this server knows it: unlike locate, it does not
+// load definitions that other servers have changed.
 func (s *Service) locateCached(c *call) (p containerRef, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
@@ -229,7 +230,7 @@ func (c *call) sendContainer(status int, coll *store.Container) error {
 	return c.sendContainerWith(status, coll, nil)
 }
 
-// sendContainerWith is like sendContainer, with an additional JSON member.
+// sendContainerWith responds with a container, to whose JSON it adds a member.
 func (c *call) sendContainerWith(status int, coll *store.Container, member []byte) error {
 	info := coll.Info()
 	c.setPosition(coll)

@@ -26,8 +26,8 @@ func (s *Service) database(c *call) (d *store.Database, byRID bool, err error) {
 	return other, true, ridErr
 }
 
-// containsNext reports whether the database contains the next element of the path, by rid or by name. It is
-// true if the path ends at the database.
+// containsNext reports whether the database contains the next element of the path: by its rid if byRID is
+// set, otherwise by its name. It is true if the path ends at the database.
 func (c *call) containsNext(d *store.Database, byRID bool) bool {
 	if c.req.Address.N < 2 {
 		return true

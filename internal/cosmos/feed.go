@@ -17,7 +17,7 @@ import (
 // begins with the first row after it, even if rows have been deleted since. Positions are strings that sort
 // in the order of the rows.
 
-// feed is a short list of rows.
+// feed is a list of a few resources, such as the databases of the account, that is returned in pages.
 type feed[T any] struct {
 	key      string         // name of the array in the body
 	owner    string         // rid of the parent; empty for the account's feeds
@@ -128,8 +128,8 @@ func (c *call) sendPage(p *page) error {
 	return c.sendFormat(StatusOK, p.buffer)
 }
 
-// decodeStored is like decodeObject, for a body with documents or values to be stored: it returns them in
-// the stored form (see jsondoc.Compact).
+// decodeStored returns the request's body, which must be a JSON object, in the form in which documents are
+// stored (see jsondoc.Compact).
 func decodeStored(body []byte) (jsondoc.Value, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{})
 	if err != nil {

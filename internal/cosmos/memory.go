@@ -59,7 +59,8 @@ func (c *call) hold(n int64) error {
 	return nil
 }
 
-// tryHold is like hold, but does not wait. It returns false if there is not enough memory.
+// tryHold changes the memory reserved for the response to n bytes. If there is not enough memory, it returns
+// false at once; hold would wait.
 func (c *call) tryHold(n int64) bool {
 	n = c.counted(n)
 	if n <= c.out.reserved {

@@ -73,7 +73,8 @@ func decodeResume(filter jsondoc.Value) (*store.Resume, error) {
 	return r, nil
 }
 
-// decodeOrderValue parses one value of a resume filter. The halves of a hash are signed integers.
+// decodeOrderValue parses one value of a resume filter. The halves of a hash are signed integers. known is
+// false if the value is malformed.
 func decodeOrderValue(v jsondoc.Value) (at query.OrderValue, known bool) {
 	switch {
 	case v.Kind() < jsondoc.Array:

@@ -14,6 +14,7 @@ import (
 // buffers is the pool of buffers in which responses are made.
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
+// buffer is a pooled buffer in which a body is made.
 type buffer struct{ b []byte }
 
 func borrow() *buffer {

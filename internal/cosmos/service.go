@@ -50,7 +50,7 @@ func New(o Options) *Service {
 		scarce: make(chan struct{}, scarceReads)}
 }
 
-// call is a request in progress.
+// call is a request in progress, with what its handler needs: the service, the request and the response.
 type call struct {
 	ctx         context.Context
 	srv         *Service

@@ -19,7 +19,7 @@ const (
 	Strong
 )
 
-// levels are the names that Cosmos DB uses.
+// levels holds the names that Cosmos DB uses for the consistency levels.
 var levels = [...]string{
 	Strong: "Strong", BoundedStaleness: "BoundedStaleness", Session: "Session",
 	ConsistentPrefix: "ConsistentPrefix", Eventual: "Eventual",

@@ -119,7 +119,8 @@ func (s *Service) permit(c *call, g *Grant) error {
 	return s.permitInside(c, p, g, want)
 }
 
-// permitInside is like permit, for requests inside the token's container.
+// permitInside checks a request inside the token's container against the grant. want is the right that the
+// request requires.
 func (s *Service) permitInside(c *call, p containerRef, g *Grant, want requiredRight) error {
 	if g.Type != "" && (want == needReadAll || want == needWriteAll || g.Type != c.childType()) {
 		return forbidden()

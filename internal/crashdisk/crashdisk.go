@@ -25,21 +25,21 @@ func (d *Disk) CrashClone(cfg vfs.CrashCloneCfg) *Disk {
 	return &Disk{MemFS: d.MemFS.CrashClone(cfg)}
 }
 
-// ReuseForWrite implements vfs.FS.
+// ReuseForWrite turns an old file into a new one: see vfs.FS.
 func (d *Disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	d.whole.RLock()
 	defer d.whole.RUnlock()
 	return d.MemFS.ReuseForWrite(oldname, newname, category)
 }
 
-// Link implements vfs.FS.
+// Link gives a file a second name: see vfs.FS.
 func (d *Disk) Link(oldname, newname string) error {
 	d.whole.RLock()
 	defer d.whole.RUnlock()
 	return d.MemFS.Link(oldname, newname)
 }
 
-// Lock implements vfs.FS. The file is unlocked by closing it.
+// Lock locks a file until the result is closed: see vfs.FS.
 func (d *Disk) Lock(name string) (io.Closer, error) {
 	d.whole.RLock()
 	defer d.whole.RUnlock()

@@ -1,5 +1,5 @@
 // Package doors lets tests open several stores over one engine, like several servers that share one
-// database. Each store has its own Engine value, called a door.
+// PostgreSQL database. Each store has its own Engine value, called a door.
 //
 //	shared := doors.Share(e)
 //	a, err := store.Open(ctx, shared.Door(), ...)

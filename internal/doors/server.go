@@ -7,25 +7,25 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Server returns the door of a server that shares its database with other servers. Unlike Door, it
-// implements engine.Shared, it reports the time of the database after each call, and it reports the commits
-// of other servers.
+// Server returns a door that behaves like the engine of a server which shares a PostgreSQL database with
+// other servers. Unlike the result of Door, it implements engine.Shared, engine.Teller and engine.Notifier:
+// it reports the time of the database after each call, and the commits of other servers.
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *Shared) Server(clock ttl.Clock) engine.Engine {
 	return &server{Timed: WithClock(s.Door().(*door), clock), shared: s}
 }
 
-// server implements engine.Engine, engine.Getter, engine.Shared, engine.Teller and engine.Notifier.
+// server is a door that behaves like the engine of one of several servers: see Shared.Server.
 type server struct {
 	*Timed
 	shared *Shared
 }
 
-// Shared implements engine.Shared.
+// Shared reports that other processes may have the data open at the same time.
 func (s *server) Shared() bool { return true }
 
-// Update implements engine.Engine.
+// Update implements engine.Engine. It reports the commit to the other servers.
 func (s *server) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	at, err := s.Timed.Update(ctx, scopes, fn, ahead...)
@@ -35,7 +35,7 @@ func (s *server) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// Await implements engine.Notifier.
+// Await requests reports of commits in scopes: see engine.Notifier.
 func (s *server) Await(_ context.Context, scopes [][]byte) error {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *server) Await(_ context.Context, scopes [][]byte) error {
 	return nil
 }
 
-// Listen implements engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
 func (s *server) Listen(ctx context.Context, fn func(scope []byte)) {
 	s.shared.mu.Lock()
 	if s.shared.listen == nil {

@@ -58,8 +58,8 @@ func ownKey(number uint32, name string) []byte {
 
 func headKey() []byte { return ownKey(0, "store") }
 
-// head is the catalog's first record.
-type head struct {
+// catalogHead is the catalog's first record.
+type catalogHead struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory
 	Next        uint32 `json:"next"`        // the next number to issue for a definition of a tenant
@@ -83,8 +83,8 @@ type Catalog struct {
 	in      *Instance
 	eng     engine.Engine
 	lock    Mutex
-	head    head          // guarded by turn
-	version atomic.Uint64 // the mark of the scope for the records in memory; written under turn
+	head    catalogHead   // guarded by lock
+	version atomic.Uint64 // the mark of the scope for the records in memory; written under lock
 }
 
 // Lock takes the catalog's lock. If another host over the same engine has changed the records, Lock reads
@@ -116,8 +116,8 @@ func (c *Catalog) Highest() uint64 { return c.head.Highest }
 // none. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
-// BegunAbove reports whether the numbers of the data began above 1 (Options.FirstNumber). The caller holds
-// the lock.
+// BegunAbove reports whether the catalog has issued its first number from Options.FirstNumber instead of 1.
+// The caller holds the lock.
 func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
 // Current reports whether the records in memory are those that are stored. It returns false while this host
@@ -141,7 +141,7 @@ func (c *Catalog) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Follow is CatchUp for a caller that holds the lock.
+// Follow loads changes that another host has made into memory. The caller holds the catalog's lock.
 func (c *Catalog) Follow(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c *Catalog) Follow(ctx context.Context) error {
 }
 
 // readHead reads the first record and the scope's mark.
-func readHead(r engine.Reader) (h head, version uint64, err error) {
+func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 	raw, err := r.Get(headKey())
 	if err == nil {
 		err = DecodeRecord(raw, &h)
@@ -190,11 +190,11 @@ var ErrCatalogMoved = errors.New("host: another host has changed the catalog mea
 // Change is a running change of the catalog.
 type Change struct {
 	engine.Txn
-	head    head
+	head    catalogHead
 	changed bool
 }
 
-// Highest is Catalog.Highest.
+// Highest returns the highest LSN that a deleted scope can have issued: see Catalog.Highest.
 func (t *Change) Highest() uint64 { return t.head.Highest }
 
 // Number issues a number that has never been used in the catalog, by any tenant.
@@ -251,12 +251,13 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	var h head
+	var h catalogHead
 	err = DecodeRecord(raw, &h)
 	return h.Next, err
 }
 
-// load reads the first record, or creates it for fresh data. It fails with the errors of readable.
+// load reads the first record, or creates it for fresh data. For data that this program must not open it
+// fails with the error of head.readable.
 func (c *Catalog) load(ctx context.Context) error {
 	for {
 		err := c.eng.View(ctx, func(r engine.Reader) error {
@@ -281,7 +282,7 @@ func (c *Catalog) load(ctx context.Context) error {
 // readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, with
 // engine.ErrIncomplete for data whose migration is not complete, and with engine.ErrMoved for data that
 // have been migrated elsewhere.
-func (h *head) readable() error {
+func (h *catalogHead) readable() error {
 	switch {
 	case h.Incoming != "":
 		return fmt.Errorf("%w: it comes from %s", engine.ErrIncomplete, h.Incoming)
@@ -304,7 +305,7 @@ func (c *Catalog) begin(ctx context.Context) error {
 		return err
 	}
 	return c.Change(ctx, func(t *Change) error {
-		t.head, t.changed = head{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
+		t.head, t.changed = catalogHead{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
 		if first := c.in.opts.FirstNumber; first > 1 {
 			t.head.Next, t.head.First, t.head.Floor = first, first, first
 		}
@@ -319,7 +320,7 @@ func newIncarnation() (uint32, error) {
 	return binary.BigEndian.Uint32(b[:]), err
 }
 
-// rewriteHead writes the first record unchanged.
+// rewriteHead writes the first record unchanged, to prove that the engine accepts writes.
 func rewriteHead(t engine.Txn) error {
 	v, err := t.Get(headKey())
 	if err == nil {
@@ -354,12 +355,13 @@ func DecodeRecord(raw []byte, rec any) error {
 	return nil
 }
 
-// ScanRecords decodes all records of a kind in the order of their keys.
+// ScanRecords decodes all records of a kind in the order of their keys and passes each to fn. If fn fails,
+// ScanRecords returns the error.
 func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) error) error {
 	return scanRecords(r, CatalogKind(kind), fn)
 }
 
-// scanRecords is ScanRecords for a range of keys.
+// scanRecords is like ScanRecords, for all records in a range of keys.
 func scanRecords[T any](r engine.Reader, rg engine.Range, fn func(key []byte, rec T) error) (err error) {
 	it := r.Scan(rg, false)
 	defer func() {

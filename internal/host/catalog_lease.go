@@ -9,8 +9,9 @@ import (
 
 // Transactions that write the records of servers and leases.
 
-// write is the part of renew inside its transaction. It returns the names of the leases that the server
-// has.
+// write is the transaction of renew. It renews this server's record, takes or renews the leases in wanted
+// that no other running server has, and deletes those in given. It returns the names of the wanted leases
+// that the server now has.
 func (m *membership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
 	now := m.now()
 	if m.since == 0 {
@@ -60,20 +61,26 @@ func (m *membership) giveBack(t engine.Txn, names []string) error {
 
 // remove deletes the record of this server, and its leases.
 func (m *membership) remove(ctx context.Context, leases []string) error {
-	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) error {
+	scopes := [][]byte{serverScope(m.id)}
+	if len(leases) > 0 {
+		scopes = append(scopes, leaseScope())
+	}
+	_, err := m.in.eng.Update(ctx, scopes, func(t engine.Txn) error {
 		t.Delete(leaseKey(leaseServer, m.id))
 		return m.giveBack(t, leases)
 	})
 	return err
 }
 
-// forget deletes the records of servers that ended long ago without removing them.
+// forget deletes the records of servers that ended long ago without removing them. It locks nothing if there
+// are none.
 func (m *membership) forget(ctx context.Context) error {
-	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) error {
+	var old [][]byte
+	find := func(r engine.Reader) error {
+		old = nil
 		before := m.now() - leaseKept.Microseconds()
-		var old [][]byte
 		for _, parent := range []uint32{leaseServer, leaseWork} {
-			err := scanRecords(t, leaseRecords(parent), func(key []byte, rec leaseRecord) error {
+			err := scanRecords(r, leaseRecords(parent), func(key []byte, rec leaseRecord) error {
 				if rec.Until < before {
 					old = append(old, slices.Clone(key))
 				}
@@ -82,6 +89,15 @@ func (m *membership) forget(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+		}
+		return nil
+	}
+	if err := m.in.eng.View(ctx, find); err != nil || len(old) == 0 {
+		return err
+	}
+	_, err := m.in.eng.Update(ctx, append(allServerScopes(), leaseScope()), func(t engine.Txn) error {
+		if err := find(t); err != nil {
+			return err
 		}
 		for _, key := range old {
 			t.Delete(key)

@@ -22,15 +22,16 @@ type pauseRecord struct {
 	Owner string `json:"owner"` // the server at which it was requested
 }
 
-// Paused reports whether one of the servers that share the data has paused purging for the object with a
-// number of the catalog; 0 stands for all data.
+// Paused reports whether one of the servers that share the data has paused purging for a tenant's object,
+// such as a container. number is the object's number in the catalog; 0 stands for all data.
 func (in *Instance) Paused(number uint32) bool {
 	list := in.pauses.Load()
 	return list != nil && slices.Contains(*list, number)
 }
 
-// SharePause stores a pause of the object with a number, or its end, for all servers that share the data. The
-// others follow within a second. It does nothing if there cannot be others.
+// SharePause stores that purging of a tenant's object is paused, or no longer paused, for all servers that
+// share the data. number is as for Paused. The others follow within a second. It does nothing if there cannot
+// be others.
 func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) error {
 	if !in.Shared() {
 		return nil

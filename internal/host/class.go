@@ -22,7 +22,7 @@ const (
 	DiskFull                    // nothing was written; writes resume when there is room
 	ReadFailed                  // the disk could not be read; the next try may succeed
 	WriteFailed                 // the disk could not be written: the process takes no more writes
-	Unreachable                 // the database that keeps the data does not respond; nothing was written
+	Unreachable                 // the PostgreSQL database with the data does not respond; nothing was written
 	UnknownOutcome              // the response to a commit was lost: all of it was written or nothing
 	NoSnapshot                  // there is no snapshot of that name
 	SnapshotExists              // there is a snapshot of that name already
@@ -84,8 +84,8 @@ func Reserve(err error) (free, reserve int64, ok bool) {
 	return full.Free, full.Reserve, true
 }
 
-// Gone reports whether an error only means that the store is closed or cannot use its disk. Background work
-// does not log such errors.
+// Gone reports whether an error of the class only means that the store is closed or cannot use its disk.
+// Background work does not log such errors.
 func (c Class) Gone() bool {
 	return c == Closed || c == ReadFailed || c == WriteFailed || c == Unreachable || c == UnknownOutcome
 }

@@ -78,9 +78,10 @@ func (c *Clock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
-// At returns the clock's time at the moment at which the database's clock showed now (engine.Position.Now),
-// or the zero time if now is 0. A read decides by it what has expired, since another server may have served
-// a read by a later time than this server's when this read began.
+// At converts a time of the engine's database server (engine.Position.Now, microseconds since 1970) to the
+// time of this clock at the same moment. It returns the zero time if now is 0. A read that came from a shared
+// engine must not use a time before At when it decides which items have expired: another server may already
+// have answered a read with that later time, and an item that has expired there must not appear again.
 func (c *Clock) At(now int64) time.Time {
 	if now == 0 {
 		return time.Time{}
@@ -95,7 +96,7 @@ func (c *Clock) At(now int64) time.Time {
 // Raise prevents the clock from returning a second before t, because stored data have that time.
 func (c *Clock) Raise(t int64) { raise(&c.floor, t) }
 
-// RaiseMillis is Raise for a millisecond.
+// RaiseMillis prevents the clock from returning a millisecond before t, because stored data have that time.
 func (c *Clock) RaiseMillis(t int64) {
 	raise(&c.millis, t)
 	c.Raise(t / 1000)
@@ -143,7 +144,8 @@ func (c *Clock) State() (s ttl.State, own bool) {
 // Own reports whether a group's clock is independent of the server's.
 func (c *Clock) Own() bool { return c.own.Load() }
 
-// virtual returns the clock to be moved, or nil if it is the system's.
+// virtual returns the virtual clock under this one, or nil if the underlying clock is the system's, which
+// cannot be moved.
 func (c *Clock) virtual() *ttl.Virtual {
 	v, _ := c.base.(*ttl.Virtual)
 	return v
@@ -210,7 +212,7 @@ func (c *Clock) Copy(other *Clock) error {
 	return nil
 }
 
-// take makes the clock independent of the server's clock, in state s.
+// take gives a group's clock the state s of its own, so that it no longer follows the server's clock.
 func (c *Clock) take(s ttl.State) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
@@ -286,7 +288,7 @@ func (c *Clock) followStored(r engine.Reader) error {
 // the time that the clock showed before its stored state was read again. The other server has checked that
 // nothing is stored with a later time.
 func (c *Clock) movedBack(before time.Time) {
-	// A smaller difference comes from computing the state anew.
+	// A smaller difference is only an error of rounding in the computation of the time.
 	if now := c.base.Now(); before.Sub(now) >= time.Millisecond {
 		c.setBack(now)
 	}

@@ -118,7 +118,8 @@ func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 }
 
 // change sets the base and the state of a group's clock and makes them durable. If own is nil the clock
-// follows the base. The caller holds the catalog's lock.
+// follows the base. exists returns an error if the group has been deleted; then change does nothing. The
+// caller holds the catalog's lock.
 func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exists func() error) error {
 	if err := exists(); err != nil {
 		return err
@@ -143,13 +144,13 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exis
 	return c.virtual().Rebase(base, *own)
 }
 
-// serverScopes returns the scope that a transaction must lock to read the records of all servers. It
-// returns none if there can be only one server.
+// serverScopes returns the scopes that a transaction must lock so that no server can join or leave while it
+// runs. It returns none if there can be only one server.
 func (in *Instance) serverScopes() [][]byte {
 	if !in.Shared() {
 		return nil
 	}
-	return [][]byte{leaseScope()}
+	return allServerScopes()
 }
 
 // onlyServer fails with ErrSeveralServers if another server shares the data. A server that starts later reads

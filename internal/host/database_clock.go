@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Servers that share a database use its time. An item that has expired for one server must not be live for
-// another one whose own clock is behind, so no result depends on a server's own clock.
+// Servers that share one PostgreSQL database use the database's time. An item that has expired for one server
+// must not be live for another one whose own clock is behind, so no result depends on a server's own clock.
 
 // databaseClock estimates the clock of a shared engine's database. Its time is the last time that the
 // database has returned, plus the real time that has passed since. It is never ahead of the database.
@@ -26,8 +26,8 @@ type databaseClock struct {
 // because a machine's clock may be faster than the database's.
 const drift = 1000
 
-// Now returns the time of the clock. Before the first response of the database it is the time of this
-// machine.
+// Now returns the time of the clock. Before the first response of the database it returns this machine's
+// time.
 func (c *databaseClock) Now() time.Time {
 	told := c.teller.Told()
 	wall := c.wall.Now()

@@ -69,16 +69,18 @@ type OrderedSink struct {
 	First bool
 }
 
-// sinks maps the kinds of sinks to the tenants that have them.
-type sinks map[string]sinkKind
+// sinkTable maps the kinds of sinks to the tenants that have them.
+type sinkTable map[string]sinkKind
 
+// sinkKind is a kind of expiry sink: the position of the tenant that has such sinks, and its function that
+// finds one.
 type sinkKind struct {
 	tenant int
 	find   FindSink
 }
 
 // add registers the kinds of sinks of a tenant.
-func (h sinks) add(tenant int, kinds map[string]FindSink) error {
+func (h sinkTable) add(tenant int, kinds map[string]FindSink) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
 			return fmt.Errorf("host: two tenants have expiry sinks of the kind %q", kind)

@@ -64,7 +64,7 @@ func (h *Host) Format() Format { return Format{h.Instance().found, formatVersion
 // are none. If keep is true, it takes a snapshot before the first change. It fails with
 // engine.ErrNewerFormat, with engine.ErrOlderFormat, or if the snapshot cannot be taken.
 func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, keep bool) (int, error) {
-	var h head
+	var h catalogHead
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		if h, _, err = readHead(r); err != nil {
 			return err
@@ -99,16 +99,16 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 	return h.Format, nil
 }
 
-// upgradable fails, with the errors of readable, for data that cannot be upgraded.
-func (h *head) upgradable() error {
+// upgradable fails for data that cannot be upgraded, with the same errors as readable.
+func (h *catalogHead) upgradable() error {
 	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
 	}
 	return h.readable()
 }
 
-// claimed returns engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants, since
-// that tenant's steps would be skipped.
+// claimed fails with engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants: the
+// upgrade would skip that tenant's steps.
 func claimed(r engine.Reader, tenants []Tenant) (err error) {
 	kinds := string([]byte{kindHost, kindLease, kindCeiling, kindMark})
 	for _, t := range tenants {
@@ -148,7 +148,8 @@ func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, er
 	return name, err
 }
 
-// upgradeFrom runs the steps from one format on, stores the next format, and returns what was done.
+// upgradeFrom runs the steps of all tenants from format from to the next one, and stores the new format. It
+// returns the descriptions of the steps, for the log.
 func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from int) (
 	what []string, err error) {
 	for _, t := range tenants {

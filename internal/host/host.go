@@ -53,7 +53,7 @@ func (o Options) withDefaults() Options {
 type Host struct {
 	tenants []Tenant
 	opts    Options
-	state   shared
+	state   hostState
 	live    atomic.Pointer[Instance]
 
 	work        Mutex // one snapshot, restore, copy or Close at a time

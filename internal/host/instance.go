@@ -21,7 +21,7 @@ type Instance struct {
 	eng     engine.Engine
 	get     GetFunc
 	opts    Options
-	state   *shared
+	state   *hostState
 	catalog Catalog
 	clock   Clock // the server's clock
 
@@ -36,25 +36,25 @@ type Instance struct {
 	foreground  atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
 	tenantIndex map[string]int // positions of the tenants, by name
-	sinks       sinks
+	sinks       sinkTable
 }
 
 // GetFunc reads one key outside of any view, like engine.Getter's method.
 type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error)
 
-// shared is the state that the successive instances of a host share.
-type shared struct {
+// hostState is the state of a host that outlasts its instances: a restore keeps it.
+type hostState struct {
 	closing    atomic.Pointer[string] // what Close waits for; nil: Close has not begun
 	reaperHeld atomic.Bool            // see PauseReaper
 }
 
 // openInstance opens the tenants on the data of an engine. It starts no background work.
 func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
-	in := &Instance{host: h, eng: e, opts: o, state: &shared{}}
+	in := &Instance{host: h, eng: e, opts: o, state: &hostState{}}
 	if h != nil {
 		in.state = &h.state
 	}
-	in.tenantIndex, in.sinks = make(map[string]int), make(sinks)
+	in.tenantIndex, in.sinks = make(map[string]int), make(sinkTable)
 	in.catalog.in, in.catalog.eng, in.catalog.lock = in, e, NewMutex()
 	in.clock.in = in
 	in.get = in.viewGet
@@ -127,7 +127,7 @@ func (in *Instance) recover(ctx context.Context) error {
 }
 
 // repeatMoved runs fn. As long as it fails with ErrCatalogMoved, because another server changes the catalog
-// while this one opens it, repeatMoved reads the changes by reload and runs fn again.
+// while this one opens it, repeatMoved calls reload, which reads the changes, and runs fn again.
 func repeatMoved(ctx context.Context, fn, reload func(context.Context) error) error {
 	err := fn(ctx)
 	for errors.Is(err, ErrCatalogMoved) {
@@ -258,7 +258,7 @@ func (in *Instance) Ping(ctx context.Context) error {
 	return err
 }
 
-// Never is a second that is never reached.
+// Never is a second or millisecond that no clock reaches. It stands for "no time".
 const Never = math.MaxInt64
 
 // keySpaceError returns an error if the key spaces of tenants overlap.

@@ -29,7 +29,7 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%q, not %q", c.key, c.want)
 		}
 	}
-	raw, err := json.Marshal(head{Format: 1, Incarnation: 2, Next: 3})
+	raw, err := json.Marshal(catalogHead{Format: 1, Incarnation: 2, Next: 3})
 	if want := `{"format":1,"incarnation":2,"next":3}`; err != nil || string(raw) != want {
 		t.Errorf("%s, not %s", raw, want)
 	}

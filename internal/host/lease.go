@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 // server, together with the record that says that the server is running. A server stops the work of a lease
 // before the lease ends, even if the database does not respond.
 //
+// Hundreds of servers can share their data. So a renewal reads first, and locks the scope of the leases only
+// if it has leases or can take one; the records of servers are divided among serverScopes scopes.
+//
 // A lease only prevents that several servers do the same work. It does not guarantee this: a server may be
 // suspended in the middle of a transaction until its lease has ended. So all work under a lease must be
 // correct even if two servers do it.
@@ -21,7 +25,8 @@ import (
 //	00 · l · 1 · server   a running server
 //	00 · l · 2 · name     a lease
 //
-// The records have a scope of their own, 00 l, so that renewals do not wait for changes of the catalog.
+// The records of leases have the scope 00 l, so that renewals do not wait for changes of the catalog. The
+// record of a server has the scope 00 · l · 3 · n, where n follows from the server's id.
 
 const (
 	// leaseTime is how long a lease is valid after its last renewal.
@@ -38,16 +43,41 @@ const (
 	kindLease   = 'l'
 	leaseServer = 1 // the parent of the records of servers
 	leaseWork   = 2 // the parent of the records of leases
+	leaseShard  = 3 // the parent of the scopes of the records of servers
+
+	// serverScopes is the number of scopes of the records of servers.
+	serverScopes = 16
 )
 
+// leaseScope returns the scope of the records of leases.
 func leaseScope() []byte { return []byte{0, kindLease} }
 
-// leaseKey returns the key of a record.
+// serverScope returns the scope of the record of a server.
+func serverScope(id string) []byte {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return shardScope(h.Sum32() % serverScopes)
+}
+
+func shardScope(n uint32) []byte {
+	return append(AppendCatalogHead(nil, kindLease, leaseShard), byte(n))
+}
+
+// allServerScopes returns the scopes of the records of all servers.
+func allServerScopes() [][]byte {
+	list := make([][]byte, serverScopes)
+	for n := range list {
+		list[n] = shardScope(uint32(n))
+	}
+	return list
+}
+
+// leaseKey returns the key of the record of a lease or of a server.
 func leaseKey(parent uint32, name string) []byte {
 	return append(append(AppendCatalogHead(nil, kindLease, parent), name...), 0, 1)
 }
 
-// leaseName returns the name in the key of a record.
+// leaseName returns the name of the lease whose record has a key.
 func leaseName(key []byte) string { return string(key[CatalogHead : len(key)-2]) }
 
 // leaseRecords returns the range of the records of servers or of leases.
@@ -171,8 +201,8 @@ func (l *Lease) run(ctx context.Context, fn func(context.Context)) {
 	cancel()
 }
 
-// names returns the names of the leases that this server wants and of those that it will give back, sorted.
-// The caller holds mu.
+// names returns the names of the leases that callers of this server request (wanted), and of those that they
+// have released and that must be given back (given). Both are sorted. The caller holds mu.
 func (m *membership) names() (wanted, given []string) {
 	for name, l := range m.leases {
 		if l.users > 0 {
@@ -196,23 +226,58 @@ func (m *membership) renew(ctx context.Context) error {
 	m.mu.Lock()
 	wanted, given := m.names()
 	m.mu.Unlock()
-	ahead := [][]byte{leaseKey(leaseServer, m.id)}
-	for _, name := range append(slices.Clone(wanted), given...) {
+	count, wanted, err := m.survey(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	scopes, ahead := [][]byte{serverScope(m.id)}, [][]byte{leaseKey(leaseServer, m.id)}
+	if len(wanted)+len(given) > 0 {
+		scopes = append(scopes, leaseScope())
+	}
+	for _, name := range slices.Concat(wanted, given) {
 		ahead = append(ahead, leaseKey(leaseWork, name))
 	}
 	sent := m.wall.Now()
 	var held map[string]bool
-	var running []Server
-	_, err := m.in.eng.Update(ctx, [][]byte{leaseScope()}, func(t engine.Txn) (err error) {
-		t.NextLSN(leaseScope())
-		if held, err = m.write(t, wanted, given); err == nil {
-			running, err = m.read(t)
+	_, err = m.in.eng.Update(ctx, scopes, func(t engine.Txn) (err error) {
+		for _, scope := range scopes {
+			t.NextLSN(scope)
 		}
+		held, err = m.write(t, wanted, given)
 		return err
 	}, ahead...)
 	if err != nil {
 		return err
 	}
-	m.renewed(sent.Add(leaseTime-leaseSafety), held, len(running))
+	m.renewed(sent.Add(leaseTime-leaseSafety), held, count)
 	return nil
+}
+
+// survey returns the number of running servers with this one, and which of the wanted leases are not those
+// of other running servers.
+func (m *membership) survey(ctx context.Context, wanted []string) (count int, free []string, err error) {
+	err = m.in.eng.View(ctx, func(r engine.Reader) error {
+		running, err := m.read(r)
+		if err != nil {
+			return err
+		}
+		count = 1
+		for _, s := range running {
+			if !s.Self {
+				count++
+			}
+		}
+		free = slices.Clone(wanted)
+		if len(free) == 0 {
+			return nil
+		}
+		now := m.now()
+		return scanRecords(r, leaseRecords(leaseWork), func(key []byte, rec leaseRecord) error {
+			if i, found := slices.BinarySearch(free, leaseName(key)); found && rec.Owner != m.id && rec.Until > now {
+				free = slices.Delete(free, i, i+1)
+			}
+			return nil
+		})
+	})
+	return count, free, err
 }

@@ -30,7 +30,7 @@ type membership struct {
 	mu     sync.Mutex
 	leases map[string]*Lease
 	count  int       // running servers, by the last renewal
-	until  time.Time // by Options.Wall: the leases are held until then
+	until  time.Time // by Options.Wall: the leases of this server are valid until then
 	disarm func()    // stops the timer for until; guarded by turn
 }
 
@@ -216,9 +216,9 @@ func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
 	return list, err
 }
 
-// read returns the servers that are running according to r.
+// read returns the servers that are running in the state that r reads.
 func (m *membership) read(r engine.Reader) (list []Server, err error) {
-	if _, err := r.Positions([][]byte{leaseScope()}); err != nil { // for the time of the database
+	if _, err := r.Positions([][]byte{serverScope(m.id)}); err != nil { // for the time of the database
 		return nil, err
 	}
 	now := m.now()
@@ -236,8 +236,8 @@ func (m *membership) read(r engine.Reader) (list []Server, err error) {
 	return list, err
 }
 
-// ListServers is Servers with the leases of each. If there cannot be other servers it returns this one, which
-// has no id.
+// ListServers returns the running servers that share the data, each with its leases, the oldest first. If
+// there cannot be other servers it returns this one, without an id.
 func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) {
 	if in.membership == nil {
 		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),

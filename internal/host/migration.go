@@ -34,7 +34,7 @@ func BeginMigration(ctx context.Context, target engine.Engine, source string) er
 		default:
 			return fmt.Errorf("%w: a store", engine.ErrNotDatabase)
 		}
-		return SetRecord(t, headKey(), head{Format: formatVersion, Incoming: source})
+		return SetRecord(t, headKey(), catalogHead{Format: formatVersion, Incoming: source})
 	})
 	return err
 }
@@ -97,7 +97,7 @@ func noServers(ctx context.Context, e engine.Engine) error {
 // EndMigration ends a migration for which all other keys are in the target. From its first step on no host
 // opens the source; from its second step on a host opens the target. It may be called again after a failure.
 func EndMigration(ctx context.Context, source, target engine.Engine, name string) error {
-	var h head
+	var h catalogHead
 	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) (err error) {
 		if h, _, err = readHead(t); err != nil {
 			return err

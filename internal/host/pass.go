@@ -20,10 +20,10 @@ type Pass struct {
 	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
 }
 
-// IsPast reports whether a pass may already have gone past this moment of the index. A writer calls it once
-// its commit is visible. A step whose view is older than the commit has announced its end before
-// (Announce); a step with a later view finds the new entry. If IsPast returns true, the writer sets a flag
-// that makes the next step restart the pass.
+// IsPast reports whether a pass may already have gone past the moment at of the index, so that it will not
+// find an entry that is written there now. A writer calls it once its commit is visible. A step whose view is
+// older than the commit has announced its end before (Announce); a step with a later view finds the new
+// entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
 func (p *Pass) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
 // Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. The announcement
@@ -34,7 +34,7 @@ func (p *Pass) Restart(at int64) {
 	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
 }
 
-// Survived records an entry that the pass skips.
+// Survived records that the item of an entry has turned out to be live, so that the pass skips the entry.
 func (p *Pass) Survived(at int64) {
 	if p.lowestSkipped == 0 || at < p.lowestSkipped {
 		p.lowestSkipped = at
@@ -66,6 +66,7 @@ type SweepAction struct {
 	until int64
 }
 
+// sweepActionKind is the kind of a SweepAction: see Take, Wait and AllWait.
 type sweepActionKind uint8
 
 const (
@@ -74,13 +75,14 @@ const (
 	actionAllWait
 )
 
-// Take makes a step purge the entry.
+// Take is the action for an entry that the step purges.
 func Take() SweepAction { return SweepAction{} }
 
-// Wait makes a step skip the entry, which may not be purged before until.
+// Wait is the action for an entry that the step skips, because it may not be purged before until.
 func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
 
-// AllWait ends the step before the entry: neither it nor any later entry may be purged before until.
+// AllWait is the action that ends the step before the entry: neither this entry nor a later one may be purged
+// before until.
 func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
 
 // Step is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call Announce,
@@ -101,8 +103,8 @@ type Step struct {
 // is opened.
 func (s *Step) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
-// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, returns the
-// action for each entry.
+// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, returns for each
+// entry whether it is purged now.
 func (s *Step) Walk(r engine.Reader, found []Entry, limit int,
 	judge func(Entry) SweepAction) ([]Entry, error) {
 	from := s.Pass.at.Load()

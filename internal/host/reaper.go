@@ -91,7 +91,8 @@ func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(context.WithValue(ctx, sweepsOnDemand{}, true))
 }
 
-// SweepAll is SweepNow including items whose purge is paused or delayed: see Held.
+// SweepAll purges everything that has expired by now, also items whose purge is paused or delayed (see Held).
+// Result and errors are those of SweepNow.
 func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
 	return in.SweepNow(context.WithValue(ctx, sweepsAll{}, true))
 }
@@ -99,8 +100,8 @@ func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
 // sweepsOnDemand marks the context of the sweeps of SweepNow.
 type sweepsOnDemand struct{}
 
-// Sweeps reports, for the context in which the reaper lists ranges, whether this server sweeps: on demand, or
-// because it has the reaper's lease.
+// Sweeps reports whether this server purges in the round of the reaper that has the context ctx: because the
+// round was requested (SweepNow, SweepAll), or because the server has the reaper's lease.
 func (in *Instance) Sweeps(ctx context.Context) bool {
 	return ctx.Value(sweepsOnDemand{}) != nil || in.purging.Held()
 }
@@ -140,7 +141,7 @@ func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 	return in.SettleReaper(ctx)
 }
 
-// ReaperPaused reports whether purging is stopped.
+// ReaperPaused reports whether purging is stopped in all tenants.
 func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() || in.Paused(0) }
 
 // SettleReaper waits for the running sweep and makes the reaper check all ranges again.

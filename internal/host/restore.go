@@ -47,7 +47,7 @@ func (h *Host) Restore(ctx context.Context, name string) error {
 	return nil
 }
 
-// replace opens a snapshot as the new instance while the catalog of the old one is locked.
+// replace opens a snapshot as the host's new instance, while the catalog of the old instance is locked.
 func (h *Host) replace(
 	ctx context.Context, old *Instance, k engine.Snapshotter, name string,
 ) (*Instance, error) {
@@ -69,7 +69,7 @@ func (h *Host) replace(
 	var next *Instance
 	_, err = k.Restore(ctx, name, func(e engine.Engine) (err error) {
 		ctx := context.WithoutCancel(ctx)
-		above := head{Next: old.catalog.head.Next, Highest: old.highest(scopes)}
+		above := catalogHead{Next: old.catalog.head.Next, Highest: old.highest(scopes)}
 		found, err := adopt(ctx, e, h.opts, h.tenants, above)
 		if err != nil {
 			return err

@@ -49,7 +49,7 @@ func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	return Snapshot{}, err
 }
 
-// makeSnapshot takes a snapshot while the catalog is locked.
+// makeSnapshot locks the catalog and takes a snapshot.
 func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter, name string) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err
@@ -188,14 +188,14 @@ func (h *Host) snapshotter() (engine.Snapshotter, error) {
 // of an older format are upgraded. The engine must be freshly opened; afterwards call Open with the same
 // tenants.
 func Adopt(ctx context.Context, e engine.Engine, tenants ...Tenant) error {
-	_, err := adopt(ctx, e, Options{}.withDefaults(), tenants, head{})
+	_, err := adopt(ctx, e, Options{}.withDefaults(), tenants, catalogHead{})
 	return err
 }
 
 // adopt upgrades the data of a freshly opened engine and makes them a new incarnation. old is the first
 // record of the data that they replace: the catalog issues no number below old.Next, and no scope issues an
 // LSN up to old.Highest. adopt returns the format that the data had.
-func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old head) (int, error) {
+func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old catalogHead) (int, error) {
 	incarnation, err := newIncarnation()
 	if err != nil {
 		return 0, err
@@ -209,7 +209,7 @@ func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, ol
 		if err != nil {
 			return err
 		}
-		var next head
+		var next catalogHead
 		if err := DecodeRecord(raw, &next); err != nil {
 			return err
 		}

@@ -34,16 +34,19 @@ const Kind = "book"
 // ErrNoBook is returned for a book that does not exist.
 var ErrNoBook = errors.New("there is no such book")
 
+// bookRecord is the stored record of a book.
 type bookRecord struct {
 	Number uint32 `json:"number"`
 }
 
+// book is a book of reminders, with its keys' scope.
 type book struct {
 	scope  []byte
 	pass   host.Pass
 	rescan atomic.Bool
 }
 
+// openTenant is the tenant over one open engine.
 type openTenant struct {
 	tenant *Reminders
 	in     *host.Instance
@@ -59,12 +62,12 @@ func (b *book) key(family byte) []byte { return append(append([]byte(nil), b.sco
 
 func (b *book) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.key('d'), id) }
 
-// KeySpace implements host.Tenant.
+// KeySpace returns the range of keys that belongs to the tenant: see host.Tenant.
 func (t *Reminders) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
 }
 
-// Scopes implements host.Tenant.
+// Scopes returns the scopes that are in use: see host.Tenant.
 func (t *Reminders) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, 'n', func(_ []byte, rec bookRecord) error {
 		scopes = append(scopes, bookScope(rec.Number))
@@ -73,7 +76,7 @@ func (t *Reminders) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	return scopes, err
 }
 
-// Open implements host.Tenant.
+// Open opens the tenant on an engine: see host.Tenant.
 func (t *Reminders) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	m := &openTenant{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
@@ -93,16 +96,16 @@ func (t *Reminders) Open(ctx context.Context, in *host.Instance) (host.OpenTenan
 // Recover, Start, Stop and Leave implement host.Life.
 func (m *openTenant) Recover(context.Context) error { return nil }
 
-// Start implements host.Life.
+// Start makes the tenant over this engine the current one: see host.Life.
 func (m *openTenant) Start() { m.tenant.live.Store(m) }
 
-// Stop implements host.Life.
+// Stop does nothing: see host.Life.
 func (m *openTenant) Stop() {}
 
-// Leave implements host.Life.
+// Leave does nothing: see host.Life.
 func (m *openTenant) Leave(context.Context) error { return nil }
 
-// Gone implements host.Life.
+// Gone does nothing: see host.Life.
 func (m *openTenant) Gone() {}
 
 func (m *openTenant) note(ms int64) {
@@ -111,7 +114,7 @@ func (m *openTenant) note(ms int64) {
 	m.in.Clock().RaiseMillis(ms)
 }
 
-// Ranges implements ttl.Sweeper.
+// Ranges returns the ranges to sweep, one for each book: see ttl.Sweeper.
 func (m *openTenant) Ranges(context.Context) (list []ttl.Range, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -121,10 +124,10 @@ func (m *openTenant) Ranges(context.Context) (list []ttl.Range, err error) {
 	return list, m.tenant.Unlisted
 }
 
-// Clock implements ttl.Sweeper.
+// Clock returns nil: all ranges have the reaper's clock.
 func (m *openTenant) Clock(ttl.Range) ttl.Clock { return nil }
 
-// Sweep implements ttl.Sweeper.
+// Sweep purges reminders of one book that are due: see ttl.Sweeper.
 func (m *openTenant) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.Swept, err error) {
 	b := m.find(func(b *book) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
 	if b == nil || m.in.ReaperPaused() {
@@ -204,7 +207,7 @@ func (m *openTenant) isAffected(clocks []*host.Clock) bool {
 	return false
 }
 
-// Hold implements host.ClockObserver.
+// Hold stops writes and purges until release is called: see host.ClockObserver.
 func (m *openTenant) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !m.isAffected(clocks) {
 		return func() {}, nil
@@ -212,7 +215,7 @@ func (m *openTenant) Hold(ctx context.Context, clocks []*host.Clock) (release fu
 	return m.gate.Open, m.gate.Shut(ctx)
 }
 
-// Latest implements host.ClockObserver.
+// Latest returns the latest time that is stored: see host.ClockObserver.
 func (m *openTenant) Latest(clocks []*host.Clock) host.Moment {
 	if !m.isAffected(clocks) || m.latest.Load() == 0 {
 		return host.Moment{}
@@ -220,7 +223,7 @@ func (m *openTenant) Latest(clocks []*host.Clock) host.Moment {
 	return host.Moment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
 }
 
-// Expired implements host.ClockObserver.
+// Expired returns the latest deadline after to that has passed: see host.ClockObserver.
 func (m *openTenant) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.Moment, err error) {
 	if !m.isAffected(clocks) {
@@ -243,7 +246,7 @@ func (m *openTenant) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, err
 }
 
-// Moved implements host.ClockObserver.
+// Moved makes the reaper look at all books again: see host.ClockObserver.
 func (m *openTenant) Moved([]*host.Clock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)

@@ -113,29 +113,30 @@ func (m *openTenant) sink(name string) (host.ExpirySink, error) {
 	return &sinkTx{m: m, b: b}, err
 }
 
+// sinkTx moves expired items into a book, in one transaction: see host.SinkTx.
 type sinkTx struct {
 	m *openTenant
 	b *book
 	t engine.Txn
 }
 
-// Enter implements host.ExpirySink.
+// Enter begins to move items into the book: see host.ExpirySink.
 func (h *sinkTx) Enter(ctx context.Context) (host.SinkTx, error) {
 	return &sinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
 
-// Scopes implements host.SinkTx.
+// Scopes returns the book's scope: see host.SinkTx.
 func (h *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{h.b.scope}, nil
 }
 
-// Begin implements host.SinkTx.
+// Begin sets the transaction in which the items are moved: see host.SinkTx.
 func (h *sinkTx) Begin(t engine.Txn) { h.t = t }
 
 // ErrRefused is the error of a book for an item with the text "refused".
 var ErrRefused = errors.New("the book refuses")
 
-// Take implements host.SinkTx.
+// Take stores an expired item as a reminder that is never due: see host.SinkTx.
 func (h *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if dead.ID == "refused" {
 		return false, ErrRefused
@@ -144,8 +145,8 @@ func (h *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return true, nil
 }
 
-// Finish implements host.SinkTx.
+// Finish stores the time of the write: see host.SinkTx.
 func (h *sinkTx) Finish() { h.m.recordTime(h.t, h.b, h.m.in.Clock().Millis()) }
 
-// Leave implements host.SinkTx.
+// Leave ends the use of the book: see host.SinkTx.
 func (h *sinkTx) Leave(bool) { h.m.gate.Leave() }

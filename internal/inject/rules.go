@@ -21,7 +21,7 @@ type Rules struct {
 	made int // number of rules added so far, from which ids are made
 }
 
-// activeRule is a rule and its counters.
+// activeRule is a rule of the list with its counters and its random numbers.
 type activeRule struct {
 	id     string
 	rule   Rule

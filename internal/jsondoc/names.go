@@ -17,7 +17,7 @@ import (
 // fewNames is the maximum number of names of an object that are compared with each other as they are read.
 const fewNames = 32
 
-// name is one name on the stack.
+// name is the name of a member of an object that is being read: one entry of a nameStack.
 type name struct {
 	at      int // offset in src of the opening quote
 	to      int // offset in dst of the opening quote, if names may occur twice

@@ -156,7 +156,8 @@ func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
 	return decodeScalar(b)
 }
 
-// decodeScalar is like DecodeOrdered, for all values except arrays and objects.
+// decodeScalar decodes the ordered encoding of a value that is not an array or an object, and returns the
+// value with the bytes that follow.
 func decodeScalar(b []byte) (v Value, rest []byte, err error) {
 	if len(b) == 0 {
 		return Value{}, b, &EncodingError{0, "a value is missing"}

@@ -86,7 +86,8 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &twice)
 }
 
-// parse is like Parse, for a text in which no name occurs twice.
+// parse does the work of Parse in one pass. It fails with a *DuplicateError if a name occurs twice in an
+// object; Parse then uses unique.
 func parse(raw []byte, lim Limits) (Parsed, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
@@ -111,14 +112,16 @@ func parse(raw []byte, lim Limits) (Parsed, error) {
 	return out, p.end()
 }
 
-// compact is like Compact, for a text in which no name occurs twice.
+// compact does the work of Compact in one pass. It fails with a *DuplicateError if a name occurs twice in an
+// object; Compact then uses unique.
 func compact(raw []byte, lim Limits) ([]byte, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	return p.compact()
 }
 
-// unique is like compact, for a text in which names may occur twice. It does not check the size, since the
-// caller checks the size of the text that it returns.
+// unique returns the compact text of a value in which names may occur twice: of members with the same name
+// only the last one is kept. It does not check the size, since the caller checks the size of the text that it
+// returns.
 func unique(raw []byte, lim Limits) ([]byte, error) {
 	lim = lim.withDefaults()
 	lim.MaxBytes = math.MaxInt / 2
@@ -328,7 +331,7 @@ func (p *parser) object() error {
 	}
 }
 
-// document is like object, for the top level of a document: it drops system properties and records id and
+// document reads the object at the top level of a document: it drops system properties and records id and
 // ttl. After each member dst does not end with a comma, so that the member can be removed by truncating dst.
 func (p *parser) document() (Parsed, error) {
 	var id, ttl span

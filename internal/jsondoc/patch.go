@@ -29,6 +29,7 @@ type pointer struct {
 	names []string // names of members, or indexes of arrays; at least one
 }
 
+// patchKind is the operation of a patchStep.
 type patchKind uint8
 
 const (
@@ -214,7 +215,8 @@ func parsePointer(field string, v Value) (p pointer, err error) {
 	return p, nil
 }
 
-// unescapePointer resolves ~1 to a slash and ~0 to a tilde.
+// unescapePointer resolves ~1 to a slash and ~0 to a tilde. It returns false if another character follows a
+// tilde.
 func unescapePointer(name string) (string, bool) {
 	var b strings.Builder
 	for {

@@ -45,7 +45,7 @@ func (s *patchStep) apply(text []byte) ([]byte, error) {
 }
 
 // change applies one operation to the text. at is where the path of the operation leads to.
-func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
+func (s *patchStep) change(text []byte, at pointerTarget, value string) ([]byte, error) {
 	switch s.kind {
 	case patchReplace:
 		if !at.found {
@@ -92,8 +92,8 @@ func (s *patchStep) sum(old string) (string, error) {
 	return string(appendNumber(nil, f+0)), nil
 }
 
-// spot is the position in a text to which the last name of a pointer leads.
-type spot struct {
+// pointerTarget is the position in a text to which the last name of a pointer leads.
+type pointerTarget struct {
 	name  string
 	array bool // the name is an index, or "-"
 	found bool // the member or element exists; if not, it can be appended to the parent
@@ -104,7 +104,7 @@ type spot struct {
 }
 
 // find follows a pointer through compact text.
-func find(text []byte, p pointer, kind patchKind) (spot, error) {
+func find(text []byte, p pointer, kind patchKind) (pointerTarget, error) {
 	from, to := 0, len(text)
 	for i, name := range p.names {
 		last := i == len(p.names)-1
@@ -112,11 +112,11 @@ func find(text []byte, p pointer, kind patchKind) (spot, error) {
 		switch {
 		case !ok || !at.found && !last && !at.array:
 			if kind == patchRemove {
-				return spot{}, absent(p, "removed")
+				return pointerTarget{}, absent(p, "removed")
 			}
-			return spot{}, noPath(name, kind)
+			return pointerTarget{}, noPath(name, kind)
 		case at.array && !at.found && !(last && at.mayAppend(kind)):
-			return spot{}, patchFailed("Index(%.200s) to operate on is out of array bounds", name)
+			return pointerTarget{}, patchFailed("Index(%.200s) to operate on is out of array bounds", name)
 		}
 		at.begin, at.value, at.end = at.begin+from, at.value+from, at.end+from
 		if last {
@@ -124,18 +124,18 @@ func find(text []byte, p pointer, kind patchKind) (spot, error) {
 		}
 		from, to = at.value, at.end
 	}
-	return spot{}, noPath("", kind) // cannot happen, since pointers have at least one name
+	return pointerTarget{}, noPath("", kind) // cannot happen, since pointers have at least one name
 }
 
 // findChild looks for a member of an object or an element of an array in the text of that object or array.
 // ok is false if the text is of another value. If an element does not exist, at.begin is the number of
 // elements.
-func findChild(text, name string) (at spot, ok bool) {
+func findChild(text, name string) (at pointerTarget, ok bool) {
 	v := Value{text: text, kind: kindAt[text[0]]}
 	if v.kind != Object && v.kind != Array {
-		return spot{}, false
+		return pointerTarget{}, false
 	}
-	at = spot{name: name, array: v.kind == Array}
+	at = pointerTarget{name: name, array: v.kind == Array}
 	index := -1
 	if at.array {
 		index = arrayIndex(name)
@@ -171,12 +171,12 @@ func arrayIndex(name string) int {
 }
 
 // mayAppend reports whether an operation of this kind may append an element.
-func (at *spot) mayAppend(kind patchKind) bool {
+func (at *pointerTarget) mayAppend(kind patchKind) bool {
 	return at.name == "-" && (kind == patchAdd || kind == patchSet || kind == patchMove)
 }
 
 // add appends a new member or element to its parent.
-func (at *spot) add(text []byte, value string) []byte {
+func (at *pointerTarget) add(text []byte, value string) []byte {
 	var piece []byte
 	if !at.first {
 		piece = append(piece, ',')
@@ -188,7 +188,7 @@ func (at *spot) add(text []byte, value string) []byte {
 }
 
 // remove removes a member or element with the comma after it or, if it is the last one, the comma before it.
-func (at *spot) remove(text []byte) []byte {
+func (at *pointerTarget) remove(text []byte) []byte {
 	begin, end := at.begin, at.end
 	if text[end] == ',' {
 		end++

@@ -147,8 +147,8 @@ func Get(raw []byte, p Path) Value {
 	return Of(raw).Get(p)
 }
 
-// getText is like Get, for a string. It uses gjson, which is faster, if the path allows that, as nearly all
-// paths do.
+// getText returns the value at path p in the text of an object, given as a string. It uses gjson, which is
+// faster, if the path allows that, as nearly all paths do.
 func getText(text string, p Path) Value {
 	if p.plain == "" {
 		return walkPath(text, p)
@@ -160,7 +160,7 @@ func getText(text string, p Path) Value {
 	return Value{text: found, kind: kindAt[found[0]]}
 }
 
-// walkPath is like getText, for paths with any names.
+// walkPath returns the value at a path with any names in the text of an object. It is slower than gjson.
 func walkPath(text string, p Path) Value {
 	v := Value{text: text, kind: Object}
 	for _, name := range p.segments {

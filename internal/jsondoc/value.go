@@ -83,7 +83,7 @@ var kindAt = [256]Kind{
 // NullValue returns null.
 func NullValue() Value { return Value{text: "null", kind: Null} }
 
-// BoolValue returns true or false.
+// BoolValue returns b as a Value.
 func BoolValue(b bool) Value {
 	if b {
 		return Value{text: "true", kind: Bool}
@@ -166,7 +166,8 @@ func (v Value) AppendStr(dst []byte) []byte {
 	return appendUnescaped(dst, inside(v.text))
 }
 
-// str is like Str, but does not copy: the result may share memory with v.
+// str returns the string with its escapes resolved. Unlike Str it does not copy: the result may share memory
+// with v.
 func (v Value) str() string {
 	if v.made {
 		return v.text

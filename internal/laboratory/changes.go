@@ -68,7 +68,7 @@ func (l *Laboratory) streamChanges(ec echo.Context, in *changesRequest) error {
 	return nil
 }
 
-// arm gets the channels that are closed at the next changes.
+// arm gets from each object a channel that is closed at the object's next change.
 func (w *changeWatch) arm() {
 	if w.catalog == nil {
 		w.catalog = w.l.db.CatalogChanged()
@@ -141,7 +141,7 @@ func (l *Laboratory) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// change writes an event without content.
+// change writes a server-sent event that has a name only: its data is an empty object.
 func (w *eventWriter) change(name string) {
 	w.b = append(append(append(w.b, "event: "...), name...), "\ndata: {}\n\n"...)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Life describes when and why a message expires, and what happens to it then.
-type Life struct {
+// MessageLife describes when and why a message expires, and what happens to it then.
+type MessageLife struct {
 	OwnTTL    *float64   `json:"ownTtl" description:"Seconds that its sender has given it; null: none."`
 	Effective *float64   `json:"effectiveTtl" description:"Seconds that it has; null: it does not expire."`
 	Source    string     `json:"source" enum:"message,default,ceiling,none" description:"Whose time to live that is. Ceiling: the entity's default, since the message's own is longer."`
@@ -26,17 +26,17 @@ type Life struct {
 // purgedAtOnce is the number of messages that one step of a purge deletes.
 const purgedAtOnce = 1000
 
-// What happens to a message when it expires.
+// The values of Life that say what happens to a message when it expires.
 const (
 	thenKept         = "kept"
 	thenGone         = "deleted"
 	thenDeadLettered = "dead-lettered"
 )
 
-// lifeOf returns when and why a message expires.
-func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) Life {
+// lifeOf returns when and why a message of an entity expires. dead means that it is in the dead-letter queue.
+func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) MessageLife {
 	b, p := &d.Broker, e.Properties
-	life := Life{Source: "none", Then: thenKept}
+	life := MessageLife{Source: "none", Then: thenKept}
 	own := d.Message.OwnTTL()
 	if own != message.Absent {
 		life.OwnTTL = seconds(own)
@@ -156,8 +156,8 @@ func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (Messag
 	return out, nil
 }
 
-// momentOf returns the time at ms milliseconds since 1970. Senders may set any time, but years in RFC 3339
-// have four digits: a time out of this range becomes the first or the last time that RFC 3339 can express.
+// momentOf converts milliseconds since 1970 to a time. Senders may set any time, but years in RFC 3339 have
+// four digits: a time out of this range becomes the first or the last time that RFC 3339 can express.
 func momentOf(ms int64) time.Time {
 	return time.UnixMilli(min(max(ms, firstMoment), lastMoment)).UTC()
 }

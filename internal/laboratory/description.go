@@ -23,14 +23,14 @@ func describe(all routes) (route.Description, error) {
 		Types: []route.TypeMapping{
 			{Of: setting[bool]{}, As: false}, {Of: setting[int]{}, As: 0},
 			{Of: setting[int32]{}, As: int32(0)},
-			{Of: setting[string]{}, As: ""}, {Of: setting[span]{}, As: span(0)},
+			{Of: setting[string]{}, As: ""}, {Of: setting[durationMember]{}, As: durationMember(0)},
 			{Of: setting[status]{}, As: status(0)},
 			{Of: setting[*store.OnExpire]{}, As: store.OnExpire{}},
 			{Of: setting[*store.ExpiryEvents]{}, As: store.ExpiryEvents{}},
 			{Of: setting[*store.ReaperSettings]{}, As: store.ReaperSettings{}},
 			{Of: setting[*store.PurgeDelay]{}, As: store.PurgeDelay{}},
 			{Of: setting[*store.Starvation]{}, As: store.Starvation{}},
-			{Of: Imported{}, As: []ImportResult{}},
+			{Of: ImportResults{}, As: []ImportResult{}},
 		},
 	})
 }

@@ -56,7 +56,7 @@ type DryRunDeadlines struct {
 	Count  int64  `json:"count"`
 }
 
-// deadlineNames holds the names of the classes in inspect.DryRun.After.
+// deadlineNames are the names of the periods by which inspect.DryRun.After counts, in its order.
 var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
 
 // newDefault is the proposed defaultTtl of a container.

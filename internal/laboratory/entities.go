@@ -101,7 +101,8 @@ func (in *InEntity) Find(l *Laboratory, ec echo.Context) (err error) {
 	return ofQueues(err)
 }
 
-// ofQueues converts an error of package queue to an error of this package.
+// ofQueues converts an error of package queue to a *route.Error, or to another error that the server can
+// send.
 func ofQueues(err error) error {
 	var own *entity.Error
 	if !errors.As(err, &own) {

@@ -12,33 +12,33 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// span is a duration such as 90s or 30d, or one in the format of XML Schema.
-type span time.Duration
+// durationMember is a duration such as 90s or 30d, or one in the format of XML Schema.
+type durationMember time.Duration
 
 // DecodeMember implements route.Member.
-func (s *span) DecodeMember(name string, v jsondoc.Value) error {
+func (s *durationMember) DecodeMember(name string, v jsondoc.Value) error {
 	d, err := entity.ParseAnyDuration(v.Str())
 	if v.Kind() != jsondoc.String || err != nil || d <= 0 {
 		return route.BadRequest("'" + name + "' must be a duration such as 90s, 30d, PT1M or P14D.")
 	}
-	*s = span(d)
+	*s = durationMember(d)
 	return nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (s *span) UnmarshalJSON(text []byte) error {
+func (s *durationMember) UnmarshalJSON(text []byte) error {
 	d, err := entity.ParseAnyDuration(jsondoc.Of(text).Str())
 	if err == nil && d <= 0 {
 		err = errNotPositive
 	}
-	*s = span(d)
+	*s = durationMember(d)
 	return err
 }
 
 var errNotPositive = errors.New("a duration must be positive")
 
 // JSONSchema implements jsonschema.Exposer.
-func (span) JSONSchema() (s jsonschema.Schema, err error) {
+func (durationMember) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithExamples("PT1M", "P14D", "90s", "30d")
 	return s, nil
@@ -46,17 +46,17 @@ func (span) JSONSchema() (s jsonschema.Schema, err error) {
 
 type createEntityRequest struct {
 	InQueues
-	Path                   string `json:"path" missing:"The body must have a 'path'." description:"Of a subscription: topic/Subscriptions/name."`
-	Topic                  bool   `json:"topic,omitempty" description:"A topic, not a queue."`
-	LockDuration           span   `json:"lockDuration,omitempty"`
-	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty" minimum:"1" maximum:"2147483647"`
-	DefaultTimeToLive      span   `json:"defaultTimeToLive,omitempty"`
-	DeadLetterOnExpiration bool   `json:"deadLetterOnExpiration,omitempty"`
-	RequiresSession        bool   `json:"requiresSession,omitempty"`
-	DetectsDuplicates      bool   `json:"detectsDuplicates,omitempty"`
-	ForwardTo              string `json:"forwardTo,omitempty"`
-	ForwardDeadLettersTo   string `json:"forwardDeadLettersTo,omitempty"`
-	AutoDeleteOnIdle       span   `json:"autoDeleteOnIdle,omitempty"`
+	Path                   string         `json:"path" missing:"The body must have a 'path'." description:"Of a subscription: topic/Subscriptions/name."`
+	Topic                  bool           `json:"topic,omitempty" description:"A topic, not a queue."`
+	LockDuration           durationMember `json:"lockDuration,omitempty"`
+	MaxDeliveryCount       int32          `json:"maxDeliveryCount,omitempty" minimum:"1" maximum:"2147483647"`
+	DefaultTimeToLive      durationMember `json:"defaultTimeToLive,omitempty"`
+	DeadLetterOnExpiration bool           `json:"deadLetterOnExpiration,omitempty"`
+	RequiresSession        bool           `json:"requiresSession,omitempty"`
+	DetectsDuplicates      bool           `json:"detectsDuplicates,omitempty"`
+	ForwardTo              string         `json:"forwardTo,omitempty"`
+	ForwardDeadLettersTo   string         `json:"forwardDeadLettersTo,omitempty"`
+	AutoDeleteOnIdle       durationMember `json:"autoDeleteOnIdle,omitempty"`
 
 	_ struct{} `takes:"an entity has %"`
 	_ struct{} `additionalProperties:"false"`
@@ -74,7 +74,7 @@ func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) 
 		kind = entity.Topic
 	}
 	p := entity.Defaults(kind)
-	for to, given := range map[*time.Duration]span{&p.LockDuration: in.LockDuration,
+	for to, given := range map[*time.Duration]durationMember{&p.LockDuration: in.LockDuration,
 		&p.DefaultTTL:       in.DefaultTimeToLive,
 		&p.AutoDeleteOnIdle: in.AutoDeleteOnIdle} {
 		if given > 0 {
@@ -94,16 +94,16 @@ func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) 
 // patchEntityRequest changes only the members that it contains. null resets a setting to its default.
 type patchEntityRequest struct {
 	InEntity
-	Status                 setting[status] `json:"status,omitempty" nullable:"true"`
-	LockDuration           setting[span]   `json:"lockDuration,omitempty" nullable:"true"`
-	MaxDeliveryCount       setting[int32]  `json:"maxDeliveryCount,omitempty" nullable:"true"`
-	DefaultTimeToLive      setting[span]   `json:"defaultTimeToLive,omitempty" nullable:"true"`
-	DeadLetterOnExpiration setting[bool]   `json:"deadLetterOnExpiration,omitempty" nullable:"true"`
-	DuplicatesWithin       setting[span]   `json:"duplicatesWithin,omitempty" nullable:"true"`
-	MaxSizeMegabytes       setting[int32]  `json:"maxSizeMegabytes,omitempty" nullable:"true"`
-	ForwardTo              setting[string] `json:"forwardTo,omitempty" nullable:"true"`
-	ForwardDeadLettersTo   setting[string] `json:"forwardDeadLettersTo,omitempty" nullable:"true"`
-	AutoDeleteOnIdle       setting[span]   `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
+	Status                 setting[status]         `json:"status,omitempty" nullable:"true"`
+	LockDuration           setting[durationMember] `json:"lockDuration,omitempty" nullable:"true"`
+	MaxDeliveryCount       setting[int32]          `json:"maxDeliveryCount,omitempty" nullable:"true"`
+	DefaultTimeToLive      setting[durationMember] `json:"defaultTimeToLive,omitempty" nullable:"true"`
+	DeadLetterOnExpiration setting[bool]           `json:"deadLetterOnExpiration,omitempty" nullable:"true"`
+	DuplicatesWithin       setting[durationMember] `json:"duplicatesWithin,omitempty" nullable:"true"`
+	MaxSizeMegabytes       setting[int32]          `json:"maxSizeMegabytes,omitempty" nullable:"true"`
+	ForwardTo              setting[string]         `json:"forwardTo,omitempty" nullable:"true"`
+	ForwardDeadLettersTo   setting[string]         `json:"forwardDeadLettersTo,omitempty" nullable:"true"`
+	AutoDeleteOnIdle       setting[durationMember] `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
 
 	_ struct{} `takes:"the settings of an entity are %"`
 	_ struct{} `additionalProperties:"false"`
@@ -112,15 +112,15 @@ type patchEntityRequest struct {
 func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (Entity, error) {
 	e, err := in.queues.Change(ctx, in.Entity, func(p *entity.Properties) error {
 		in.Status.apply((*status)(&p.Status))
-		in.LockDuration.apply((*span)(&p.LockDuration))
+		in.LockDuration.apply((*durationMember)(&p.LockDuration))
 		in.MaxDeliveryCount.apply(&p.MaxDeliveryCount)
-		in.DefaultTimeToLive.apply((*span)(&p.DefaultTTL))
+		in.DefaultTimeToLive.apply((*durationMember)(&p.DefaultTTL))
 		in.DeadLetterOnExpiration.apply(&p.DeadLetterOnExpiration)
-		in.DuplicatesWithin.apply((*span)(&p.DuplicateDetectionWindow))
+		in.DuplicatesWithin.apply((*durationMember)(&p.DuplicateDetectionWindow))
 		in.MaxSizeMegabytes.apply(&p.MaxSizeMB)
 		in.ForwardTo.apply(&p.ForwardTo)
 		in.ForwardDeadLettersTo.apply(&p.ForwardDeadLettersTo)
-		in.AutoDeleteOnIdle.apply((*span)(&p.AutoDeleteOnIdle))
+		in.AutoDeleteOnIdle.apply((*durationMember)(&p.AutoDeleteOnIdle))
 		return nil
 	})
 	return entityOf(e), ofQueues(err)

@@ -68,7 +68,8 @@ func eventsOf(p *store.ExpirationsPage) Events {
 	return out
 }
 
-// from returns the position from which a request reads.
+// from returns the position in the log of expiries after which the request reads: in.Last, in.After, or for
+// "now" the end of the log.
 func (in *eventsRequest) from(ctx context.Context) (string, error) {
 	after := in.After
 	if in.Last != "" {
@@ -129,9 +130,9 @@ type follower struct {
 	limit int
 }
 
-// next returns the entries after the follower's position and advances the position. If there are none, it
-// waits. It returns an error if ctx ends or the server shuts down, and idle if tick fires first. tick may be
-// nil.
+// next returns the entries of the log after the follower's position, and advances the position over them. If
+// there are none, it waits. It returns an error if ctx ends or the server shuts down, and idle if tick fires
+// first. tick may be nil.
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
 	page store.ExpirationsPage, idle bool, err error) {
 	for {
@@ -168,8 +169,8 @@ func (l *Laboratory) serveEvents(ec echo.Context, in *eventsRequest) error {
 	return serveStream(l, ec, in, l.streamEvents, l.events)
 }
 
-// serveStream responds with a stream of server-sent events if the client accepts them, otherwise with a
-// page.
+// serveStream calls stream, which sends server-sent events, if the client accepts them. Otherwise it responds
+// with the page that read returns.
 func serveStream[Request, Page any](l *Laboratory, ec echo.Context, in *Request,
 	stream func(echo.Context, *Request) error, read func(context.Context, *Request) (Page, error)) error {
 	q := ec.Request()

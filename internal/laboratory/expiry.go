@@ -89,9 +89,9 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	return itemExpiry(e), nil
 }
 
-// AnswerMemory is the part of a request whose response may be large. The handler reserves memory with take
-// before it builds the response. Otherwise many clients that do not read could fill the memory with
-// responses.
+// AnswerMemory is embedded in the request structs of routes whose response may be large. Their handlers
+// reserve memory with take before they build the response. Otherwise many clients that do not read could fill
+// the memory with responses.
 type AnswerMemory struct{ take func() error }
 
 // Find implements route.Finder.
@@ -100,7 +100,7 @@ func (r *AnswerMemory) Find(l *Laboratory, ec echo.Context) error {
 	return nil
 }
 
-// WaitLimit is the part of a request that may wait for long.
+// WaitLimit is embedded in the request structs of routes whose handlers may wait for long: see wait.
 type WaitLimit struct {
 	l      *Laboratory
 	limits *http.ResponseController
@@ -151,6 +151,8 @@ var waits = map[string]store.WaitFor{
 	"expired": store.WaitExpired, "purged": store.WaitPurged, "feed": store.WaitFeed, "quiet": store.WaitQuiet,
 }
 
+// waitRequest is the body of a request that waits until an item has expired, is purged or appears in the
+// change feed, or until the container has nothing to purge (quiet).
 type waitRequest struct {
 	InContainer
 	Until        string       `json:"until" enum:"expired,purged,feed,quiet"`

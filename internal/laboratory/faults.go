@@ -149,7 +149,7 @@ func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, er
 	return faultOf(s), nil
 }
 
-// ofRules converts a *inject.RuleError to an error of this package.
+// ofRules converts a *inject.RuleError to a *route.Error.
 func ofRules(err error) error {
 	var refused *inject.RuleError
 	switch {
@@ -169,6 +169,7 @@ func (l *Laboratory) listFaults(context.Context, *route.None) (Faults, error) {
 	return out, nil
 }
 
+// ofFault is a request about one fault rule.
 type ofFault struct {
 	ID string `path:"id" description:"The fault's id."`
 }

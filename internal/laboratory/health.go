@@ -23,7 +23,7 @@ func (l *Laboratory) ready(ctx context.Context, _ *route.None) (Health, error) {
 	return Health{"ok"}, nil
 }
 
-// certificate returns the certificate that clients must trust.
+// certificate responds with the certificate that clients must trust, as PEM text.
 func (l *Laboratory) certificate(context.Context, *route.None) (route.Text, error) {
 	if len(l.opt.CertPEM) == 0 {
 		return route.Text{}, route.NotFound("This server has no certificate: it runs without TLS.")

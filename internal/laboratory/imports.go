@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// documents holds the documents of an import.
+// documents is the array of documents in a request to import them.
 type documents struct{ list jsondoc.Value }
 
 // DecodeMember implements route.Member.
@@ -41,8 +41,9 @@ type importRequest struct {
 	_         struct{}  `additionalProperties:"false"`
 }
 
-// Imported holds the results of an import, one for each document. The documents are not included.
-type Imported struct {
+// ImportResults is the response to a request that imports documents: a result for each of them, without the
+// document.
+type ImportResults struct {
 	results []ImportResult
 	receipt store.Receipt
 	mixed   bool
@@ -59,10 +60,10 @@ type ImportResult struct {
 }
 
 // Receipt implements route.Charged.
-func (i *Imported) Receipt() store.Receipt { return i.receipt }
+func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
 
 // StatusCode implements route.WithStatus.
-func (i *Imported) StatusCode() int {
+func (i *ImportResults) StatusCode() int {
 	if i.mixed {
 		return http.StatusMultiStatus
 	}
@@ -70,19 +71,19 @@ func (i *Imported) StatusCode() int {
 }
 
 // Verbatim implements route.Verbatim.
-func (i *Imported) Verbatim() {}
+func (i *ImportResults) Verbatim() {}
 
 // MarshalJSON implements json.Marshaler.
-func (i *Imported) MarshalJSON() ([]byte, error) {
+func (i *ImportResults) MarshalJSON() ([]byte, error) {
 	return jsondoc.Marshal(i.results)
 }
 
 // importItems upserts or creates up to 100 documents, each with the age that it has in the request; see
 // store.ParseImport. The partition key is taken from each document. If ctx ends, the import stops after the
 // current document.
-func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Imported, error) {
+func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (ImportResults, error) {
 	if in.Documents.list.Kind() != jsondoc.Array {
-		return Imported{}, route.BadRequest("'documents' must be an array of documents.")
+		return ImportResults{}, route.BadRequest("'documents' must be an array of documents.")
 	}
 	kind := store.OperationUpsert
 	if in.Create {
@@ -101,11 +102,11 @@ func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Import
 		return true
 	})
 	if err := ctx.Err(); err != nil {
-		return Imported{}, err
+		return ImportResults{}, err
 	}
 	o := store.BatchOptions{ContinueOnError: true}
 	done, r, err := in.container.Batch(ctx, definition.PartitionKey{}, ops, o)
-	out := Imported{receipt: r, mixed: done.Mixed}
+	out := ImportResults{receipt: r, mixed: done.Mixed}
 	if err != nil {
 		return out, err
 	}

@@ -135,8 +135,8 @@ func (s *setting[T]) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// kind returns the JSON kind of the setting's values. For a type that implements json.Unmarshaler it is
-// String.
+// kind returns the kind of JSON value that the setting must have. For a type that implements json.Unmarshaler
+// this is a string.
 func (s *setting[T]) kind() jsondoc.Kind {
 	if _, ok := any(&s.value).(json.Unmarshaler); ok {
 		return jsondoc.String
@@ -161,7 +161,7 @@ func (s *setting[T]) apply(to *T) {
 
 func second(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339) }
 
-// shortened returns the text, truncated to at most most bytes, as valid UTF-8.
+// shortened returns the text truncated to at most most bytes, between two characters.
 func shortened(text string, most int) string {
 	if len(text) > most {
 		text = text[:most] + "..."

@@ -38,10 +38,10 @@ type Message struct {
 	PropertyTypes map[string]string          `json:"propertyTypes,omitempty" description:"Of AMQP."`
 	Annotations   map[string]json.RawMessage `json:"annotations,omitempty" description:"The sender's."`
 
-	Text      string `json:"text,omitempty"`
-	Base64    string `json:"base64,omitempty" description:"The body, where it is no text."`
-	LockToken string `json:"lockToken,omitempty" description:"Once received."`
-	Life      Life   `json:"life"`
+	Text      string      `json:"text,omitempty"`
+	Base64    string      `json:"base64,omitempty" description:"The body, where it is no text."`
+	LockToken string      `json:"lockToken,omitempty" description:"Once received."`
+	Life      MessageLife `json:"life"`
 }
 
 // Messages is a list of messages.
@@ -49,7 +49,8 @@ type Messages struct {
 	Messages []Message `json:"messages" nullable:"false"`
 }
 
-// StoreSelector is the part of a request body that selects an entity or its dead-letter queue.
+// StoreSelector is the part of a request body that selects one of the two message stores of an entity: that
+// of its messages, or that of its dead-letter queue. The path of the request names the entity.
 type StoreSelector struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }
@@ -80,7 +81,7 @@ func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Message
 	return in.answer(list), nil
 }
 
-// answer converts messages to the form of the response.
+// answer converts received or peeked messages to the response.
 func (in *peekRequest) answer(list []queue.Delivery) Messages {
 	out := Messages{make([]Message, len(list))}
 	for i := range list {
@@ -123,7 +124,8 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	return peek.answer(list), nil
 }
 
-// messageOf converts a message to the form of the response.
+// messageOf converts a message of an entity to the form of the response. dead means that it is in the
+// dead-letter queue.
 func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,

@@ -11,14 +11,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Moved is the number of messages that were processed, and the list of those that could not be.
-type Moved struct {
-	Messages int       `json:"messages"`
-	Failed   []Refused `json:"failed,omitempty" description:"Those that stayed."`
+// MoveResult is the response to a request that moves, settles or deletes messages: how many were processed,
+// and which could not be.
+type MoveResult struct {
+	Messages int              `json:"messages"`
+	Failed   []RefusedMessage `json:"failed,omitempty" description:"Those that stayed."`
 }
 
-// Refused is a message that could not be processed.
-type Refused struct {
+// RefusedMessage is a message that a request could not move, settle or delete, and the reason.
+type RefusedMessage struct {
 	Number    int64  `json:"sequenceNumber,omitempty"`
 	LockToken string `json:"lockToken,omitempty"`
 	Message   string `json:"message" description:"Why."`
@@ -26,7 +27,7 @@ type Refused struct {
 
 // forEach calls do for each of the messages and counts the successful calls. If an error concerns only one
 // message, it continues with the next one; any other error ends the request.
-func (out *Moved) forEach(ctx context.Context, numbers []int64, do func(number int64) error) error {
+func (out *MoveResult) forEach(ctx context.Context, numbers []int64, do func(number int64) error) error {
 	for _, number := range numbers {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -40,13 +41,13 @@ func (out *Moved) forEach(ctx context.Context, numbers []int64, do func(number i
 		if ended != nil {
 			return ended
 		}
-		out.Failed = append(out.Failed, Refused{Number: number, Message: text})
+		out.Failed = append(out.Failed, RefusedMessage{Number: number, Message: text})
 	}
 	return nil
 }
 
-// refusal returns the text of an error that concerns only one message. If the error concerns the whole
-// request, it returns it as ended.
+// refusal returns the text of err if it concerns only one message. If it concerns the whole request, refusal
+// returns err as ended.
 func refusal(err error) (text string, ended error) {
 	switch entity.CodeOf(err) {
 	case entity.CodeMessageNotFound, entity.CodeMessageLockLost, entity.CodeSessionLockLost,
@@ -68,8 +69,8 @@ type resubmitRequest struct {
 
 // resubmit sends dead letters again, to the queue in which they were dead-lettered, or to the topic of their
 // subscription. The dead letter is deleted in the transaction that sends the message, so the message is
-// never missing and never there twice.
-func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
+// neither lost nor duplicated.
+func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out MoveResult, err error) {
 	to := entity.Address{Entity: in.entity.Path}
 	if topic, _, ok := to.Subscription(); ok {
 		to.Entity = topic
@@ -177,7 +178,8 @@ type deleteMessagesRequest struct {
 
 // deleteMessages deletes messages by their sequence numbers, each in its own transaction. Locked messages
 // are not deleted. Scheduled messages are canceled.
-func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out Moved, err error) {
+func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out MoveResult,
+	err error) {
 	at := in.address(in.Entity)
 	err = out.forEach(ctx, in.Numbers, func(number int64) error {
 		d, err := in.queues.ReceiveNumber(ctx, at, number)
@@ -202,7 +204,7 @@ type purgeRequest struct {
 	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out Moved, err error) {
+func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out MoveResult, err error) {
 	before := in.queues.Now().Add(time.Millisecond)
 	for {
 		n, err := in.queues.DeleteMessages(ctx, in.address(in.Entity), before, purgedAtOnce, nil)

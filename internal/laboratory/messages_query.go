@@ -61,7 +61,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	return out, nil
 }
 
-// badQuery converts an error of a query to an error of this package.
+// badQuery converts an error of a query to a *route.Error.
 func badQuery(err error) error {
 	var wrong *query.Error
 	var cursor *query.CursorError
@@ -106,20 +106,20 @@ func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 func (s messageSource) Partition() (query.Postings, bool) { return nil, false }
 
 // Postings implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Postings([]byte) query.Postings { return nothing{} }
+func (s messageSource) Postings([]byte) query.Postings { return noEntries{} }
 
 // Terms implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return nothing{} }
+func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return noEntries{} }
 
-// nothing is an empty query.Postings and query.Terms.
-type nothing struct{}
+// noEntries is a query.Postings and a query.Terms without entries.
+type noEntries struct{}
 
-func (nothing) Next() bool         { return false }
-func (nothing) SeekGE(uint64) bool { return false }
-func (nothing) RID() uint64        { return 0 }
-func (nothing) Key() []byte        { return nil }
-func (nothing) Value() []byte      { return nil }
-func (nothing) Close() error       { return nil }
+func (noEntries) Next() bool         { return false }
+func (noEntries) SeekGE(uint64) bool { return false }
+func (noEntries) RID() uint64        { return 0 }
+func (noEntries) Key() []byte        { return nil }
+func (noEntries) Value() []byte      { return nil }
+func (noEntries) Close() error       { return nil }
 
 // messageDocuments iterates over messages by sequence number, in batches.
 type messageDocuments struct {

@@ -88,8 +88,8 @@ type sendRequest struct {
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
 
-// Sent is the result of sending messages.
-type Sent struct {
+// SendResult is the response to a request that sends messages.
+type SendResult struct {
 	ID            string   `json:"id,omitempty" description:"As it was given."`
 	Messages      int      `json:"messages,omitempty" description:"How many, where it was repeated."`
 	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: those that accept it."`
@@ -102,12 +102,12 @@ const (
 	sentBytes    = 64 << 10
 )
 
-func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, error) {
+func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (SendResult, error) {
 	to, err := entity.ParseDestination(in.Entity)
 	if err != nil {
-		return Sent{}, ofQueues(err)
+		return SendResult{}, ofQueues(err)
 	}
-	out := Sent{ID: in.ID}
+	out := SendResult{ID: in.ID}
 	var group []*message.Message
 	size := 0
 	for i := 1; i <= max(in.Repeat, 1); i++ {
@@ -118,11 +118,11 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, er
 		}
 		m, err := one.build(in.queues.Now())
 		if err != nil {
-			return Sent{}, err
+			return SendResult{}, err
 		}
 		if i == 1 {
 			if out.Subscriptions, err = in.queues.Recipients(ctx, to, m); err != nil {
-				return Sent{}, ofQueues(err)
+				return SendResult{}, ofQueues(err)
 			}
 		}
 		group, size = append(group, m), size+m.Size()
@@ -130,7 +130,7 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, er
 			continue
 		}
 		if err := in.queues.Send(ctx, to, group, nil); err != nil {
-			return Sent{}, ofQueues(err)
+			return SendResult{}, ofQueues(err)
 		}
 		if in.Repeat > 0 {
 			out.Messages = i

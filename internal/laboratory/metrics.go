@@ -89,7 +89,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 type collector struct {
 	ctx      context.Context
 	db       *store.DB
-	details  bool                    // include metrics of single containers
+	details  bool                    // include the metrics of each container
 	webhooks func() []WebhookMetrics // nil: there are none
 	queues   *queue.Queues           // nil: there are none
 }
@@ -215,7 +215,8 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
 		Kind: page.Header().Get("Content-Type"), Body: page.body})
 }
 
-// pageWriter buffers the output of a library's handler, so that the length of the response is known.
+// pageWriter is an http.ResponseWriter that buffers what the handler of the Prometheus library writes, so
+// that the length of the response is known.
 type pageWriter struct {
 	header http.Header
 	status int

@@ -9,8 +9,8 @@ import (
 )
 
 // A receiver in peek-lock mode exists as long as the request that opened it. The response to that request is
-// a stream of events, so the locks that a page or a program holds end with its connection. Other requests
-// refer to the receiver by its id. The handler of the stream owns the receiver and closes it.
+// a stream of events, so the locks of a page or a program end with its connection. Other requests refer to
+// the receiver by its id. The handler of the stream owns the receiver and closes it.
 
 // receivers is the set of open receivers. Like locks, they are kept in memory only.
 type receivers struct {

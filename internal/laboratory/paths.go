@@ -10,7 +10,8 @@ import (
 // routes is a table of routes.
 type routes = []route.Route[*Laboratory]
 
-// on returns a route with a handler that is independent of HTTP; see route.On.
+// on is route.On for the handlers of a Laboratory: it returns a route whose handler is a function from a
+// request struct to a response struct.
 func on[Request, Answer any](method, path, summary string,
 	run func(*Laboratory, context.Context, *Request) (Answer, error),
 ) route.Route[*Laboratory] {

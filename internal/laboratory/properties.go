@@ -91,15 +91,15 @@ func jsonOf(v any) json.RawMessage {
 	return raw
 }
 
-// object is a JSON object whose members are strings, numbers and booleans.
-type object map[string]any
+// propertyObject is a JSON object whose members are strings, numbers and booleans.
+type propertyObject map[string]any
 
 // DecodeMember implements route.Member.
-func (o *object) DecodeMember(name string, v jsondoc.Value) error {
+func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Object {
 		return route.BadRequest("'" + name + "' must be an object.")
 	}
-	*o = make(object)
+	*o = make(propertyObject)
 	var err error
 	v.Each(func(member string, v jsondoc.Value) bool {
 		switch v.Kind() {
@@ -121,16 +121,16 @@ func (o *object) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (object) JSONSchema() (s jsonschema.Schema, err error) {
+func (propertyObject) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Object)
 	s.WithDescription("Strings, numbers and bools by name.")
 	return s, nil
 }
 
-// OfProperties is the part of a request body that sets application properties.
+// OfProperties is embedded in the request structs whose body sets application properties.
 type OfProperties struct {
-	Properties    object `json:"properties,omitempty"`
-	PropertyTypes object `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
+	Properties    propertyObject `json:"properties,omitempty"`
+	PropertyTypes propertyObject `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
 }
 
 // encoded returns the properties in their AMQP encoding.
@@ -159,7 +159,8 @@ func (in *OfProperties) encoded() ([]message.Property, error) {
 	return list, nil
 }
 
-// typed converts a JSON value to an AMQP type. ok is false if the type has no such value.
+// typed converts a JSON value to a value of the AMQP type that kind names. ok is false if the type does not
+// have that value.
 func typed(v any, kind string) (out any, ok bool) {
 	switch v := v.(type) {
 	case bool:
@@ -230,11 +231,11 @@ func (list *wholeNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]int64)(list), "whole numbers")
 }
 
-// words is a JSON array of strings.
-type words []string
+// textList is a JSON array of strings.
+type textList []string
 
 // DecodeMember implements route.Member.
-func (list *words) DecodeMember(name string, v jsondoc.Value) error {
+func (list *textList) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]string)(list), "strings")
 }
 

@@ -41,7 +41,7 @@ type OfQuery struct {
 	Query string `path:"query" description:"The saved query's name."`
 }
 
-// savedParameters holds the parameters of a saved query.
+// savedParameters are the parameters of a query that a request saves.
 type savedParameters struct{ list []definition.QueryParameter }
 
 // DecodeMember implements route.Member.

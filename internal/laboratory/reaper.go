@@ -21,8 +21,8 @@ type ReaperState struct {
 	Oldest    int64             `json:"oldest" description:"Seconds since the oldest of these expired."`
 }
 
-// Purged is the response to a request that runs a reaper: the number of items that were purged.
-type Purged struct {
+// PurgeResult is the response to a request that runs a reaper: the number of items that were purged.
+type PurgeResult struct {
 	Purged int `json:"purged" description:"Items."`
 }
 
@@ -78,7 +78,7 @@ func (r *setReaperRequest) apply(s *store.ContainerSettings) error {
 }
 
 // runReaper purges all expired items of the container, even if its reaper is paused, delayed or starved.
-func (l *Laboratory) runReaper(ctx context.Context, in *InContainer) (Purged, error) {
+func (l *Laboratory) runReaper(ctx context.Context, in *InContainer) (PurgeResult, error) {
 	return purged(in.container.Reap(ctx, 0))
 }
 
@@ -89,11 +89,11 @@ type stepReaperRequest struct {
 	_     struct{} `additionalProperties:"false"`
 }
 
-func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (Purged, error) {
+func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (PurgeResult, error) {
 	return purged(in.container.Reap(ctx, in.Items))
 }
 
-func purged(n int, err error) (Purged, error) { return Purged{n}, err }
+func purged(n int, err error) (PurgeResult, error) { return PurgeResult{n}, err }
 
 func (l *Laboratory) getReapers(context.Context, *route.None) (ReapersState, error) {
 	return ReapersState{l.db.ReaperPaused()}, nil
@@ -101,28 +101,28 @@ func (l *Laboratory) getReapers(context.Context, *route.None) (ReapersState, err
 
 const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 
-// pause is the member of a request that says whether the reapers are to be paused.
-type pause bool
+// pauseFlag is the member of a request that says whether the reapers are to be paused.
+type pauseFlag bool
 
 // DecodeMember implements route.Member.
-func (p *pause) DecodeMember(_ string, v jsondoc.Value) error {
+func (p *pauseFlag) DecodeMember(_ string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool {
 		return route.BadRequest(pauseText)
 	}
-	*p = pause(v.Bool())
+	*p = pauseFlag(v.Bool())
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (pause) JSONSchema() (s jsonschema.Schema, err error) {
+func (pauseFlag) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
 	return s, nil
 }
 
 type setReapersRequest struct {
-	Paused pause    `json:"paused" missing:"The body must have 'paused'."`
-	_      struct{} `refusal:"The body must be {\"paused\": true} or {\"paused\": false}."`
-	_      struct{} `additionalProperties:"false"`
+	Paused pauseFlag `json:"paused" missing:"The body must have 'paused'."`
+	_      struct{}  `refusal:"The body must be {\"paused\": true} or {\"paused\": false}."`
+	_      struct{}  `additionalProperties:"false"`
 }
 
 func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (ReapersState, error) {
@@ -133,6 +133,6 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 }
 
 // runReapers purges all expired items of all containers.
-func (l *Laboratory) runReapers(ctx context.Context, _ *route.None) (Purged, error) {
+func (l *Laboratory) runReapers(ctx context.Context, _ *route.None) (PurgeResult, error) {
 	return purged(l.db.Reap(ctx))
 }

@@ -181,16 +181,16 @@ var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": q
 
 type settleRequest struct {
 	InReceiver
-	Tokens      words   `json:"lockTokens" missing:"The body must have 'lockTokens'."`
-	Outcome     string  `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
-	Reason      *string `json:"reason,omitempty" description:"Of a dead letter."`
-	Description *string `json:"description,omitempty" description:"Of a dead letter."`
+	Tokens      textList `json:"lockTokens" missing:"The body must have 'lockTokens'."`
+	Outcome     string   `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
+	Reason      *string  `json:"reason,omitempty" description:"Of a dead letter."`
+	Description *string  `json:"description,omitempty" description:"Of a dead letter."`
 	OfProperties
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
 
 // settleMessages settles messages by their lock tokens, each in its own transaction.
-func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out Moved, err error) {
+func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out MoveResult, err error) {
 	how, ok := outcomes[in.Outcome]
 	if !ok {
 		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or " +
@@ -217,13 +217,13 @@ func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out
 		if ended != nil {
 			return out, ended
 		}
-		out.Failed = append(out.Failed, Refused{LockToken: in.Tokens[i], Message: text})
+		out.Failed = append(out.Failed, RefusedMessage{LockToken: in.Tokens[i], Message: text})
 	}
 	return out, nil
 }
 
 // tokens parses the lock tokens.
-func (list words) tokens() ([]message.UUID, error) {
+func (list textList) tokens() ([]message.UUID, error) {
 	out := make([]message.UUID, len(list))
 	for i, text := range list {
 		var ok bool
@@ -236,32 +236,32 @@ func (list words) tokens() ([]message.UUID, error) {
 
 type renewRequest struct {
 	InReceiver
-	Tokens words    `json:"lockTokens,omitempty" description:"None: of the session."`
+	Tokens textList `json:"lockTokens,omitempty" description:"None: of the session."`
 	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 
-// Renewed contains the time at which renewed locks end.
-type Renewed struct {
+// RenewResult is the response to a request that renews locks.
+type RenewResult struct {
 	Until time.Time `json:"lockedUntil"`
 }
 
 // renewLocks renews the locks. If one of them is lost, it fails and renews none.
-func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (Renewed, error) {
+func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (RenewResult, error) {
 	r := in.receiver
 	if _, _, ok := r.Session(); ok {
 		until, err := r.RenewSession(ctx)
-		return Renewed{until}, ofQueues(err)
+		return RenewResult{until}, ofQueues(err)
 	}
 	if len(in.Tokens) == 0 {
-		return Renewed{}, route.BadRequest("The body must have 'lockTokens'.")
+		return RenewResult{}, route.BadRequest("The body must have 'lockTokens'.")
 	}
 	tokens, err := in.Tokens.tokens()
 	if err != nil {
-		return Renewed{}, err
+		return RenewResult{}, err
 	}
 	until, err := r.queues.RenewLocks(ctx, r.at, tokens)
 	if err != nil {
-		return Renewed{}, ofQueues(err)
+		return RenewResult{}, ofQueues(err)
 	}
-	return Renewed{until[0]}, nil
+	return RenewResult{until[0]}, nil
 }

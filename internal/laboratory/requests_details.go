@@ -28,7 +28,7 @@ type RequestDetails struct {
 // Verbatim implements route.Verbatim.
 func (*RequestDetails) Verbatim() {}
 
-// RequestHeader is a header.
+// RequestHeader is one HTTP header of a logged request, or of the response to it.
 type RequestHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value" description:"*** in the place of a secret."`
@@ -95,7 +95,8 @@ func headersOf(list []requests.Field) []RequestHeader {
 // than the binary form.
 const maxShownBody = 1 << 20
 
-// requestBodyOf returns a body in readable form, or nil if it is empty.
+// requestBodyOf returns a recorded body in readable form, or nil if it is empty. cut says that the log has
+// only the beginning of the body.
 func requestBodyOf(b []byte, cut bool) *RequestBody {
 	if len(b) == 0 {
 		return nil

@@ -63,7 +63,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle
 	}
 }
 
-// requests writes entries of the log as events.
+// requests writes entries of the log as events. lost says that entries before them have been overwritten.
 func (w *eventWriter) requests(list []*requests.Record, lost bool) error {
 	if lost {
 		w.b = append(w.b, "event: lost\ndata: "+

@@ -92,12 +92,12 @@ func (l *Laboratory) listRules(ctx context.Context, in *InEntity) (Rules, error)
 
 type createRuleRequest struct {
 	InEntity
-	Name        route.Named `json:"name"`
-	SQL         string      `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
-	Correlation object      `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
-	Properties  object      `json:"properties,omitempty"`
-	Action      string      `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
-	_           struct{}    `takes:"a rule has %" additionalProperties:"false"`
+	Name        route.Named    `json:"name"`
+	SQL         string         `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
+	Correlation propertyObject `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
+	Properties  propertyObject `json:"properties,omitempty"`
+	Action      string         `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
+	_           struct{}       `takes:"a rule has %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rule, error) {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// SeedFiles describes the contents of the server, without documents and messages, as the files of a seed.
+// SeedFiles is the content of the server, without documents and messages, in the form of a seed: a set of
+// files.
 type SeedFiles struct {
 	Files   map[string]string `json:"files" nullable:"false" description:"Texts by paths in the seed."`
 	Folders []SeedFolder      `json:"folders" nullable:"false" description:"One for each container."`
@@ -88,8 +89,8 @@ type plantRequest struct {
 	_       struct{}  `additionalProperties:"false"`
 }
 
-// Planted is the number of changes that a seed has made.
-type Planted struct {
+// SeedResult is the response to a request that loads a seed: the number of changes.
+type SeedResult struct {
 	Made    int `json:"made" description:"Databases, containers, scripts and the like that were not there."`
 	Changed int `json:"changed" description:"Those that were another way."`
 }
@@ -98,26 +99,26 @@ type Planted struct {
 // seed and Replace is not set, it fails with a list of all of them and writes nothing. Seeds are loaded one
 // at a time, so that none is compared with a half-loaded one. Once loading has begun, it continues even if
 // the client disconnects, so that no seed is loaded by half.
-func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, error) {
+func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (SeedResult, error) {
 	s, err := seed.OpenFiles(in.Files, cmp.Or(in.File, "."), in.Root)
 	if err != nil {
-		return Planted{}, route.BadRequest(err.Error())
+		return SeedResult{}, route.BadRequest(err.Error())
 	}
 	select {
 	case l.seeding <- struct{}{}:
 		defer func() { <-l.seeding }()
 	case <-ctx.Done():
-		return Planted{}, ctx.Err()
+		return SeedResult{}, ctx.Err()
 	}
 	to := seed.Target{DB: l.db, Queues: l.opt.Queues, CheckWebhook: l.opt.CheckWebhook, Keep: !in.Replace}
 	if in.Check {
-		return Planted{}, l.ofSeed(s.Check(ctx, to))
+		return SeedResult{}, l.ofSeed(s.Check(ctx, to))
 	}
 	r, err := s.Apply(context.WithoutCancel(ctx), to)
-	return Planted{r.Made, r.Changed}, l.ofSeed(err)
+	return SeedResult{r.Made, r.Changed}, l.ofSeed(err)
 }
 
-// ofSeed converts an error of a seed to an error of this package.
+// ofSeed converts an error of package seed to a *route.Error, or to another error that the server can send.
 func (l *Laboratory) ofSeed(err error) error {
 	var different *seed.Differences
 	var placed *tree.Error

@@ -71,16 +71,17 @@ type restoreRequest struct {
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// Restored lists the ids of the databases after a restore.
-type Restored struct {
+// RestoreResult is the response to a request that restores a snapshot: the ids of the databases that exist
+// now.
+type RestoreResult struct {
 	Databases []string `json:"databases" nullable:"false"`
 }
 
-func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (Restored, error) {
+func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (RestoreResult, error) {
 	var err error
 	switch {
 	case in.Container != nil && in.Database == nil:
-		return Restored{}, route.BadRequest("A 'container' goes with its 'database'.")
+		return RestoreResult{}, route.BadRequest("A 'container' goes with its 'database'.")
 	case in.Container != nil:
 		_, err = l.db.RestoreContainer(ctx, in.Snapshot, *in.Database, *in.Container)
 	case in.Database != nil:
@@ -89,14 +90,14 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (R
 		err = l.db.Restore(ctx, in.Snapshot)
 	}
 	if err != nil {
-		return Restored{}, err
+		return RestoreResult{}, err
 	}
 	return l.restored(), nil
 }
 
-// restored returns the databases that exist now.
-func (l *Laboratory) restored() Restored {
-	out := Restored{[]string{}}
+// restored returns the response to a restore: the ids of the databases that exist now.
+func (l *Laboratory) restored() RestoreResult {
+	out := RestoreResult{[]string{}}
 	for _, d := range l.db.Databases() {
 		out.Databases = append(out.Databases, d.ID())
 	}
@@ -112,19 +113,19 @@ type forkRequest struct {
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// Fork is the response to a request that copies a database of a snapshot to a new database.
-type Fork struct {
+// ForkResult is the response to a request that copies a database of a snapshot to a new database.
+type ForkResult struct {
 	RID string `json:"_rid"`
 	ID  string `json:"id"`
 }
 
-func (l *Laboratory) forkSnapshot(ctx context.Context, in *forkRequest) (Fork, error) {
+func (l *Laboratory) forkSnapshot(ctx context.Context, in *forkRequest) (ForkResult, error) {
 	if in.Database == "" || in.As == "" {
-		return Fork{}, route.BadRequest(forkText)
+		return ForkResult{}, route.BadRequest(forkText)
 	}
 	d, err := l.db.ForkDatabase(ctx, in.Snapshot, in.Database, in.As)
 	if err != nil {
-		return Fork{}, err
+		return ForkResult{}, err
 	}
-	return Fork{d.RID(), d.ID()}, nil
+	return ForkResult{d.RID(), d.ID()}, nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Halves holds the two ranges that result from a split, in the form of Cosmos DB's list of partition key
-// ranges.
-type Halves struct {
+// SplitResult is the response to a request that splits a partition key range: the two new ranges, in the form
+// of Cosmos DB's list of ranges.
+type SplitResult struct {
 	RID    string           `json:"_rid" description:"The container's."`
 	Ranges []PartitionRange `json:"PartitionKeyRanges" nullable:"false"`
 	Count  int              `json:"_count"`
@@ -41,15 +41,15 @@ type PartitionRange struct {
 }
 
 // Receipt implements route.Charged.
-func (h *Halves) Receipt() store.Receipt { return h.position }
+func (h *SplitResult) Receipt() store.Receipt { return h.position }
 
 // SetHeaders implements route.WithHeaders.
-func (h *Halves) SetHeaders(header http.Header) {
+func (h *SplitResult) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
 }
 
 // Verbatim implements route.Verbatim.
-func (h *Halves) Verbatim() {}
+func (h *SplitResult) Verbatim() {}
 
 // boundary is an effective partition key in hexadecimal.
 type boundary string
@@ -84,13 +84,13 @@ type splitRequest struct {
 	_     struct{}    `takes:"a split takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) split(ctx context.Context, in *splitRequest) (Halves, error) {
+func (l *Laboratory) split(ctx context.Context, in *splitRequest) (SplitResult, error) {
 	halves, err := in.container.Split(ctx, string(in.Range), string(in.At))
 	if err != nil {
-		return Halves{}, err
+		return SplitResult{}, err
 	}
 	info := in.container.Info()
-	out := Halves{RID: info.RID, Count: len(halves)}
+	out := SplitResult{RID: info.RID, Count: len(halves)}
 	out.position.Range, out.position.LSN = in.container.Position("")
 	for _, r := range halves {
 		out.Ranges = append(out.Ranges, rangeOf(r, info))

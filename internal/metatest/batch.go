@@ -110,6 +110,7 @@ func (w *Model) patch(s Step) string {
 	return fmt.Sprintf("patched e%d r%d ts=%d", it.etag, it.rid, it.ts)
 }
 
+// member is a member of a document: its name and its JSON token.
 type member struct{ name, token string }
 
 // patched returns the members that a patch sets.

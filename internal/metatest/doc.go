@@ -40,12 +40,11 @@
 //	at 9 create a@x ttl=5 v=4 between=2:advance:7,2:sweep
 //
 // Gap 2 of a write is after its closure and before its commit. In the example the clock advances there by
-// seven seconds, and then the reaper runs. Only one goroutine runs at a time (between), and an act that
-// would have to wait is postponed. So such a history is deterministic, and can be reduced like any other.
-// The step takes effect at one moment: before, between or after the concurrent changes. Its answer must be
-// the one that is correct at one of these moments (outcomes), and the history continues with the models
-// that give this answer. Each sweep in such a history reports how many items are left: exactly the live
-// ones.
+// seven seconds, and then the reaper runs. Only one goroutine runs at a time (interleaver), and an act that
+// would have to wait is postponed. So such a history is deterministic, and can be reduced like any other. The
+// step takes effect at one moment: before, between or after the concurrent changes. Its answer must be the
+// one that is correct at one of these moments (outcomes), and the history continues with the models that give
+// this answer. Each sweep in such a history reports how many items are left: exactly the live ones.
 //
 // # Worlds
 //

@@ -40,6 +40,7 @@ func Generate(r *rand.Rand, n int) History {
 	return h
 }
 
+// generator draws the steps of a history.
 type generator struct {
 	r          *rand.Rand
 	config     Config

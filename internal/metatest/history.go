@@ -195,7 +195,7 @@ func Shrink(h History, fails func(History) bool) History {
 	return h
 }
 
-// ShrinkList is Shrink for any list.
+// ShrinkList removes elements from a list as long as fails returns true for the rest, large pieces first.
 func ShrinkList[E any](list []E, fails func([]E) bool) []E {
 	for size := len(list) / 2; size > 0; size /= 2 {
 		for i := 0; i+size <= len(list); {

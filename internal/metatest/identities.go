@@ -78,7 +78,8 @@ func together(items []store.Item) (lsn uint64, err error) {
 }
 
 // checkPosition checks that the position of a range never goes back, and that it grows by one with each
-// transaction, however many writes the transaction has.
+// transaction, however many writes the transaction has. written reports whether the transaction has written
+// something.
 func (w identities) checkPosition(receipt store.Receipt, written bool) error {
 	at := receipt.Range
 	if at == "" {

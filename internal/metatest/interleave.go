@@ -9,14 +9,14 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// between is an engine that runs acts between any two engine calls of an operation. It counts the gaps of the
-// interrupted operation: before a Get, a View and a Settle; for an Update before it, before and after its
+// interleaver is an engine that runs acts between any two engine calls of an operation. It counts the gaps of
+// the interrupted operation: before a Get, a View and a Settle; for an Update before it, before and after its
 // closure, and after the commit but before the result is returned. In a gap the acts of the plan run, each in
 // its own goroutine. The operation continues when the act is over or would have to wait. So only one
 // goroutine runs at a time, and a history is deterministic.
 //
 // The background loops of the store wait with their next call until the interrupted operation is over.
-type between struct {
+type interleaver struct {
 	engine.Engine
 	engine.Getter
 
@@ -30,8 +30,8 @@ type between struct {
 	alones int           // calls of alone that run; guarded by mu
 }
 
-func newBetween(e engine.Engine, g engine.Getter) *between {
-	b := &between{Engine: e, Getter: g, idle: make(chan struct{}), turned: make(chan struct{})}
+func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
+	b := &interleaver{Engine: e, Getter: g, idle: make(chan struct{}), turned: make(chan struct{})}
 	close(b.idle)
 	return b
 }
@@ -51,7 +51,7 @@ const (
 func as(ctx context.Context, who any) context.Context { return context.WithValue(ctx, roleKey{}, who) }
 
 // during runs an operation and calls gap in each of its gaps.
-func (b *between) during(gap func(), operation func() (string, error)) (string, error) {
+func (b *interleaver) during(gap func(), operation func() (string, error)) (string, error) {
 	b.mu.Lock()
 	b.idle = make(chan struct{})
 	b.mu.Unlock()
@@ -67,7 +67,7 @@ func (b *between) during(gap func(), operation func() (string, error)) (string, 
 
 // arrive is called before each engine call. It returns an error if the caller is a background loop that has
 // been ended.
-func (b *between) arrive(ctx context.Context) error {
+func (b *interleaver) arrive(ctx context.Context) error {
 	switch ctx.Value(roleKey{}) {
 	case operating:
 		b.pause()
@@ -93,7 +93,7 @@ func (b *between) arrive(ctx context.Context) error {
 
 // exclusive runs fn, which takes a lock that a background loop may hold. Such a loop must not wait for the
 // end of the operation while it holds the lock, so its engine call fails instead.
-func (b *between) exclusive(fn func() error) error {
+func (b *interleaver) exclusive(fn func() error) error {
 	b.mu.Lock()
 	if b.alones++; b.alones == 1 {
 		close(b.turned)
@@ -109,15 +109,15 @@ func (b *between) exclusive(fn func() error) error {
 	return fn()
 }
 
-func (b *between) pause() {
+func (b *interleaver) pause() {
 	if b.gap != nil {
 		b.gap()
 	}
 }
 
-// inner returns the context that between passes to the engine below it. For the operation and its acts this
-// context never ends: a noWaitContext ends at the first wait, and waiting inside the engine must not end an
-// act.
+// inner returns the context that an interleaver passes to the engine below it. For the operation and its acts
+// this context never ends: a noWaitContext ends at the first wait, and waiting inside the engine must not end
+// an act.
 func inner(ctx context.Context) context.Context {
 	if ctx.Value(roleKey{}) == nil {
 		return ctx
@@ -126,7 +126,7 @@ func inner(ctx context.Context) context.Context {
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (b *interleaver) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
 	if err := b.arrive(ctx); err != nil {
 		return nil, engine.Position{}, err
 	}
@@ -134,7 +134,7 @@ func (b *between) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Po
 }
 
 // View runs fn over one snapshot: see engine.Engine.
-func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (b *interleaver) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (b *between) View(ctx context.Context, fn func(engine.Reader) error) error 
 }
 
 // Settle waits until everything that was read of a scope is durable: see engine.Durability.
-func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
+func (b *interleaver) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (b *between) Settle(ctx context.Context, scope []byte, seen uint64) error {
 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
-func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	if v, ok := ctx.Value(roleKey{}).(*coroutine); ok {
 		for b.holds(scopes) {
@@ -178,7 +178,7 @@ func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 }
 
 // holds reports whether the interrupted operation holds one of the scopes.
-func (b *between) holds(scopes [][]byte) bool {
+func (b *interleaver) holds(scopes [][]byte) bool {
 	return slices.ContainsFunc(scopes, func(s []byte) bool {
 		return slices.ContainsFunc(b.held, func(h []byte) bool { return bytes.Equal(h, s) })
 	})
@@ -193,7 +193,8 @@ type coroutine struct {
 	err     error
 }
 
-// begin runs fn until it is over or waits.
+// begin runs fn until it is over or waits. patient says that fn waits for locks that are not free; otherwise
+// its context ends instead.
 func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *coroutine, waits bool) {
 	v = &coroutine{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
 	ctx = as(ctx, v)

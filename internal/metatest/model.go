@@ -28,6 +28,7 @@ type Model struct {
 	cursors map[string]*cursor
 }
 
+// modelItem is an item of a Model, live or expired.
 type modelItem struct {
 	key  Key
 	etag int
@@ -53,8 +54,8 @@ func NewModel(c Config, rangeOf func(partition string) int) *Model {
 	return &Model{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
 }
 
-// expired applies the expiry rule to one item at one moment, with the default of that moment, for times to
-// live that count from a path.
+// expired reports whether an item has expired at one moment: it applies the expiry rule with the default of
+// that moment, and counts the time to live from the value at path.
 func expired(it *modelItem, path string, def, now int64) bool {
 	if it.own == -1 || def == 0 || it.own == 0 && def < 0 {
 		return false
@@ -334,7 +335,7 @@ func pathOf(s Step) string {
 }
 
 // parseTTL parses an item's time to live: absent, -1, or a whole number of seconds up to 2147483647, in any
-// spelling of the number.
+// spelling of the number. The result is false if the token is invalid.
 func parseTTL(token string) (int64, bool) {
 	if token == "" {
 		return 0, true
@@ -351,6 +352,7 @@ func parseTTL(token string) (int64, bool) {
 }
 
 // parseDefault parses a default time to live: off, null, -1 or a whole number of seconds up to 2147483647.
+// The result is false if the token is invalid.
 func parseDefault(token string) (int64, bool) {
 	if token == "off" || token == "null" {
 		return 0, true

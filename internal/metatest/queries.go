@@ -75,6 +75,7 @@ func RandomRows(r *rand.Rand) Query {
 	return g.query(text)
 }
 
+// queryGen draws a query and its parameters.
 type queryGen struct {
 	r      *rand.Rand
 	params []Param

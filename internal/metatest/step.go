@@ -111,6 +111,7 @@ func (s *Step) options() []option {
 			&s.Between}}
 }
 
+// option is a field of a step that is written as name=value.
 type option struct {
 	name  string
 	value *string

@@ -87,7 +87,7 @@ type subject struct {
 	db         *store.DB // the store that executes the steps; of several, the first of doors
 	doors      []instance
 	op         context.Context // of the operation of a step; ctx is for the test's own checks
-	between    *between        // nil: no acts run in gaps
+	between    *interleaver    // nil: no acts run in gaps
 	c          *store.Container
 
 	identities
@@ -101,6 +101,8 @@ type subject struct {
 	cleared bool           // a partition was cleared since the last sweep: the sweep must change data
 }
 
+// position is the position of a cursor of a history: the scope of its list, and the continuation of its last
+// page.
 type position struct {
 	scope        Step
 	continuation string
@@ -117,7 +119,7 @@ func (s *subject) open() error {
 		if !ok {
 			return errors.Join(errors.New("the engine reads no single keys"), e.Close())
 		}
-		s.between = newBetween(e, getter)
+		s.between = newInterleaver(e, getter)
 		e = s.between
 	}
 	shared, err := doors.Share(e)

@@ -133,8 +133,8 @@ type SimItem struct {
 	timeOver bool
 }
 
-// NewSimulation returns the Simulation of an empty container in a World that begins in a given second since
-// 1970.
+// NewSimulation returns the Simulation of an empty container in a World that begins in second began since
+// 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
 func NewSimulation(def, began int64) *Simulation {
 	return &Simulation{def: def, began: began, items: map[Key]*SimItem{}}
 }

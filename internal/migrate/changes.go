@@ -23,7 +23,7 @@ type changes struct {
 	ranges []engine.Range
 }
 
-// add records a change. The source's transactions call it.
+// add records a change. The source's transactions call it. single says that r is a single key: see Watcher.
 func (c *changes) add(r engine.Range, single bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

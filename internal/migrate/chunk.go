@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
+// row is a key with its value.
 type row struct{ key, value []byte }
 
 // chunk is the rows of the source with keys in [start, end); a nil end means no upper bound.
@@ -51,11 +52,12 @@ func (m *Migration) read(ctx context.Context, from []byte) (*chunk, error) {
 	return c, err
 }
 
-// identical compares the values of a key by their bytes. It is used by passes.
+// identical reports whether the values of a key have the same bytes. It is used by passes.
 func identical(_, source, target []byte) bool { return bytes.Equal(source, target) }
 
-// equivalent compares the values of a key. It is used by Compare. It accepts a higher ceiling of a scope's
-// LSNs in the target, because the source has lowered its ceilings to the next LSNs when it was closed.
+// equivalent reports whether the values of a key have the same meaning. It is used by Compare. It accepts a
+// higher ceiling of a scope's LSNs in the target, because the source has lowered its ceilings to the next
+// LSNs when it was closed.
 func equivalent(key, source, target []byte) bool {
 	if bytes.Equal(source, target) {
 		return true

@@ -84,7 +84,7 @@ func (l *Live) run(ctx context.Context) {
 	}
 }
 
-// step copies everything, or what has changed since.
+// step copies everything, or, once that has been done, what the source has written since.
 func (l *Live) step(ctx context.Context) error {
 	if l.following.Load() {
 		_, err := l.m.CatchUp(ctx)

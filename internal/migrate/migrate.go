@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// Limits of a chunk. It is one transaction of the target.
+// Limits of a chunk. A chunk is written in one transaction of the target.
 const (
 	chunkKeys  = 2000
 	chunkBytes = 1 << 20

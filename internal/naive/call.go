@@ -113,6 +113,7 @@ func stringTest(fn func(s, t string) bool, args []any) any {
 	return fn(s, t)
 }
 
+// function is a built-in function: the number of arguments that it accepts, and its implementation.
 type function struct {
 	min, max int
 	of       func(args []any) any

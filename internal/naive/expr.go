@@ -153,7 +153,8 @@ func (e *evaluator) logical(x *syntax.Logical, at rowContext) any {
 	return result
 }
 
-// and is AND with three truth values. A value that is not a boolean counts as undefined.
+// and implements AND with the truth values true, false and undefined. A value that is not a boolean counts as
+// undefined.
 func and(a, b any) any {
 	switch {
 	case a == any(false) || b == any(false):
@@ -291,7 +292,8 @@ func equal(a, b any) any {
 	return equals(a, b)
 }
 
-// equals compares values that are not undefined. Unlike in same, NaN does not equal itself.
+// equals reports whether two values that are not undefined are equal. Unlike in same, NaN does not equal
+// itself.
 func equals(a, b any) bool {
 	switch a := a.(type) {
 	case []any:

@@ -3,7 +3,7 @@ package naive
 import "slices"
 
 // like implements LIKE. It returns undefined unless both operands are strings and ESCAPE, if given, is one
-// character.
+// character. escaped says that ESCAPE is given.
 func like(text, pattern, escape any, escaped bool) any {
 	s, ok1 := text.(string)
 	p, ok2 := pattern.(string)

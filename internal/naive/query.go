@@ -30,6 +30,7 @@ func Run(q *syntax.Query, params map[string]any, docs []any) (rows []any, err er
 	return e.rows(q, nil), nil
 }
 
+// evaluator answers one query: it has the parameters and the documents.
 type evaluator struct {
 	params map[string]any
 	docs   []any

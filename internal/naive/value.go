@@ -70,7 +70,7 @@ func withNumbers(v any) (any, error) {
 	return v, nil
 }
 
-// number returns a number as a double.
+// number returns a number as a double. The result is false if the value is not a number.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:

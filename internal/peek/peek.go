@@ -29,7 +29,7 @@ func (c *Conn) First() (byte, error) {
 	}
 }
 
-// Read implements net.Conn.
+// Read reads from the connection, beginning with the byte that First has returned.
 func (c *Conn) Read(p []byte) (int, error) {
 	if !c.pending {
 		return c.Conn.Read(p)

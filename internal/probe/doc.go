@@ -3,8 +3,8 @@
 // emulator, which uses port 8080:
 //
 //	GET /alive    200 as long as the process runs
-//	GET /ready    200 where requests are served and the store can be written and read, else 503
-//	GET /status   as /ready
+//	GET /ready    200 if requests are served and the store can be written and read, else 503
+//	GET /status   the same as /ready
 //
 // The body is a JSON object. Its member status is alive, starting, ready, failing or stopping; its member
 // reason says what fails.

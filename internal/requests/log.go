@@ -35,7 +35,8 @@ type writer struct {
 	entry []byte // the buffer of the encoded entry
 }
 
-// shard is a ring of blocks.
+// shard is the part of the log that belongs to one processor: a ring of blocks. A writer that finds the ring
+// full overwrites its oldest block.
 type shard struct {
 	mu     sync.Mutex
 	blocks []block
@@ -241,7 +242,8 @@ func (l *Log) Find(id uint64) *Record {
 	return found
 }
 
-// Details is like Find, and also sets Attempt and First.
+// Details returns the entry with a number, with Attempt and First set, or nil if the entry has been
+// overwritten.
 func (l *Log) Details(id uint64) *Record {
 	found := l.Find(id)
 	if found == nil {

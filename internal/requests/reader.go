@@ -41,7 +41,8 @@ func (r *Reader) Next() (list []*Record, lost bool) {
 	return list, lost
 }
 
-// take reads all entries after the position. If most is not 0, it reads only up to that number.
+// take reads all entries after the position. If most is not 0, it reads only up to that number. lost reports
+// whether some entries after the position were overwritten.
 func (r *Reader) take(most uint64) (list []*Record, lost bool) {
 	var all []decodedEntry
 	upTo, lost := r.log.each(r.after, func(e encoded) {

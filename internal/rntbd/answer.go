@@ -85,7 +85,7 @@ type Head interface{ Get(name string) string }
 // call it before WriteHeader.
 func (a *answer) SetHead(h Head) { a.head = h }
 
-// Header implements http.ResponseWriter.
+// Header returns the headers of the response, which the handler sets: see http.ResponseWriter.
 func (a *answer) Header() http.Header {
 	if a.h == nil {
 		a.h = make(http.Header, 24)
@@ -109,7 +109,7 @@ func (a *answer) number(name string) int64 {
 	return n
 }
 
-// WriteHeader implements http.ResponseWriter. It builds the head of the response.
+// WriteHeader builds the head of the response: see http.ResponseWriter.
 func (a *answer) WriteHeader(status int) {
 	if a.begun {
 		return
@@ -198,7 +198,7 @@ func (a *answer) wrote(status int) bool {
 	return status < http.StatusMultipleChoices && slices.Contains(writes, a.f.operation)
 }
 
-// Write implements http.ResponseWriter.
+// Write writes a part of the body, or buffers it if the response is small: see http.ResponseWriter.
 func (a *answer) Write(p []byte) (int, error) {
 	if !a.begun {
 		a.WriteHeader(http.StatusOK)

@@ -22,7 +22,7 @@ func newPayload(r io.Reader, n int64) *payload {
 	return &payload{r: r, left: n, done: make(chan struct{})}
 }
 
-// Read implements io.Reader.
+// Read reads from the body: see io.Reader.
 func (p *payload) Read(b []byte) (int, error) {
 	select {
 	case <-p.done:
@@ -43,7 +43,7 @@ func (p *payload) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. The rest of the body is skipped.
+// Close ends the use of the body. The rest of the body is skipped.
 func (p *payload) Close() error {
 	p.end()
 	return nil

@@ -81,7 +81,8 @@ func (f *frame) header(op operation) http.Header {
 	return h
 }
 
-// path returns the address as a path, by names if the frame has them, otherwise by rids.
+// path returns the address as a path, by names if the frame has them, otherwise by rids. feed says that the
+// last place is a feed, which has no id.
 func (f *frame) path(places []place, feed bool) (string, error) {
 	var b strings.Builder
 	byName := f.tokens.find(tokenDatabase) != nil

@@ -136,7 +136,8 @@ func (c *conn) read(take func(*frame) (passed bool, err error)) {
 	}
 }
 
-// greetFirst responds to the first frame of a connection.
+// greetFirst responds to the first frame of a connection. passed is always false: the same goroutine
+// continues to read frames.
 func (c *conn) greetFirst(f *frame) (passed bool, err error) { return false, c.greet(f) }
 
 // take serves a frame, or passes it to another goroutine. passed reports that another goroutine now reads
@@ -190,7 +191,7 @@ func (c *conn) isQuick(f *frame) bool {
 
 // serveHere serves a frame in the goroutine that has read it. The response may be sent together with the
 // responses to the following frames. If the operation has to wait, another goroutine continues to read
-// frames.
+// frames, and passed is true.
 func (c *conn) serveHere(f *frame) (passed bool) {
 	began := ttl.Real{}.Now()
 	t := &turn{Context: c.life, c: c}

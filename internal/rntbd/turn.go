@@ -29,7 +29,8 @@ type turn struct {
 	state atomic.Int32
 }
 
-// Done implements context.Context.
+// Done lets another goroutine continue to read frames, because the operation is about to wait. It returns the
+// channel that is closed when the connection's requests are canceled: see context.Context.
 func (t *turn) Done() <-chan struct{} {
 	if t.state.CompareAndSwap(turnRuns, turnPassed) {
 		t.c.work.Go(func() { t.c.read(t.c.take) })

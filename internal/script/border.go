@@ -70,7 +70,7 @@ func (r *Runtime) must(err error) {
 	}
 }
 
-// parse implements JSON.parse.
+// parse parses a JSON text, as JSON.parse does.
 func (r *Runtime) parse(text string) goja.Value {
 	raw := []byte(text)
 	if err := jsondoc.Valid(raw, jsondoc.Limits{MaxBytes: maxText, MaxDepth: maxDepth}); err != nil {

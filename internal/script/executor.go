@@ -129,7 +129,8 @@ func (r *Runtime) stop(why error) {
 	r.interrupt(why)
 }
 
-// interrupt is like stop, for code that runs within a job.
+// interrupt ends the script at its next instruction. Code of the executor's goroutine calls it directly; the
+// caller's goroutine calls stop, which also records the reason.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
 	r.js.Interrupt(interruption{why})

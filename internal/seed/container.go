@@ -40,7 +40,7 @@ func decodeContainer(v *tree.Value, in *Container) error {
 	return v.Decode((*plain)(in))
 }
 
-// DecodeTree implements tree.Decoder.
+// DecodeTree stores the value that was read from a file: see tree.Decoder.
 func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, c) }
 
 // container adds a container of the database d. dir is the folder of its file.

@@ -69,6 +69,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 	return &d.Description, d.notes(ctx)
 }
 
+// describer makes the Description of a server.
 type describer struct {
 	Description
 	db     *store.DB

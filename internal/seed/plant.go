@@ -45,7 +45,7 @@ type Report struct {
 	Documents int // created documents
 }
 
-// applier applies one seed.
+// applier applies one seed to its target: see Seed.Apply.
 type applier struct {
 	Target
 	Report

@@ -57,10 +57,10 @@ type SpatialPath struct {
 // SpatialType is a type of spatial value.
 type SpatialType string
 
-// Enum implements jsonschema.Enum.
+// Enum returns the allowed values: see jsonschema.Enum.
 func (SpatialType) Enum() []any { return []any{"Point", "LineString", "Polygon", "MultiPolygon"} }
 
-// InlineJSONSchema implements jsonschema.SchemaInliner.
+// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
 func (SpatialType) InlineJSONSchema() {}
 
 // VectorIndex is an index of a vector.

@@ -23,7 +23,7 @@ type Seed struct {
 	backup          *backup               // nil: no file sets it
 }
 
-// backup says whether the account has continuous backup.
+// backup is the setting of a seed that turns continuous backup on or off, with its position in a file.
 type backup struct {
 	on    bool
 	place tree.Place
@@ -54,7 +54,7 @@ func openPath(name string, apart bool) (*Seed, error) {
 // file system.
 func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, "", false) }
 
-// open reads a file or a folder. File names in errors have the prefix root.
+// open reads a file or a folder, without documents if apart is set. Names in errors have the prefix root.
 func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
 	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}, definitionsOnly: apart,
 		files: map[string]string{}}}

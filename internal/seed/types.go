@@ -13,16 +13,16 @@ import (
 // Anything is a value of any kind. The zero Anything means that there is no value.
 type Anything struct{ value *tree.Value }
 
-// DecodeTree implements tree.Decoder.
+// DecodeTree stores the value that was read from a file: see tree.Decoder.
 func (a *Anything) DecodeTree(v *tree.Value) error {
 	a.value = v
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
 func (Anything) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
 
-// InlineJSONSchema implements jsonschema.SchemaInliner.
+// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
 func (Anything) InlineJSONSchema() {}
 
 // Throughput is a number of RU/s; {"maxThroughput": RU/s} for autoscale; or {"level": "S1"}, one of Cosmos
@@ -39,7 +39,7 @@ type throughputForm struct {
 	Level     string `json:"level,omitempty" enum:"S1,S2,S3" description:"Instead of both."`
 }
 
-// DecodeTree implements tree.Decoder.
+// DecodeTree stores the value that was read from a file: see tree.Decoder.
 func (t *Throughput) DecodeTree(v *tree.Value) error {
 	t.place = v.Place
 	var form throughputForm
@@ -76,7 +76,7 @@ func (t *Throughput) same(there definition.Throughput) bool {
 		(t.Increment == nil || there.Increment != nil && *t.Increment == *there.Increment)
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
 func (Throughput) JSONSchema() (s jsonschema.Schema, err error) {
 	number := new(jsonschema.Schema)
 	number.AddType(jsonschema.Integer)
@@ -86,7 +86,7 @@ func (Throughput) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, err
 }
 
-// InlineJSONSchema implements jsonschema.SchemaInliner.
+// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
 func (Throughput) InlineJSONSchema() {}
 
 // PartitionKey is a path, a list of paths, or a partition key definition of Cosmos DB.
@@ -124,7 +124,7 @@ func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
 func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	path, paths := new(jsonschema.Schema), new(jsonschema.Schema)
 	path.AddType(jsonschema.String)
@@ -136,7 +136,7 @@ func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, err
 }
 
-// InlineJSONSchema implements jsonschema.SchemaInliner.
+// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
 func (PartitionKey) InlineJSONSchema() {}
 
 // Span is a duration such as 90s, 12h or 29d, or one in the format of XML Schema, such as PT1M.
@@ -152,12 +152,12 @@ func (s *Span) DecodeTree(v *tree.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
 func (Span) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithExamples("90s", "29d", "PT1M")
 	return s, nil
 }
 
-// InlineJSONSchema implements jsonschema.SchemaInliner.
+// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
 func (Span) InlineJSONSchema() {}

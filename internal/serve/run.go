@@ -55,7 +55,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.drain(), s.probes.Close())
 }
 
-// drain is like Close, except for the port for probes, which stays open to the end.
+// drain closes everything that Close closes, except for the port for probes, which stays open to the end.
 func (s *Server) drain() error {
 	var errs []error
 	end, done := context.WithTimeout(context.Background(), stopTime)

@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// machine is the clock of one server's machine. It differs from the database's clock by a constant and by
-// its rate. Timers that end while the server is paused fire when it continues.
-type machine struct {
+// machineClock is the clock of one server's machine. It differs from the database's clock by a constant and
+// by its rate. Timers that end while the server is paused fire when it continues.
+type machineClock struct {
 	base   ttl.Clock
 	since  time.Time
 	offset time.Duration
@@ -20,13 +20,13 @@ type machine struct {
 }
 
 // Now returns the time of the clock.
-func (m *machine) Now() time.Time {
+func (m *machineClock) Now() time.Time {
 	passed := m.base.Now().Sub(m.since)
 	return m.since.Add(m.offset + time.Duration(float64(passed)*m.rate))
 }
 
 // After returns a channel on which the time is sent once, after d: see ttl.Clock.
-func (m *machine) After(d time.Duration) (<-chan time.Time, func()) {
+func (m *machineClock) After(d time.Duration) (<-chan time.Time, func()) {
 	fires := make(chan time.Time, 1)
 	if d <= m.deaf {
 		return fires, func() {}

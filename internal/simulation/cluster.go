@@ -2,9 +2,12 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
 )
 
 // cluster is the set of running servers.
@@ -60,10 +63,14 @@ func (c *cluster) remove(rng *rand.Rand) *server {
 	return s
 }
 
-// grow opens servers until the given number is running.
+// grow opens servers until the given number is running, and a server again that could not reach the
+// database.
 func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	for len(w.servers.all()) < servers {
 		s, err := w.newServer(ctx, rng)
+		if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrUnknownOutcome) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -72,7 +79,7 @@ func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	return nil
 }
 
-// employ adds a server to the running ones, and makes it request the simulated lease.
+// employ adds a server to the running ones, and makes it request the simulation's own lease: see holdLease.
 func (w *World) employ(s *server) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)

@@ -51,7 +51,8 @@ func (w *World) open(ctx context.Context, rng *rand.Rand) {
 	})
 }
 
-// remove ends a random server, unless it is the only one.
+// remove ends a random server, unless it is the only one: it kills the server if kill is set, and otherwise
+// closes it.
 func (w *World) remove(rng *rand.Rand, kill bool) {
 	if len(w.servers.all()) < 2 {
 		return
@@ -110,15 +111,16 @@ func (w *World) later(d time.Duration, fn func()) {
 	})
 }
 
-// leaseHolders records which server works under the simulated lease, and the LSNs that have been issued.
+// leaseHolders records which server holds the simulation's own lease (see holdLease), and the LSNs that have
+// been issued.
 type leaseHolders struct {
 	mu      sync.Mutex
 	working *server           // nil: none
 	issued  map[string]uint64 // the next LSN of each scope
 }
 
-// holdLease makes a server request the simulated lease until the server ends. Two servers that are not
-// paused must not hold it at the same time.
+// holdLease makes a server request a lease that only the simulation uses, until the server ends. It checks
+// the leases of package host: two servers that are not paused must not hold the lease at the same time.
 func (w *World) holdLease(s *server) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package simulation simulates servers that share a database. Each server is the real host, store and queues;
-// the database and the network are a model (package database).
+// Package simulation simulates servers that share one PostgreSQL database. Each server is the real host,
+// store and queues; PostgreSQL and the network are replaced by a model (package database).
 //
 // A simulation runs in a bubble of testing/synctest, so its time is simulated: two minutes of many servers
 // take seconds.

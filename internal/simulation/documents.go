@@ -97,7 +97,7 @@ func partitionKey(pk string) definition.PartitionKey {
 	return key
 }
 
-// stored is the form of the documents.
+// stored is the JSON form of a document.
 type stored struct {
 	ID  string `json:"id"`
 	PK  string `json:"pk"`
@@ -157,7 +157,8 @@ func (d *documents) begin(doc *document, v version) *version {
 	return &v
 }
 
-// end records the outcome of a write: it was stored, it was not stored, or this is unknown.
+// end records the outcome of a write: it was stored, it was not stored, or this is unknown. lost says that
+// the client has got no response.
 func (d *documents) end(doc *document, v *version, err error, lost bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

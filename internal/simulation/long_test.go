@@ -36,3 +36,13 @@ func TestCampaign(t *testing.T) {
 		}
 	}
 }
+
+// TestManyServers checks simulations of hundreds of servers and of more than a thousand partition ranges.
+func TestManyServers(t *testing.T) {
+	for _, size := range []struct{ servers, ranges int }{{100, 8}, {300, 20}, {20, 400}} {
+		c := config(metatest.FirstSeed())
+		c.Servers, c.Ranges, c.Duration, c.Chaos = size.servers, size.ranges, 20*time.Second, 500*time.Millisecond
+		c.Writers, c.Readers, c.Messages, c.Sessions = 60, 40, 40, 10
+		check(t, c)
+	}
+}

@@ -24,15 +24,15 @@ const lockDuration = 10 * time.Second
 // messages has the histories of all messages, as known to the clients.
 type messages struct {
 	w  *World
-	mu sync.Mutex // guards the following fields and the letters
-	of map[string]*letter
+	mu sync.Mutex // guards the following fields and the histories
+	of map[string]*messageHistory
 	// sessions maps a session to its messages, in the order in which they were sent.
-	sessions map[string][]*letter
+	sessions map[string][]*messageHistory
 	holders  map[string][]*sessionHolder // by session
 }
 
-// letter is the history of a message.
-type letter struct {
+// messageHistory is what clients have done with a message, and what they know about it.
+type messageHistory struct {
 	id      string
 	session string
 	due     time.Time // when it becomes available; zero: at once
@@ -65,12 +65,12 @@ func (h *hold) end() int64 {
 	return h.until
 }
 
-// sessionHolder is a receiver that has locked a session.
+// sessionHolder is a receiver that has locked a session, with the time of that lock.
 type sessionHolder struct{ hold }
 
 func (m *messages) init(w *World) {
-	m.w, m.of = w, make(map[string]*letter)
-	m.sessions, m.holders = make(map[string][]*letter), make(map[string][]*sessionHolder)
+	m.w, m.of = w, make(map[string]*messageHistory)
+	m.sessions, m.holders = make(map[string][]*messageHistory), make(map[string][]*sessionHolder)
 }
 
 // create creates the queues.
@@ -89,7 +89,7 @@ func (m *messages) create(ctx context.Context, s *server) error {
 func address(name string) entity.Address { return entity.Address{Entity: name} }
 
 // post sends a message and records the outcome.
-func (m *messages) post(c *client, name string, l *letter) {
+func (m *messages) post(c *client, name string, l *messageHistory) {
 	m.mu.Lock()
 	m.of[l.id] = l
 	if l.session != "" {
@@ -133,7 +133,7 @@ func uncertain(err error) bool {
 func (m *messages) send(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
 		c.made++
-		l := &letter{id: fmt.Sprintf("%s-%d", c.name, c.made)}
+		l := &messageHistory{id: fmt.Sprintf("%s-%d", c.name, c.made)}
 		if c.rng.IntN(4) == 0 {
 			wait := time.Duration(c.rng.Int64N(int64(20 * time.Second)))
 			l.due = m.w.now().Add(wait).Truncate(time.Millisecond)
@@ -178,7 +178,7 @@ func (m *messages) receive(ctx context.Context, c *client) {
 }
 
 // deliver checks a delivery by a receive that began at start, and records the lock of the message.
-func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder) (*letter, *hold) {
+func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder) (*messageHistory, *hold) {
 	body, _ := d.Message.Data()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -215,7 +215,7 @@ func (m *messages) deliver(d *queue.Delivery, start time.Time, by *sessionHolder
 }
 
 // handle settles a received message, renews its lock, or does nothing with it.
-func (m *messages) handle(ctx context.Context, c *client, name string, l *letter, h *hold) {
+func (m *messages) handle(ctx context.Context, c *client, name string, l *messageHistory, h *hold) {
 	if !c.think(ctx, time.Second) {
 		return
 	}
@@ -235,7 +235,7 @@ func (m *messages) handle(ctx context.Context, c *client, name string, l *letter
 }
 
 // settle settles a message with the given outcome, which ends its lock.
-func (m *messages) settle(c *client, name string, l *letter, h *hold, how queue.Outcome) {
+func (m *messages) settle(c *client, name string, l *messageHistory, h *hold, how queue.Outcome) {
 	m.mu.Lock()
 	again, start := l.attempted, m.w.now().UnixMilli()
 	h.ended = start
@@ -276,7 +276,7 @@ func (m *messages) settle(c *client, name string, l *letter, h *hold, how queue.
 }
 
 // renew renews a lock.
-func (m *messages) renew(c *client, name string, l *letter, h *hold) {
+func (m *messages) renew(c *client, name string, l *messageHistory, h *hold) {
 	var until []time.Time
 	err, lost := c.call("renew "+l.id, func(ctx context.Context, s *server) (err error) {
 		until, err = s.queues.RenewLocks(ctx, address(name), []message.UUID{h.token})

@@ -15,7 +15,7 @@ func (m *messages) sendSessions(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
 		c.made++
 		session := fmt.Sprintf("%s.%d", c.name, c.rng.IntN(3))
-		m.post(c, sessionQueue, &letter{id: fmt.Sprintf("%s-%d", c.name, c.made), session: session})
+		m.post(c, sessionQueue, &messageHistory{id: fmt.Sprintf("%s-%d", c.name, c.made), session: session})
 	}
 }
 
@@ -56,7 +56,7 @@ func (m *messages) receiveSession(ctx context.Context, c *client, s *server) err
 		if err != nil || s.gone.Load() || m.w.now().UnixMilli() > h.until {
 			return err
 		}
-		held := make(map[*letter]bool)
+		held := make(map[*messageHistory]bool)
 		for i := range list {
 			l, own := m.deliver(&list[i], start, h)
 			if l == nil {
@@ -96,7 +96,7 @@ func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
 
 // checkOrder checks the order of a session: all messages that were sent before a received message must have
 // been settled, or must be in held.
-func (m *messages) checkOrder(l *letter, held map[*letter]bool) {
+func (m *messages) checkOrder(l *messageHistory, held map[*messageHistory]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, before := range m.sessions[l.session] {

@@ -260,7 +260,8 @@ func (e *exporter) speed(began time.Time) string {
 	return progress.Speed(e.written, "items", ttl.Real{}.Now().Sub(began))
 }
 
-// appendItem appends an item as a line, or as the next element of a JSON array.
+// appendItem appends an item as a line, or as the next element of a JSON array. first says that it is the
+// first element.
 func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byte {
 	switch {
 	case e.format != "json":

@@ -44,7 +44,7 @@ type seedImport struct {
 	importer
 	replace bool
 	path    string // path of the seed
-	applied laboratory.Planted
+	applied laboratory.SeedResult
 	total   importState // sum over all containers
 }
 
@@ -90,7 +90,7 @@ func (i *importer) isSeed(path string) (bool, error) {
 	return info.IsDir() || value && i.Database+i.Container == "", nil
 }
 
-// seed imports the seed of a path.
+// seed imports the seed of a path. replace says whether existing definitions and documents are replaced.
 func (i *importer) seed(ctx context.Context, path string, replace bool) error {
 	s := &seedImport{importer: *i, replace: replace, path: path}
 	return s.Run(ctx)
@@ -199,7 +199,7 @@ func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 	if err != nil {
 		return err
 	}
-	s.applied, err = cli.Ask[laboratory.Planted](req)
+	s.applied, err = cli.Ask[laboratory.SeedResult](req)
 	var refusal *cli.Refusal
 	if errors.As(err, &refusal) && refusal.Code == http.StatusConflict && !s.replace {
 		fmt.Fprintln(s.Errs, strings.Join(refusal.Reasons, "\n"))
@@ -310,10 +310,10 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 	return same, nil
 }
 
-// identical is jsondoc.Equal, which compares numbers as doubles, but compares all digits of integers.
+// identical reports whether two values are equal, including all digits of integers, unlike jsondoc.Equal.
 func identical(a, b jsondoc.Value) bool { return jsondoc.Equal(a, b) && sameIntegers(a, b) }
 
-// sameIntegers compares the digits of the integers in two values that are otherwise equal.
+// sameIntegers reports whether the integers in two values, which are otherwise equal, have the same digits.
 func sameIntegers(a, b jsondoc.Value) bool {
 	same := true
 	switch a.Kind() {

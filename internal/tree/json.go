@@ -53,7 +53,9 @@ func CheckJSON(file string, data []byte) error {
 	return newJSONReader(file, data, 1).check()
 }
 
-// CheckLine is like CheckJSON, for one line. number is the number of the line, from 1.
+// CheckLine returns nil if a line is one JSON value. Otherwise it returns an *Error with the position of the
+// first syntax error. file is the name of the file in the error, and number is the number of the line, from
+// 1.
 func CheckLine(file string, number int, line []byte) error {
 	return newJSONReader(file, line, number).check()
 }

@@ -45,8 +45,8 @@ func (i *iterator) Skip(most int) (n int) {
 	return n
 }
 
-// fetch reads a batch that begins at the position of the engine's iterator. stands is whether this position
-// is valid.
+// fetch reads a batch that begins at the position of the engine's iterator. stands reports whether this
+// position is valid.
 func (i *iterator) fetch(k Kind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false

@@ -173,7 +173,7 @@ func (w *Wire) carry(client net.Conn) {
 	}
 }
 
-// frontend reads the messages of a client.
+// frontend parses the messages of one client in PostgreSQL's protocol, and divides them into exchanges.
 type frontend struct {
 	rest     []byte            // a message that is not complete
 	started  bool              // the startup message, which has no type, has been read

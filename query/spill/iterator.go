@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/heap"
 )
 
-// Iterator returns records in the order of their keys. It has one owner.
+// Iterator returns records in the order of their keys. Only one goroutine may use it, and must close it.
 type Iterator struct {
 	spend  func(int) bool
 	f      *file

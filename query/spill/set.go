@@ -22,13 +22,14 @@ const (
 	probes     = 7
 )
 
-// Set is a set of sums in files. It has one owner.
+// Set is a set of sums in files. Only one goroutine may use it, and must close it.
 type Set struct {
 	dir   *Dir
 	tiers []*tier
 	page  []byte
 }
 
+// tier is one file of a Set: n sums, sorted, with a Bloom filter in memory.
 type tier struct {
 	f      *file
 	n      int

@@ -12,7 +12,8 @@ const fanIn = 16
 // recordSize is the approximate memory of a record in bytes, without its key and its payload.
 const recordSize = 24
 
-// Sorter sorts records by their keys; see the package's documentation. It has one owner.
+// Sorter sorts records by their keys; see the package's documentation. Only one goroutine may use it, and
+// must close it.
 type Sorter struct {
 	dir    *Dir
 	budget int

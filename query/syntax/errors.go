@@ -27,7 +27,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (line %d, column %d)", e.Message, e.Line, e.Col)
 }
 
-// Limit is the limit that a LimitError reports.
+// Limit is the kind of limit that a query text exceeds: see LimitError. It is not the LIMIT clause of a
+// query.
 type Limit uint8
 
 // The limits of a text.

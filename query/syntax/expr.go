@@ -274,7 +274,7 @@ func (p *parser) parenthesised() Expr {
 	return x
 }
 
-// call parses the rest of name(a, b).
+// call parses the rest of name(a, b). udf says that the function is user defined.
 func (p *parser) call(name token, udf bool) Expr {
 	c := &Call{Name: name.text, NameSpan: name.Span, UDF: udf}
 	p.expect("(")

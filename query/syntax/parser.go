@@ -97,8 +97,8 @@ func (p *parser) finish(q *Query) (*Query, error) {
 	return q, nil
 }
 
-// tooHigh walks over the tree level by level, without recursion, since its depth is bounded only by the
-// length of the text.
+// tooHigh reports whether a tree has more than MaxDepth levels. It walks over the tree level by level,
+// without recursion, since the depth is bounded only by the length of the text.
 func tooHigh(q *Query) bool {
 	level, below := []Node{q}, []Node(nil)
 	for height := 1; len(level) > 0; height++ {
@@ -140,7 +140,7 @@ func (p *parser) next() {
 // is reports whether the current token is this reserved word or punctuation mark.
 func (p *parser) is(sym string) bool { return p.tok.sym == sym }
 
-// accept advances behind the current token if it is sym.
+// accept reports whether the current token is sym, and advances behind it if it is.
 func (p *parser) accept(sym string) bool {
 	if !p.is(sym) {
 		return false

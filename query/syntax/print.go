@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// nestLimit is the maximum number of parentheses that Print opens for chains, in the form of Cosmos DB.
-// Within more it prints chains without them, so that its output stays within the parser's limit of
-// recursion.
+// nestLimit is the maximum number of open parentheses up to which Print writes a chain as Cosmos DB does, ((a
+// OR b) OR c). More deeply nested chains are written as (a OR b OR c), so that the parser can read the output
+// in spite of its limit of recursion.
 const nestLimit = 500
 
 // Print prints a query in the canonical form, which is that of Cosmos DB's query plans: each clause and each
@@ -28,6 +28,7 @@ func PrintExpr(e Expr) string {
 	return string(p.buf)
 }
 
+// printer writes the text of a query.
 type printer struct {
 	buf    []byte
 	indent int // in levels of four spaces

@@ -166,7 +166,7 @@ func PathOf(e Expr) (root *Ident, steps []Step, ok bool) {
 	}
 }
 
-// elementOf splits x[n] with a constant n.
+// elementOf splits x[n] with a constant n. The result is false for any other expression.
 func elementOf(e Expr) (Expr, Step, bool) {
 	at, ok := e.(*Index)
 	if !ok {

@@ -36,7 +36,7 @@ type Guard struct {
 	entities Entities
 }
 
-// New returns a Guard.
+// New returns a Guard with the given options.
 func New(o Options) *Guard {
 	if len(o.Keys) == 0 {
 		o.Keys = []Key{EmulatorKey()}
@@ -131,7 +131,7 @@ func expired(at int64) *Error {
 		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
 }
 
-// covers reports whether the grant is for the path or for one of its parents.
+// covers reports whether the grant is for the path itself or for a path above it.
 func (grant Grant) covers(path string) bool {
 	have := segments(path)
 	if len(grant.Path) > len(have) {

@@ -12,8 +12,8 @@ import (
 // maxRules is the maximal number of shared access rules of an entity.
 const maxRules = 12
 
-// rule is a shared access rule of an entity: two keys of one name, with rights.
-type rule struct {
+// accessRule is a shared access authorization rule of an entity, in XML: two keys of one name, with rights.
+type accessRule struct {
 	KeyName      string
 	PrimaryKey   string
 	SecondaryKey string
@@ -26,7 +26,7 @@ type rule struct {
 func ParseRules(elements []byte) (keys []Key, err error) {
 	d := xml.NewDecoder(bytes.NewReader(elements))
 	for count := 1; ; count++ {
-		var r rule
+		var r accessRule
 		switch err := d.Decode(&r); {
 		case errors.Is(err, io.EOF):
 			return keys, nil

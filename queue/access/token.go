@@ -106,9 +106,9 @@ func unescape(s string) string {
 	return s
 }
 
-// scope returns the path of a token's resource. Clients send a complete URI with port and query, or a URI
-// without the scheme, of which a first segment that looks like a host is removed. The host is not compared,
-// because one machine has many names.
+// scope returns the path of the resource for which a token was issued, in segments. Clients send a complete
+// URI with port and query, or a URI without the scheme, of which a first segment that looks like a host is
+// removed. The host is not compared, because one machine has many names.
 func scope(resource string) []string {
 	_, rest, absolute := strings.Cut(resource, "://")
 	if !absolute {

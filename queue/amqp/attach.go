@@ -57,7 +57,8 @@ func (c *conn) links() (n int) {
 	return n
 }
 
-// begin responds to an attach. The caller holds the lock.
+// begin responds to an attach, after the Handler has accepted the link (answer) or refused it (err). The
+// caller holds the lock.
 func (l *Link) begin(answer Answer, err error) {
 	l.sink, l.source = answer.Sink, answer.Source
 	switch {
@@ -95,8 +96,8 @@ func (l *Link) begin(answer Answer, err error) {
 	l.sendFlow()
 }
 
-// reply returns the server's attach. It repeats the client's modes and termini, because clients compare
-// them.
+// reply returns the attach with which the server responds. It repeats the client's modes and termini, because
+// clients compare them with those that they have sent.
 func (l *Link) reply(answer Answer, from *frame.Source, to frame.Body) *frame.Attach {
 	a := &frame.Attach{Name: l.name, Handle: l.handle, Receiver: !l.receiver,
 		SndSettleMode: l.request.SndSettleMode,

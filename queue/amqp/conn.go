@@ -54,7 +54,7 @@ type conn struct {
 	held     int64 // bytes that links and messages have taken from Options.Memory
 	partials int64 // the part of held that is for unfinished messages
 	swept    time.Time
-	patient  time.Time // when the deadline for reading was set; zero: there is none
+	patient  time.Time // when the deadline for the next frame was last set; zero: there is none
 	size     int       // size in bytes of the frame that is being handled
 	idle     bool      // the last value passed to Options.Idle
 	peerMax  uint32    // the client's maximal frame size
@@ -193,7 +193,7 @@ func (c *conn) answer() *frame.Open {
 		IdleTimeout: uint32(min(c.o.IdleTimeout.Milliseconds(), math.MaxUint32))}
 }
 
-// begin responds to the open and starts the writer.
+// begin responds to the client's open, and starts the goroutine that writes.
 func (c *conn) begin(request *frame.Open) {
 	_ = c.raw.SetDeadline(time.Time{})
 	c.mu.Lock()
@@ -231,9 +231,9 @@ func (c *conn) read() (err error) {
 	}
 }
 
-// setPatience sets the deadline for the next frame. It does nothing if the deadline would change only a
-// little. The caller holds the lock, as for fail, so that setPatience cannot overwrite the shorter deadline
-// of a closing connection.
+// setPatience sets the deadline by which the client must send the next frame. It does nothing if the deadline
+// would change only a little. The caller holds the lock, as for fail, so that setPatience cannot overwrite
+// the shorter deadline of a closing connection.
 func (c *conn) setPatience(now time.Time) {
 	if c.closing {
 		_ = c.raw.SetReadDeadline(now.Add(closeTime))
@@ -267,7 +267,7 @@ func (c *conn) fail(e *frame.Error) {
 	c.failLocked(e)
 }
 
-// failLocked is fail for a caller that holds the lock.
+// failLocked closes the connection with an error. The caller holds the lock.
 func (c *conn) failLocked(e *frame.Error) {
 	if c.closing {
 		return

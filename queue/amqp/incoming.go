@@ -49,8 +49,8 @@ func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 	return nil
 }
 
-// take adds a frame's payload to the current message, and queues the message for the sink once it is
-// complete.
+// take adds the payload of a transfer frame to the message that is arriving on the link, and queues the
+// message for the sink once it is complete.
 func (l *Link) take(t *frame.Transfer, payload []byte) {
 	p := l.partial
 	if p == nil {
@@ -100,7 +100,7 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 }
 
-// beginMessage begins the message of a transfer. It returns nil if the link has failed.
+// beginMessage starts a message with its first transfer frame. It returns nil if the link has failed.
 func (l *Link) beginMessage(t *frame.Transfer) *partial {
 	refusal := &frame.Error{Condition: frame.CondTransferLimit, Description: "There is no credit for the transfer."}
 	if l.credit > 0 {
@@ -130,8 +130,8 @@ func plainNoRoom() *frame.Error {
 		Description: "The messages of other clients take all the memory that there is for them."}
 }
 
-// ends returns the discharge that a message to a coordinator contains. It returns nil if the message is not
-// a discharge.
+// ends returns the discharge that a message requests, if the link leads to a coordinator. It returns nil for
+// any other message.
 func (l *Link) ends(payload []byte) *discharge {
 	if l.discharges == nil {
 		return nil
@@ -177,8 +177,8 @@ func (l *Link) sinkAll() {
 	l.sinking = false
 }
 
-// nextArrivals removes the messages that are ready from the front of the queue. It waits until there is one.
-// It returns none if the queue is empty, because the server has detached the link.
+// nextArrivals removes messages from the front of the queue that may be processed now (see order.go). It
+// waits until there is one. It returns none if the queue is empty, because the server has detached the link.
 func (l *Link) nextArrivals() (list []arrival) {
 	l.s.c.await(l.whole, func() bool {
 		return len(l.arrived) == 0 ||
@@ -209,7 +209,8 @@ func (l *Link) finishArrival(a *arrival, state frame.State) {
 	l.s.c.finish(&a.turn, joined)
 }
 
-// outcomes sends the states of messages to the client. Consecutive accepted messages are sent in one frame.
+// outcomes sends the states of received messages to the client in dispositions. Consecutive accepted messages
+// are sent in one frame.
 func (l *Link) outcomes(list []arrival, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1

@@ -19,7 +19,7 @@ type Link struct {
 	request       *frame.Attach
 	requestMemory memoryHold      // the memory that was taken for the attach request
 	life          context.Context // ends when the link is stopped
-	whole         context.Context // life without its end
+	whole         context.Context // like life, but never canceled
 	end           context.CancelFunc
 	workers       sync.WaitGroup
 
@@ -77,7 +77,8 @@ func (l *Link) Detach(e *frame.Error) {
 // concurrent use.
 func (l *Link) Break() { _ = l.s.c.raw.Close() }
 
-// fail is Detach for a caller that holds the lock. The link is removed when the client responds.
+// fail detaches the link with an error, for a caller that holds the lock. The link is removed when the client
+// responds.
 func (l *Link) fail(e *frame.Error) {
 	if l.closing || l.s.ended {
 		return
@@ -195,7 +196,7 @@ func (l *Link) flow(f *frame.Flow) {
 	}
 }
 
-// sendFlow sends a flow with the link's state.
+// sendFlow sends a flow frame with the states of the session and the link.
 func (l *Link) sendFlow() {
 	f := l.s.state()
 	f.Handle, f.DeliveryCount, f.LinkCredit = frame.Some(l.handle), frame.Some(l.delivered), frame.Some(

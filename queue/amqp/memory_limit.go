@@ -16,8 +16,8 @@ type MemoryLimit interface {
 	TryTake(n int64) bool
 	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge is Take for a large message. It waits until the large messages before it have their memory,
-	// so that small messages need not wait for large ones.
+	// TakeLarge takes n bytes for a large message. It waits until the large messages before it have their
+	// memory, so that small messages need not wait for large ones.
 	TakeLarge(ctx context.Context, n int64) error
 	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)
@@ -41,7 +41,7 @@ const (
 
 // Limits of a connection until its client is authorized.
 const (
-	// limit in bytes for a frame, for all links and unfinished messages together, and for the output
+	// limit in bytes for a frame, for all links and unfinished messages together, and for the waiting output
 	earlyBytes    = 32 << 10
 	earlyLinks    = 16
 	earlySessions = 16
@@ -58,7 +58,7 @@ type memoryHold struct {
 	large bool
 }
 
-// give returns a hold.
+// give gives the memory of a hold back to Options.Memory.
 func (c *conn) give(h memoryHold) {
 	c.held -= h.n
 	switch {
@@ -157,7 +157,8 @@ func (c *conn) takeMore(l *Link, next memoryHold) bool {
 	return true
 }
 
-// memoryFor returns the memory that an unfinished or complete message of n bytes needs.
+// memoryFor returns the memory that a message needs of which n bytes have arrived. more means that it is not
+// complete yet.
 func (l *Link) memoryFor(n int64, more bool) memoryHold {
 	most := int64(min(l.maxSize, 1<<40))
 	switch {

@@ -40,7 +40,8 @@ type discharge struct {
 	done bool
 }
 
-// turn says when an arrival or a settlement may be processed, and which transaction depends on it.
+// turn says when a message or a settlement that has arrived may be processed, and which transaction waits for
+// it.
 type turn struct {
 	behind []*discharge
 	of     *transaction // the transaction in whose pending it is counted; nil: none
@@ -109,8 +110,9 @@ func passed(list []*discharge) bool {
 	return true
 }
 
-// finish records that work is done. done reports whether the work has become part of its transaction or, for
-// a discharge, whether the transaction has been committed.
+// finish records that the work of a turn has been processed, and wakes what waits for it. done says whether
+// the work has become part of its transaction or, for a discharge, whether the transaction has been
+// committed.
 func (c *conn) finish(w *turn, done bool) {
 	if w.of != nil {
 		w.of.pending--

@@ -26,7 +26,8 @@ type outDelivery struct {
 	outcome     frame.State
 }
 
-// pump sends messages of the source while there is credit. The caller holds the lock.
+// pump takes messages from the source and sends them while the client has granted credit. The caller holds
+// the lock.
 func (l *Link) pump() {
 	if l.pumping || l.closing || !l.answered || l.source == nil || l.credit == 0 && !l.drain {
 		return
@@ -88,7 +89,7 @@ func done(list []Outgoing) {
 	}
 }
 
-// drained uses up the remaining credit and notifies the client.
+// drained ends a drain: it sets the remaining credit to 0 and sends the client a flow that says so.
 func (l *Link) drained() {
 	if !l.drain || l.closing {
 		return

@@ -26,8 +26,8 @@ type output struct {
 	held  int64 // bytes taken from Options.Memory
 	spare []byte
 	wake  chan struct{} // one slot
-	last  bool          // the writer ends after the current data
-	dead  bool          // the writer has ended
+	last  bool          // the writing goroutine ends after the current data
+	dead  bool          // the writing goroutine has ended
 }
 
 // write appends a frame to the output. The caller holds the lock.

@@ -115,7 +115,8 @@ func (s *session) fail(condition *frame.Error) {
 	}
 }
 
-// drop stops all links and returns those for which the caller must call leave.
+// drop stops all links of the session, and returns those that were not stopped before. The caller must call
+// leave for each of them, without the lock.
 func (s *session) drop() (links []*Link) {
 	for _, l := range s.links {
 		l.stop()
@@ -130,7 +131,7 @@ func (s *session) drop() (links []*Link) {
 	return links
 }
 
-// flow processes the client's window and credit.
+// flow processes a flow frame: the client's window and, if it names a link, the link's credit.
 func (s *session) flow(f *frame.Flow) error {
 	s.peerWindow = remaining(f.IncomingWindow, f.NextIncomingID.Or(0), s.nextOutgoing)
 	s.c.signal()
@@ -150,7 +151,7 @@ func (s *session) flow(f *frame.Flow) error {
 	return nil
 }
 
-// state returns a flow with the session's windows.
+// state returns a flow performative with the session's windows.
 func (s *session) state() *frame.Flow {
 	return &frame.Flow{NextIncomingID: frame.Some(s.nextIncoming), IncomingWindow: s.window,
 		NextOutgoingID: s.nextOutgoing, OutgoingWindow: incomingWindow}

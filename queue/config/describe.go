@@ -49,7 +49,7 @@ func Properties(kind entity.Kind, p entity.Properties) map[string]any {
 	return out
 }
 
-// differing returns the names of the properties that differ.
+// differing returns the names of the properties in which a and b differ.
 func differing(kind entity.Kind, a, b entity.Properties) []string {
 	before, after := Properties(kind, a), Properties(kind, b)
 	var names []string

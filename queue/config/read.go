@@ -22,18 +22,19 @@ type declaredEntity struct {
 	kind     entity.Kind
 	path     string
 	at       tree.Place
-	set      []property
+	set      []declaredProperty
 	rules    []ruleAt
 	hasRules bool // the file has a list of rules
 }
 
-// property is a property in a file.
-type property struct {
+// declaredProperty is a property in a file.
+type declaredProperty struct {
 	name string
 	at   tree.Place
 	set  func(*entity.Properties)
 }
 
+// ruleAt is a rule of a subscription, with its position in the file.
 type ruleAt struct {
 	entity.Rule
 	at tree.Place
@@ -61,7 +62,8 @@ func Read(root *tree.Value) (*Config, error) {
 	return c, err
 }
 
-// members calls the function of each member of an object. Unknown members are errors.
+// members calls, for each member of the object v, the function that known has for the member's name. Other
+// members are errors.
 func (c *Config) members(v *tree.Value, known map[string]func(*tree.Value) error) error {
 	if v.Kind != tree.Object {
 		return v.Place.Fail("an object is expected here, not %s", v.Kind)
@@ -78,7 +80,7 @@ func (c *Config) members(v *tree.Value, known map[string]func(*tree.Value) error
 	return nil
 }
 
-// each returns a function that calls read for each element of an array.
+// each returns a function that reads an array by calling read for each element.
 func (c *Config) each(read func(*tree.Value) error) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.Array {
@@ -93,7 +95,7 @@ func (c *Config) each(read func(*tree.Value) error) func(*tree.Value) error {
 	}
 }
 
-// text returns a function that reads a string.
+// text returns a function that reads a string into *to.
 func (c *Config) text(to *string) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.String {
@@ -171,7 +173,7 @@ func (c *Config) properties(v *tree.Value, e *declaredEntity) error {
 		if err != nil {
 			return err
 		}
-		e.set = append(e.set, property{m.Name, m.Place, set})
+		e.set = append(e.set, declaredProperty{m.Name, m.Place, set})
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func (c *Config) correlation(v *tree.Value, to *rule.Correlation) error {
 		"Properties": c.parameters(&to.Properties)})
 }
 
-// parameters returns a function that reads named values.
+// parameters returns a function that reads the parameters of an expression, an object of named values, into
+// *to.
 func (c *Config) parameters(to *[]rule.Parameter) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		if v.Kind != tree.Object {

@@ -92,7 +92,8 @@ func (p Properties) Complete(kind Kind, path string, basic bool) (Properties, er
 	return p, p.check(kind, path, basic)
 }
 
-// check validates the bounds of properties.
+// check validates the bounds of the properties of an entity. basic means that the namespace has the Basic
+// tier, whose bounds are narrower.
 func (p *Properties) check(kind Kind, path string, basic bool) error {
 	for _, c := range []struct {
 		ok   bool

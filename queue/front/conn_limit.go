@@ -15,7 +15,7 @@ type connLimit struct {
 	mu     sync.Mutex
 	freed  *sync.Cond // signals that a connection has ended or become idle
 	open   map[*connPermit]struct{}
-	turn   int64 // incremented for each connection that becomes idle
+	turn   int64 // the order of idle connections: raised when one becomes idle
 	closed bool
 }
 
@@ -88,7 +88,7 @@ func (o *connPermit) setIdle(idle bool) {
 	o.idle = idle
 }
 
-// leave frees the place.
+// leave gives the permit back, when the connection has ended.
 func (o *connPermit) leave() {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()

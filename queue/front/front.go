@@ -47,7 +47,7 @@ type Server struct {
 	over      bool // no more requests are accepted
 }
 
-// New returns a Server.
+// New returns a Server with the given options. It does not listen yet.
 func New(o Options) *Server {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
@@ -120,7 +120,7 @@ func (s *Server) pause(err error) bool {
 // ErrStuck is returned by Shutdown if requests or operations do not end although they were aborted.
 var ErrStuck = errors.New("operations on messages that were aborted do not end")
 
-// breakOff is the time within which aborted requests and operations have to end.
+// breakOff is how long Shutdown waits for aborted requests and operations to end.
 const breakOff = 2 * time.Second
 
 // Shutdown stops accepting connections, closes AMQP connections with a close of the protocol, and waits for

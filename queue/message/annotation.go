@@ -152,7 +152,7 @@ func annotation(key, value []byte) (p Property, keep bool, err error) {
 }
 
 // annotationText decodes a string, or a binary that contains UTF-8, since a Python client forwards received
-// strings as binaries.
+// strings as binaries. ok is false for other values.
 func annotationText(value []byte) (text string, ok bool) {
 	if text, ok = wire.Text(value); ok {
 		return text, true

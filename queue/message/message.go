@@ -162,8 +162,8 @@ func (m *Message) Get(name string) []byte {
 	return nil
 }
 
-// GetFold is like Get, ignoring case. If several names differ only in case, the one in the given case has
-// precedence.
+// GetFold returns the encoded value of an application property, or nil. It ignores case. If several names
+// differ only in case, the one in the given case has precedence.
 func (m *Message) GetFold(name string) []byte {
 	if v := m.Get(name); v != nil {
 		return v
@@ -194,7 +194,8 @@ func (m *Message) Set(name string, value []byte) {
 	}
 }
 
-// SetFold is like Set, ignoring case. An existing property keeps the spelling of its name.
+// SetFold sets an application property to an encoded value; null deletes it. It ignores case. An existing
+// property keeps the spelling of its name.
 func (m *Message) SetFold(name string, value []byte) {
 	if i := foldIndex(m.Application, name); i >= 0 && find(m.Application, name) < 0 {
 		name = m.Application[i].Name

@@ -86,8 +86,9 @@ func Parse(b []byte) (*Message, error) {
 
 func isBody(section uint64) bool { return section >= sectionData && section <= sectionValue }
 
-// section decodes a section; whole is its encoding with the descriptor. It also validates the parts that are
-// sent on unchanged, since a receiver that cannot decode a message cannot settle it.
+// section decodes a section of a message into m. code is its descriptor, value its content, and whole its
+// encoding with the descriptor. It also validates the parts that are sent on unchanged, since a receiver that
+// cannot decode a message cannot settle it.
 func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	switch code {
 	case sectionHeader:
@@ -141,8 +142,8 @@ func extend(body, more []byte) []byte {
 	return append(body[:len(body):len(body)], more...)
 }
 
-// plain returns a section with its descriptor encoded as a number of one byte, because some clients do not
-// accept other forms.
+// plain returns the encoding of a section with its descriptor as a number of one byte, because some clients
+// do not accept other forms. whole is returned as it is if it has that form already.
 func plain(code uint64, value, whole []byte) []byte {
 	if len(whole) == len(value)+3 {
 		return whole

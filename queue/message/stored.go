@@ -88,7 +88,7 @@ func ParseStored(b []byte) (*Message, error) {
 	m.Header.Durable, m.Header.Priority = flags&flagDurable != 0, b[2]
 	m.Header.FirstAcquirer = flags&flagFirstAcquirer != 0
 	m.Header.Unset = HeaderFields(flags>>unsetShift) & anyField
-	r := pieces{b[5:], false}
+	r := storedReader{b[5:], false}
 	m.Header.TTL = int64(r.number()) - 1
 	for s := range m.slots {
 		if filled&(1<<s) != 0 {
@@ -111,13 +111,14 @@ func ParseStored(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// pieces decodes length-prefixed data. After an error it reads nothing more.
-type pieces struct {
+// storedReader decodes a stored message: numbers, and byte strings that their length precedes. After an error
+// it reads nothing more.
+type storedReader struct {
 	left []byte
 	bad  bool
 }
 
-func (r *pieces) number() uint64 {
+func (r *storedReader) number() uint64 {
 	n, width := binary.Uvarint(r.left)
 	if width <= 0 {
 		r.bad, r.left = true, nil
@@ -127,7 +128,7 @@ func (r *pieces) number() uint64 {
 	return n
 }
 
-func (r *pieces) piece() []byte {
+func (r *storedReader) piece() []byte {
 	n := r.number()
 	if n > uint64(len(r.left)) {
 		r.bad, r.left = true, nil
@@ -138,7 +139,7 @@ func (r *pieces) piece() []byte {
 	return piece
 }
 
-func (r *pieces) properties() (list []Property) {
+func (r *storedReader) properties() (list []Property) {
 	n := r.number()
 	if n > uint64(len(r.left)) {
 		r.bad, r.left = true, nil

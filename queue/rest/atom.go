@@ -15,8 +15,8 @@ const (
 	contentFeed  = "application/atom+xml;type=feed;charset=utf-8"
 )
 
-// item is the content of an ATOM entry.
-type item struct {
+// entryItem is an entity or a rule, as the ATOM entry of a response shows it.
+type entryItem struct {
 	path     string // of the entity or rule: "news/Subscriptions/all"
 	title    string
 	created  time.Time
@@ -43,7 +43,7 @@ func (c *call) address(path string) string {
 
 // appendEntry appends an entry. inner is set for an entry within a feed; the feed then declares the
 // namespace.
-func (c *call) appendEntry(b []byte, it item, inner bool) []byte {
+func (c *call) appendEntry(b []byte, it entryItem, inner bool) []byte {
 	b = append(b, "<entry"...)
 	if !inner {
 		b = append(b, ` xmlns="`+nsAtom+`"`...)
@@ -67,7 +67,7 @@ func (c *call) appendLink(b []byte, rel, href string) []byte {
 }
 
 // answerEntry responds with one entry.
-func (c *call) answerEntry(status int, it item) error {
+func (c *call) answerEntry(status int, it entryItem) error {
 	return c.answer(status, contentEntry, c.appendEntry(nil, it, false))
 }
 
@@ -93,7 +93,7 @@ func (c *call) page() (skip, top int, err error) {
 
 // answerFeed responds with a page of entries. If list has more than top entries, the feed contains a link to
 // the next page.
-func (c *call) answerFeed(title string, list []item, skip, top int) error {
+func (c *call) answerFeed(title string, list []entryItem, skip, top int) error {
 	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
 	b = append(appendText(b, title), "</title>"...)
 	self := c.scheme() + c.r.Host + c.r.URL.RequestURI()
@@ -126,16 +126,17 @@ func (c *call) namespaceInfo() error {
 	now := c.o.Queues.Now()
 	name, _, _ := strings.Cut(c.r.Host, ".")
 	name, _, _ = strings.Cut(name, ":")
-	return c.answerEntry(http.StatusOK, item{path: "$namespaceinfo", title: name, created: now, updated: now,
-		describe: func(b []byte) []byte {
-			b = append(b, `<NamespaceInfo xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
-			b = appendElement(b, "CreatedTime", stamp(now))
-			b = appendElement(b, "MessagingSKU", "Standard")
-			b = appendElement(b, "ModifiedTime", stamp(now))
-			b = appendElement(b, "Name", name)
-			b = appendElement(b, "NamespaceType", "Messaging")
-			return append(b, "</NamespaceInfo>"...)
-		}})
+	return c.answerEntry(http.StatusOK,
+		entryItem{path: "$namespaceinfo", title: name, created: now, updated: now,
+			describe: func(b []byte) []byte {
+				b = append(b, `<NamespaceInfo xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
+				b = appendElement(b, "CreatedTime", stamp(now))
+				b = appendElement(b, "MessagingSKU", "Standard")
+				b = appendElement(b, "ModifiedTime", stamp(now))
+				b = appendElement(b, "Name", name)
+				b = appendElement(b, "NamespaceType", "Messaging")
+				return append(b, "</NamespaceInfo>"...)
+			}})
 }
 
 // kindOfPath returns Subscription for the path of a subscription, else Queue.

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// field is an element of a description.
-type field struct {
+// descriptionField is an XML element of the description of an entity: it writes and reads one property.
+type descriptionField struct {
 	name string
 	// write returns the element's text; ok is false if the element is omitted.
 	write func(d *description) (text string, ok bool)
@@ -42,8 +42,8 @@ var (
 	errNotPositive = errors.New("it is not above 0")
 )
 
-func duration(name string, at func(*entity.Properties) *time.Duration) field {
-	return field{name,
+func duration(name string, at func(*entity.Properties) *time.Duration) descriptionField {
+	return descriptionField{name,
 		func(d *description) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) (err error) {
 			if *at(p), err = entity.ParseDuration(text); err == nil && *at(p) <= 0 {
@@ -53,8 +53,8 @@ func duration(name string, at func(*entity.Properties) *time.Duration) field {
 		}}
 }
 
-func boolean(name string, at func(*entity.Properties) *bool) field {
-	return field{name,
+func boolean(name string, at func(*entity.Properties) *bool) descriptionField {
+	return descriptionField{name,
 		func(d *description) (string, bool) { return strconv.FormatBool(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseBool(text)
@@ -66,8 +66,8 @@ func boolean(name string, at func(*entity.Properties) *bool) field {
 		}}
 }
 
-func number(name string, at func(*entity.Properties) *int32) field {
-	return field{name,
+func number(name string, at func(*entity.Properties) *int32) descriptionField {
+	return descriptionField{name,
 		func(d *description) (string, bool) { return strconv.Itoa(int(*at(&d.Properties))), true },
 		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseInt(text, 10, 32)
@@ -79,10 +79,10 @@ func number(name string, at func(*entity.Properties) *int32) field {
 		}}
 }
 
-// target returns the field of a forwarding target. As in Service Bus, an absolute address is returned as the
-// client sent it, and a path as sb://HOST/PATH.
-func target(name string, at func(*entity.Properties) *string) field {
-	return field{name,
+// target returns the field of a forwarding target. at returns where the properties hold the target. As in
+// Service Bus, a client reads an absolute address as it was sent, and a path as sb://HOST/PATH.
+func target(name string, at func(*entity.Properties) *string) descriptionField {
+	return descriptionField{name,
 		func(d *description) (string, bool) {
 			written := *at(&d.Properties)
 			if written == "" || strings.Contains(written, "://") {
@@ -100,13 +100,13 @@ func target(name string, at func(*entity.Properties) *string) field {
 		}}
 }
 
-// fixed returns a field that clients cannot set.
-func fixed(name string, write func(*description) string) field {
-	return field{name, func(d *description) (string, bool) { return write(d), true }, nil}
+// fixed returns a field that clients cannot set. write returns its value.
+func fixed(name string, write func(*description) string) descriptionField {
+	return descriptionField{name, func(d *description) (string, bool) { return write(d), true }, nil}
 }
 
-func statusField() field {
-	return field{"Status",
+func statusField() descriptionField {
+	return descriptionField{"Status",
 		func(d *description) (string, bool) { return d.Properties.Status.String(), true },
 		func(p *entity.Properties, text string) (err error) {
 			p.Status, err = entity.ParseStatus(text)
@@ -114,8 +114,8 @@ func statusField() field {
 		}}
 }
 
-func metadataField() field {
-	return field{"UserMetadata",
+func metadataField() descriptionField {
+	return descriptionField{"UserMetadata",
 		func(d *description) (string, bool) {
 			return d.Properties.UserMetadata,
 				d.Properties.UserMetadata != ""
@@ -145,7 +145,7 @@ const (
 	markRules  = "AuthorizationRules"
 )
 
-// largeMessages is an element that Service Bus has since api-version largeMessagesVersion.
+// largeMessages is the name of an element that Service Bus writes since the api-version largeMessagesVersion.
 const (
 	largeMessages        = "MaxMessageSizeInKilobytes"
 	largeMessagesVersion = "2021-05"
@@ -158,13 +158,13 @@ func (c *call) oldVersion() bool {
 }
 
 // fieldsOf returns the fields of a description in the order of Service Bus.
-func fieldsOf(kind entity.Kind) []field {
+func fieldsOf(kind entity.Kind) []descriptionField {
 	created := fixed("CreatedAt", func(d *description) string { return stamp(d.Created) })
 	updated := fixed("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
 	used := fixed("AccessedAt", accessed)
 	size := fixed("SizeInBytes", func(d *description) string { return strconv.FormatInt(d.Bytes, 10) })
 	available := fixed("EntityAvailabilityStatus", func(*description) string { return "Available" })
-	counts, rules := field{name: markCounts}, field{name: markRules}
+	counts, rules := descriptionField{name: markCounts}, descriptionField{name: markRules}
 	lock := duration("LockDuration", func(p *entity.Properties) *time.Duration { return &p.LockDuration })
 	timeToLive := duration("DefaultMessageTimeToLive",
 		func(p *entity.Properties) *time.Duration { return &p.DefaultTTL })
@@ -195,7 +195,7 @@ func fieldsOf(kind entity.Kind) []field {
 	messages := fixed("MessageCount", messageCount)
 	switch kind {
 	case entity.Topic:
-		return []field{timeToLive, megabytes, duplicates, window, batched, size,
+		return []descriptionField{timeToLive, megabytes, duplicates, window, batched, size,
 			boolean("FilteringMessagesBeforePublishing",
 				func(p *entity.Properties) *bool { return &p.FilteringBeforePublishing }),
 			anonymous, rules, statusField(), metadataField(), created, updated, used, ordering, counts,
@@ -208,13 +208,13 @@ func fieldsOf(kind entity.Kind) []field {
 				func(d *description) string { return strconv.Itoa(d.CorrelationFilters) }),
 			kilobytes}
 	case entity.Subscription:
-		return []field{lock, sessions, timeToLive, deadLetters,
+		return []descriptionField{lock, sessions, timeToLive, deadLetters,
 			boolean("DeadLetteringOnFilterEvaluationExceptions",
 				func(p *entity.Properties) *bool { return &p.DeadLetterOnFilterErrors }),
 			messages, deliveries, batched, statusField(), forward, created, updated, used,
 			metadataField(), counts, forwardDead, idle, available}
 	}
-	return []field{lock, megabytes, duplicates, sessions, timeToLive, deadLetters, window, deliveries,
+	return []descriptionField{lock, megabytes, duplicates, sessions, timeToLive, deadLetters, window, deliveries,
 		batched, size, messages, anonymous, rules, statusField(), forward, metadataField(), created, updated,
 		used, ordering, counts, idle, partitions, available, forwardDead, express, kilobytes}
 }
@@ -231,12 +231,12 @@ func rootOf(kind entity.Kind) string {
 }
 
 // itemOf returns the item of an entity.
-func (c *call) itemOf(e entity.Entity) item {
+func (c *call) itemOf(e entity.Entity) entryItem {
 	title := e.Path
 	if _, name, ok := (entity.Address{Entity: e.Path}).Subscription(); ok {
 		title = name
 	}
-	return item{path: e.Path, title: title, created: e.Created, updated: e.Updated,
+	return entryItem{path: e.Path, title: title, created: e.Created, updated: e.Updated,
 		describe: func(b []byte) []byte {
 			d := &description{e, c.r.Host}
 			b = append(b, "<"+rootOf(e.Kind)+` xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
@@ -277,7 +277,7 @@ func appendCounts(b []byte, n entity.Counts) []byte {
 // readProperties returns p with the properties that a description contains. Read-only elements are ignored,
 // because clients send back what they have received. A property without an element is not changed, unless it
 // is a text: it becomes empty, because clients omit empty texts.
-func (c *call) readProperties(kind entity.Kind, n *node, p entity.Properties) (entity.Properties, error) {
+func (c *call) readProperties(kind entity.Kind, n *xmlNode, p entity.Properties) (entity.Properties, error) {
 	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
 	for _, f := range fieldsOf(kind) {
 		at := n.child(f.name)

@@ -79,7 +79,7 @@ func (c *call) isAbsent(path string) bool {
 }
 
 // describedKind parses a description and returns the kind of entity that it describes.
-func (c *call) describedKind(path string) (entity.Kind, *node, error) {
+func (c *call) describedKind(path string) (entity.Kind, *xmlNode, error) {
 	if kindOfPath(path) == entity.Subscription {
 		n, err := c.entry(rootOf(entity.Subscription))
 		return entity.Subscription, n, err

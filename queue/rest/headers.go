@@ -72,7 +72,8 @@ func headerValue(text string) ([]byte, error) {
 	return wire.AppendString(nil, text), nil
 }
 
-// unquote removes the quotes around a text, and the backslashes before quotes in it.
+// unquote removes the quotes around a text, and the backslashes before quotes in it. It returns false if the
+// text is not in quotes.
 func unquote(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
 		return "", false

@@ -30,7 +30,7 @@ func (c *call) list(kind entity.Kind, topic, title string) error {
 	if err != nil {
 		return err
 	}
-	items := make([]item, len(found))
+	items := make([]entryItem, len(found))
 	for i, e := range found {
 		items[i] = c.itemOf(e)
 	}
@@ -54,7 +54,7 @@ func (c *call) listRules(subscription string) error {
 	if err != nil {
 		return err
 	}
-	items := make([]item, len(found))
+	items := make([]entryItem, len(found))
 	for i, r := range found {
 		items[i] = ruleItem(subscription, r)
 	}

@@ -17,7 +17,8 @@ type MemoryLimit interface {
 	TryTake(n int64) bool
 	// Give returns n bytes.
 	Give(n int64)
-	// TakeLarge is Take for a large message. It waits until the large messages before it have their memory.
+	// TakeLarge takes n bytes for a large message. It waits until the large messages before it have their
+	// memory.
 	TakeLarge(ctx context.Context, n int64) error
 	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)
@@ -54,7 +55,8 @@ func (c *call) hold(n int64) (give func(), err error) {
 	return give, nil
 }
 
-// readBody reads a body of at most most bytes. The caller gives its memory back with give.
+// readBody takes memory for the request's body and reads it. It fails if the body is longer than most bytes.
+// give returns the memory, and must be called when the body is no longer used.
 func (c *call) readBody(most int64) (body []byte, give func(), err error) {
 	n := c.r.ContentLength
 	if n > most {

@@ -27,7 +27,7 @@ func isToken(text string) bool {
 	return err == nil
 }
 
-// timeout returns how long the request waits.
+// timeout returns how long the request waits for a message, from its parameter timeout.
 func (c *call) timeout() (time.Duration, error) {
 	text := c.query.Get("timeout")
 	if text == "" {

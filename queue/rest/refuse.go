@@ -17,8 +17,9 @@ type reasonError struct{ text string }
 
 func (e *reasonError) Error() string { return e.text }
 
-// refused converts the error for a valid token that lacks the right Manage. A GET of a queue or topic that
-// does not exist succeeds with any valid token, as in Service Bus.
+// refused converts err to the error that Service Bus reports if a valid token lacks the right Manage; other
+// errors it returns unchanged. As in Service Bus, a GET of a queue or topic that does not exist succeeds with
+// any valid token: refused then sends the response.
 func (c *call) refused(err error) error {
 	var denied *access.Error
 	if !errors.As(err, &denied) || denied.Reason != access.Lacking {

@@ -29,6 +29,7 @@ type Options struct {
 	Requests *requests.Log
 }
 
+// handler is the http.Handler of all requests.
 type handler struct {
 	o Options
 }
@@ -44,7 +45,7 @@ func New(o Options) http.Handler {
 	return &handler{o}
 }
 
-// call is the state of one request.
+// call is one HTTP request that is being served, with its response.
 type call struct {
 	*handler
 	w     http.ResponseWriter

@@ -48,7 +48,7 @@ func (c *call) rule(subscription, name string) error {
 }
 
 // readRule parses the description of a rule. Without a filter the rule matches all messages.
-func readRule(n *node) (entity.Rule, error) {
+func readRule(n *xmlNode) (entity.Rule, error) {
 	r := entity.Rule{Name: n.text("Name")}
 	var err error
 	if f := n.child("Filter"); f != nil {
@@ -71,7 +71,7 @@ func badRule(err error) error {
 	return err
 }
 
-func readFilter(n *node) (f rule.Filter, err error) {
+func readFilter(n *xmlNode) (f rule.Filter, err error) {
 	switch kind := n.kind(); kind {
 	case "TrueFilter":
 		return rule.True(), nil
@@ -98,12 +98,12 @@ func readFilter(n *node) (f rule.Filter, err error) {
 }
 
 // ruleItem returns the item of a rule.
-func ruleItem(subscription string, r entity.Rule) item {
+func ruleItem(subscription string, r entity.Rule) entryItem {
 	a, _, err := entity.ParseAddress(subscription)
 	if err == nil {
 		subscription = a.Entity
 	}
-	return item{path: subscription + "/Rules/" + r.Name, title: r.Name, created: r.Created,
+	return entryItem{path: subscription + "/Rules/" + r.Name, title: r.Name, created: r.Created,
 		updated: r.Created,
 		describe: func(b []byte) []byte {
 			b = append(b, `<RuleDescription xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)

@@ -12,7 +12,7 @@ import (
 )
 
 // readParameters parses a list of names and values. The values have types of XML Schema.
-func readParameters(n *node) (list []rule.Parameter, err error) {
+func readParameters(n *xmlNode) (list []rule.Parameter, err error) {
 	if n == nil {
 		return nil, nil
 	}

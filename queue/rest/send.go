@@ -16,8 +16,8 @@ import (
 // single message.
 const contentBatch = "application/vnd.microsoft.servicebus.json"
 
-// envelope is the factor by which the body of a batch may exceed the size limit of its messages, because
-// JSON surrounds and escapes them.
+// envelope is the factor by which the body of a batch may be larger than the size limit of its messages,
+// because the JSON of a batch also contains names, and escapes characters of the messages.
 const envelope = 2
 
 // send stores the message or the batch in the body.
@@ -86,8 +86,8 @@ func (c *call) readSingle(body []byte, contentType string) ([]*message.Message, 
 	return []*message.Message{m}, nil
 }
 
-// batched is one message of a batch.
-type batched struct {
+// batchedMessage is one message of a batch.
+type batchedMessage struct {
 	Body             *string
 	BrokerProperties *sentProperties
 	UserProperties   map[string]json.RawMessage
@@ -112,7 +112,7 @@ func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
 
 // parseBatch parses the body of a batch. now is the creation time of its messages, in milliseconds.
 func parseBatch(body []byte, now int64) ([]*message.Message, error) {
-	var all []batched
+	var all []batchedMessage
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, badRequest("The body is no array of messages: " + err.Error() + ".")
 	}

@@ -153,7 +153,7 @@ type parsed struct {
 		Href string `xml:"href,attr"`
 	} `xml:"link"`
 	Content struct {
-		Nodes []node `xml:",any"`
+		Nodes []xmlNode `xml:",any"`
 	} `xml:"content"`
 	Entries []parsed `xml:"entry"`
 }
@@ -168,7 +168,7 @@ func (w *world) parse(a answered) parsed {
 }
 
 // description is the description in an entry.
-func (w *world) description(a answered) *node {
+func (w *world) description(a answered) *xmlNode {
 	w.t.Helper()
 	p := w.parse(a)
 	if len(p.Content.Nodes) != 1 {

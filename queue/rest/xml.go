@@ -19,18 +19,18 @@ const (
 	nsSchema   = "http://www.w3.org/2001/XMLSchema"
 )
 
-// node is an XML element that a client sent. Prefixes are resolved to namespaces, because clients choose
+// xmlNode is an XML element that a client sent. Prefixes are resolved to namespaces, because clients choose
 // them freely.
-type node struct {
+type xmlNode struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
 	Text    string     `xml:",chardata"`
-	Nodes   []node     `xml:",any"`
+	Nodes   []xmlNode  `xml:",any"`
 }
 
 // child returns the first child with this name, or nil. Namespaces are ignored, because some clients omit
 // them.
-func (n *node) child(name string) *node {
+func (n *xmlNode) child(name string) *xmlNode {
 	if n == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (n *node) child(name string) *node {
 }
 
 // text returns the text of the child with this name, without spaces at its ends, or "" if there is none.
-func (n *node) text(name string) string {
+func (n *xmlNode) text(name string) string {
 	if c := n.child(name); c != nil {
 		return strings.TrimSpace(c.Text)
 	}
@@ -51,7 +51,7 @@ func (n *node) text(name string) string {
 }
 
 // written returns the text of the child with this name, with spaces at its ends, or "" if there is none.
-func (n *node) written(name string) string {
+func (n *xmlNode) written(name string) string {
 	if c := n.child(name); c != nil {
 		return c.Text
 	}
@@ -59,7 +59,7 @@ func (n *node) written(name string) string {
 }
 
 // kind returns the i:type attribute of an element, without the prefix.
-func (n *node) kind() string {
+func (n *xmlNode) kind() string {
 	for _, a := range n.Attrs {
 		if a.Name.Space == nsInstance && a.Name.Local == "type" {
 			return a.Value[strings.LastIndexByte(a.Value, ':')+1:]
@@ -69,7 +69,7 @@ func (n *node) kind() string {
 }
 
 // isNil reports whether an element has the attribute i:nil.
-func (n *node) isNil() bool {
+func (n *xmlNode) isNil() bool {
 	for _, a := range n.Attrs {
 		if a.Name.Space == nsInstance && a.Name.Local == "nil" {
 			return a.Value == "true" || a.Value == "1"
@@ -82,13 +82,13 @@ func (n *node) isNil() bool {
 const maxEntry = 1 << 20
 
 // content parses the entry in the body of the request and returns its content element.
-func (c *call) content() (*node, error) {
+func (c *call) content() (*xmlNode, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxEntry))
 	c.sent = body
 	if err != nil {
 		return nil, err
 	}
-	var root node
+	var root xmlNode
 	if err := xml.NewDecoder(bytes.NewReader(body)).Decode(&root); err != nil {
 		return nil, badRequest("The body is no ATOM entry: " + err.Error() + ".")
 	}
@@ -100,7 +100,7 @@ func (c *call) content() (*node, error) {
 }
 
 // entry parses the entry in the body of the request and returns the description element with this name.
-func (c *call) entry(name string) (*node, error) {
+func (c *call) entry(name string) (*xmlNode, error) {
 	content, err := c.content()
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func appendElement(b []byte, name, text string) []byte {
 
 // appendNodes appends elements that a client sent, with their names in the namespace of Service Bus. It
 // keeps no attribute except i:type.
-func appendNodes(b []byte, list []node) []byte {
+func appendNodes(b []byte, list []xmlNode) []byte {
 	for i := range list {
 		n := &list[i]
 		b = append(append(b, '<'), n.XMLName.Local...)

@@ -107,7 +107,7 @@ const actionException = "RuleActionException"
 // Run changes a message. It fails with an *Error if a value cannot be converted to the type of the existing
 // property. The message may then be partly changed.
 func (a Action) Run(m Editable) error {
-	s := &scope{m}
+	s := &evalScope{m}
 	for _, st := range a.statements {
 		if err := st.run(s, m); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (a Action) Run(m Editable) error {
 	return nil
 }
 
-func (st statement) run(s *scope, m Editable) error {
+func (st statement) run(s *evalScope, m Editable) error {
 	v := NullValue()
 	if st.value != nil {
 		if v = st.value.eval(s); v.Kind == Missing {

@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// scope is the context in which an expression is evaluated.
-type scope struct{ Message }
+// evalScope is the message on which an expression is evaluated.
+type evalScope struct{ Message }
 
 // truthIn returns the truth of a node. A value that is not Boolean is unknown.
-func truthIn(s *scope, n node) truth {
+func truthIn(s *evalScope, n node) truth {
 	if v := n.eval(s); v.Kind == Boolean {
 		return truthOf(v.Bool())
 	}
@@ -30,27 +30,27 @@ func (t truth) asValue() Value {
 	return Value{}
 }
 
-func (n literal) eval(*scope) Value { return n.Value }
+func (n literal) eval(*evalScope) Value { return n.Value }
 
-func (n property) eval(s *scope) Value {
+func (n property) eval(s *evalScope) Value {
 	if n.system != 0 {
 		return s.System(n.system)
 	}
 	return s.User(n.name)
 }
 
-func (n parameter) eval(*scope) Value { return n.value }
+func (n parameter) eval(*evalScope) Value { return n.value }
 
-func (newID) eval(*scope) Value { return String(uuid.NewString()) }
+func (newID) eval(*evalScope) Value { return String(uuid.NewString()) }
 
-func (n computed) eval(s *scope) Value {
+func (n computed) eval(s *evalScope) Value {
 	if name := n.name.eval(s); name.Kind == Text {
 		return s.User(name.text)
 	}
 	return Value{}
 }
 
-func (n unary) eval(s *scope) Value {
+func (n unary) eval(s *evalScope) Value {
 	v := n.of.eval(s)
 	switch {
 	case !v.isNumber():
@@ -65,7 +65,7 @@ func (n unary) eval(s *scope) Value {
 	return Int(-v.number)
 }
 
-func (n binary) eval(s *scope) Value {
+func (n binary) eval(s *evalScope) Value {
 	a, b := n.a.eval(s), n.b.eval(s)
 	switch {
 	case n.op == '+' && a.Kind == Text && b.Kind == Text:
@@ -132,7 +132,7 @@ func floats(op byte, a, b float64) Value {
 	return Number(f)
 }
 
-func (n comparison) eval(s *scope) Value {
+func (n comparison) eval(s *evalScope) Value {
 	a, b := n.a.eval(s), n.b.eval(s)
 	switch n.op {
 	case "=":
@@ -155,9 +155,9 @@ func (n comparison) eval(s *scope) Value {
 	return Bool(order <= 0)
 }
 
-func (n isNull) eval(s *scope) Value { return Bool(n.of.eval(s).known() == n.not) }
+func (n isNull) eval(s *evalScope) Value { return Bool(n.of.eval(s).known() == n.not) }
 
-func (n inList) eval(s *scope) Value {
+func (n inList) eval(s *evalScope) Value {
 	v := n.of.eval(s)
 	found := no
 	for _, e := range n.list {
@@ -174,7 +174,7 @@ func (n inList) eval(s *scope) Value {
 	return found.asValue()
 }
 
-func (n like) eval(s *scope) Value {
+func (n like) eval(s *evalScope) Value {
 	v, pattern := n.of.eval(s), n.pattern.eval(s)
 	if v.Kind != Text || pattern.Kind != Text {
 		return Value{}
@@ -190,16 +190,16 @@ func (n like) eval(s *scope) Value {
 	return Bool(matches(v.text, cut(pattern.text, escape)) != n.not)
 }
 
-func (n exists) eval(s *scope) Value {
+func (n exists) eval(s *evalScope) Value {
 	if n.of.system != 0 {
 		return Bool(s.System(n.of.system).known())
 	}
 	return Bool(s.User(n.of.name).Kind != Missing)
 }
 
-func (n negation) eval(s *scope) Value { return truthIn(s, n.of).not().asValue() }
+func (n negation) eval(s *evalScope) Value { return truthIn(s, n.of).not().asValue() }
 
-func (n junction) eval(s *scope) Value {
+func (n junction) eval(s *evalScope) Value {
 	decides, found := no, yes
 	if n.or {
 		decides, found = yes, no
@@ -215,28 +215,28 @@ func (n junction) eval(s *scope) Value {
 	return found.asValue()
 }
 
-// piece is a character or a wildcard of a LIKE pattern.
-type piece struct {
+// patternPiece is one element of a LIKE pattern: a character or a wildcard.
+type patternPiece struct {
 	r    rune
 	any  bool // any single character
 	many bool // matches any sequence of characters
 }
 
-// cut splits a pattern into pieces.
-func cut(pattern string, escape rune) (list []piece) {
+// cut splits a pattern of LIKE into pieces. escape is its escape character, or utf8.RuneError for none.
+func cut(pattern string, escape rune) (list []patternPiece) {
 	escaped := false
 	for _, r := range pattern {
 		switch {
 		case escaped:
-			list, escaped = append(list, piece{r: r}), false
+			list, escaped = append(list, patternPiece{r: r}), false
 		case r == escape && escape != utf8.RuneError:
 			escaped = true
 		case r == '%':
-			list = append(list, piece{many: true})
+			list = append(list, patternPiece{many: true})
 		case r == '_':
-			list = append(list, piece{any: true})
+			list = append(list, patternPiece{any: true})
 		default:
-			list = append(list, piece{r: r})
+			list = append(list, patternPiece{r: r})
 		}
 	}
 	return list
@@ -244,7 +244,7 @@ func cut(pattern string, escape rune) (list []piece) {
 
 // matches reports whether a text matches a pattern. Its time is at most the product of both lengths, because
 // it goes back only to the last wildcard for a sequence.
-func matches(text string, pattern []piece) bool {
+func matches(text string, pattern []patternPiece) bool {
 	p, from, restart := 0, -1, 0
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])

@@ -19,6 +19,7 @@ const (
 	tokSymbol
 )
 
+// token is one token of an expression.
 type token struct {
 	kind tokenKind
 	text string // of a quoted token, the text between the quotes

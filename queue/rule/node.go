@@ -8,7 +8,7 @@ import (
 // node is a node of an expression's tree. write writes the node with enough parentheses that the text parses
 // to the same tree.
 type node interface {
-	eval(*scope) Value
+	eval(*evalScope) Value
 	write(*strings.Builder)
 	// logical reports whether the node is a predicate, whose value is a truth, rather than an expression.
 	logical() bool

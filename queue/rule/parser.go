@@ -51,7 +51,7 @@ func (p *parser) isWord(word string) bool {
 
 func (p *parser) isSymbol(s string) bool { return p.cur.kind == tokSymbol && p.cur.text == s }
 
-// accept skips the current token if it is the given word or symbol.
+// accept skips the current token if it is the given word or symbol, and reports whether it was.
 func (p *parser) accept(word string) (bool, error) {
 	if p.isWord(word) || p.isSymbol(word) {
 		return true, p.advance()

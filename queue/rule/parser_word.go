@@ -69,7 +69,7 @@ func (p *parser) function(name token) (node, error) {
 	return nil, p.fail(name.at, "There is no function '"+name.text+"'.")
 }
 
-// property parses a property name, which may be preceded by a scope.
+// property parses a property name. "sys." or "user." before it selects system or application properties.
 func (p *parser) property() (node, error) {
 	first := p.cur
 	if first.kind != tokName && first.kind != tokQuoted ||

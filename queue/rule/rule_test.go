@@ -87,7 +87,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := truthIn(&scope{example()}, f.tree); got != want {
+		if got := truthIn(&evalScope{example()}, f.tree); got != want {
 			t.Errorf("%s is %d, want %d", text, got, want)
 		}
 		again, err := SQL(f.String(), Parameter{"limit", Int(12)})
@@ -234,7 +234,7 @@ func TestStored(t *testing.T) {
 }
 
 // naive is LIKE as it is defined.
-func naive(text []rune, pattern []piece) bool {
+func naive(text []rune, pattern []patternPiece) bool {
 	if len(pattern) == 0 {
 		return len(text) == 0
 	}

@@ -8,6 +8,7 @@ import (
 // The stored form of a filter or action is its source text and its parameters. Decoding parses the text
 // again.
 
+// storedFilter is a Filter in JSON.
 type storedFilter struct {
 	Kind        Kind               `json:"kind"`
 	Expression  string             `json:"expression,omitempty"`
@@ -15,16 +16,19 @@ type storedFilter struct {
 	Correlation *storedCorrelation `json:"correlation,omitempty"`
 }
 
+// storedCorrelation is a Correlation in JSON.
 type storedCorrelation struct {
 	Fields     map[string]string `json:"fields,omitempty"`
 	Properties []storedParameter `json:"properties,omitempty"`
 }
 
+// storedAction is an Action in JSON.
 type storedAction struct {
 	Expression string            `json:"expression,omitempty"`
 	Parameters []storedParameter `json:"parameters,omitempty"`
 }
 
+// storedParameter is a Parameter, or an application property of a correlation filter, in JSON.
 type storedParameter struct {
 	Name   string    `json:"name"`
 	Kind   ValueKind `json:"kind"`

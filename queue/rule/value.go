@@ -133,7 +133,7 @@ func (v Value) Float() float64 {
 	return float64(v.number)
 }
 
-// Millis returns a Moment in milliseconds since 1970.
+// Millis returns the value of a Moment in milliseconds since 1970.
 func (v Value) Millis() int64 { return v.number / 10_000 }
 
 // Text returns the text of a Text or GUID, or the bytes of a Binary or Other; "" for other kinds.

@@ -93,7 +93,7 @@ func appendSize(dst []byte, small, large byte, n int) []byte {
 }
 
 // AppendDescriptor writes the beginning of a described value: its descriptor. The caller appends the value.
-// A descriptor is never written as ulong0, which some clients do not accept as a descriptor.
+// The descriptor 0 is not written in the shortest encoding (ulong0), which some clients do not accept.
 func AppendDescriptor(dst []byte, descriptor uint64) []byte {
 	if descriptor <= math.MaxUint8 {
 		return append(dst, codeDescribed, codeUlongSmall, byte(descriptor))

@@ -43,7 +43,8 @@ func appendArray(dst []byte, a Array, depth int) (out []byte, err error) {
 	return dst, nil
 }
 
-// appendSharedDescriptor writes the common descriptor of all elements and returns the elements without it.
+// appendSharedDescriptor writes the descriptor that all elements of an array have in common, and returns the
+// elements without it.
 func appendSharedDescriptor(dst []byte, descriptor any, elements []any, depth int) ([]byte, []any, error) {
 	bare := make([]any, len(elements))
 	for i, e := range elements {
@@ -127,7 +128,8 @@ func appendElement(dst []byte, v any, depth int) (out []byte, err error) {
 	return appendFixed(dst, v), nil
 }
 
-// appendWide writes the size, count and elements of a list or map, with a size and count of four bytes.
+// appendWide writes the size, the count and the elements of a list or map. Size and count have four bytes
+// each. at returns the i-th element.
 func appendWide(dst []byte, count int, at func(int) any, depth int) (out []byte, err error) {
 	begin := len(dst)
 	dst = binary.BigEndian.AppendUint32(append(dst, 0, 0, 0, 0), uint32(count))

@@ -3,7 +3,8 @@ package wire
 import "unicode/utf8"
 
 // Check validates the first value completely, as Value does, without building a Go value. rest is the data
-// after it. Its time is proportional to the number of bytes read, whatever counts they contain.
+// after it. Its time is proportional to the number of bytes, even if the bytes announce more elements than
+// they contain.
 func Check(b []byte) (rest []byte, err error) {
 	it, rest, err := split(b, 0)
 	if err == nil {

@@ -73,7 +73,7 @@ func (f *Fields) Skip(n int) {
 	}
 }
 
-// Bool returns the next field, or absent if it is null or missing.
+// Bool returns the next field, a boolean, or the argument absent if the field is null or missing.
 func (f *Fields) Bool(absent bool) bool {
 	if v, ok := f.OptionalBool(); ok {
 		return v
@@ -121,7 +121,7 @@ func (it item) whole() (n uint64, ok bool) {
 	return 0, false
 }
 
-// Uint32 returns the next field, or absent if it is null or missing.
+// Uint32 returns the next field, a number, or the argument absent if the field is null or missing.
 func (f *Fields) Uint32(absent uint32) uint32 {
 	if n, ok := f.unsignedUpTo(math.MaxUint32, "a uint"); ok {
 		return uint32(n)
@@ -135,7 +135,7 @@ func (f *Fields) OptionalUint32() (n uint32, ok bool) {
 	return uint32(wide), ok
 }
 
-// Uint16 returns the next field, or absent if it is null or missing.
+// Uint16 returns the next field, a number, or the argument absent if the field is null or missing.
 func (f *Fields) Uint16(absent uint16) uint16 {
 	if n, ok := f.unsignedUpTo(math.MaxUint16, "a ushort"); ok {
 		return uint16(n)
@@ -143,7 +143,7 @@ func (f *Fields) Uint16(absent uint16) uint16 {
 	return absent
 }
 
-// Uint8 returns the next field, or absent if it is null or missing.
+// Uint8 returns the next field, a number, or the argument absent if the field is null or missing.
 func (f *Fields) Uint8(absent uint8) uint8 {
 	if n, ok := f.OptionalUint8(); ok {
 		return n
@@ -157,7 +157,7 @@ func (f *Fields) OptionalUint8() (n uint8, ok bool) {
 	return uint8(v), ok
 }
 
-// Uint64 returns the next field, or absent if it is null or missing.
+// Uint64 returns the next field, a number, or the argument absent if the field is null or missing.
 func (f *Fields) Uint64(absent uint64) uint64 {
 	if n, ok := f.unsignedUpTo(math.MaxUint64, "a ulong"); ok {
 		return n

@@ -5,7 +5,7 @@ import "bytes"
 // The functions of this file decode a value of an expected type. ok is false for null, for empty input, and
 // for another type.
 
-// Text decodes a string or symbol.
+// Text decodes a string or symbol. ok is false for other values.
 func Text(raw []byte) (text string, ok bool) {
 	b, ok := scalar(raw, codeString8, codeString32, codeSymbol8, codeSymbol32)
 	return string(b), ok
@@ -27,12 +27,12 @@ func IsSymbol(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == codeSymbol8 || raw[0] == codeSymbol32)
 }
 
-// Bytes decodes a binary. The result aliases raw.
+// Bytes decodes a binary. The result aliases raw. ok is false for other values.
 func Bytes(raw []byte) (b []byte, ok bool) {
 	return scalar(raw, codeBinary8, codeBinary32)
 }
 
-// Integer decodes an integer of any width, or a timestamp.
+// Integer decodes an integer of any width, or a timestamp. ok is false for other values.
 func Integer(raw []byte) (n int64, ok bool) {
 	if len(raw) == 0 {
 		return 0, false
@@ -49,7 +49,7 @@ func Integer(raw []byte) (n int64, ok bool) {
 	return int64(whole), ok && whole <= 1<<63-1
 }
 
-// Time decodes a timestamp in milliseconds since 1970.
+// Time decodes a timestamp in milliseconds since 1970. ok is false for other values.
 func Time(raw []byte) (ms int64, ok bool) {
 	data, ok := scalar(raw, codeTimestamp)
 	if !ok {

@@ -20,7 +20,7 @@ type item struct {
 	descriptor, value []byte // of a described value, each encoded
 }
 
-// split splits the first value of b.
+// split separates the first value of b from the rest. depth is the number of values that contain it.
 func split(b []byte, depth int) (it item, rest []byte, err error) {
 	if len(b) == 0 {
 		return it, nil, bad("a value", "the end of the bytes")
@@ -93,7 +93,7 @@ func payload(code byte, b []byte) (it item, rest []byte, err error) {
 	return it, rest, err
 }
 
-// known reports whether a byte is a constructor of the standard.
+// known reports whether the AMQP standard defines a byte as a constructor.
 func known(code byte) bool {
 	switch code >> 4 {
 	case 0x4:
@@ -118,7 +118,7 @@ func known(code byte) bool {
 	return false
 }
 
-// elements reads the count of a compound value.
+// elements reads the number of elements of a compound value, and checks that its data can hold so many.
 func (it *item) elements() error {
 	width := 1
 	if it.code&0x10 != 0 {

@@ -1,6 +1,6 @@
 package main
 
-// others are the scenarios of users, scripts and encryption: the SDK for Go leaves these to others.
+// others are the scenarios about users, scripts and encryption, for which the SDK for Go has no calls.
 var others = []scenario{
 	without("procedure-lifecycle", scripts),
 	without("procedure-execute", scripts),

@@ -280,7 +280,7 @@ var account = []scenario{
 
 var everyShape = []azcosmos.SpatialType{azcosmos.SpatialTypePoint, azcosmos.SpatialTypeLineString, azcosmos.SpatialTypePolygon, azcosmos.SpatialTypeMultiPolygon}
 
-// databases are the ids that a query with the parameter @p finds.
+// databases returns the ids of the databases that a query finds; p is the value of its parameter @p.
 func (t *T) databases(query, p string) (ids []string) {
 	o := &azcosmos.QueryDatabasesOptions{QueryParameters: []azcosmos.QueryParameter{{Name: "@p", Value: p}}}
 	for pager := t.client.NewQueryDatabasesPager(query, o); pager.More(); {

@@ -122,22 +122,22 @@ var feed = []scenario{
 	without("feed-processor", "no processor"),
 }
 
-// changed reads a container's changes and keeps the position.
-type changed struct {
+// feedReader reads the change feed of a container, page by page.
+type feedReader struct {
 	c C
 	o azcosmos.ChangeFeedOptions
 }
 
-// feed reads the changes of the whole container, unless the options say otherwise.
-func (c C) feed(o azcosmos.ChangeFeedOptions) *changed {
+// feed returns a reader of the container's change feed. If o has no feed range, it reads the whole container.
+func (c C) feed(o azcosmos.ChangeFeedOptions) *feedReader {
 	if o.FeedRange == nil && o.Continuation == nil {
 		o.FeedRange = &azcosmos.FeedRange{MinInclusive: "", MaxExclusive: "FF"}
 	}
-	return &changed{c, o}
+	return &feedReader{c, o}
 }
 
-// next is the next page; empty if there is nothing new.
-func (f *changed) next() [][]byte {
+// next returns the documents of the next page; none if there are no new changes.
+func (f *feedReader) next() [][]byte {
 	res, err := f.c.ReadChangeFeed(f.c.t.ctx, &f.o)
 	f.c.t.must(err)
 	f.o.Continuation = &res.ContinuationToken
@@ -147,8 +147,8 @@ func (f *changed) next() [][]byte {
 	return res.Items
 }
 
-// drain reads until there is nothing new.
-func (f *changed) drain() [][]byte {
+// drain reads pages until there are no new changes, and returns all their documents.
+func (f *feedReader) drain() [][]byte {
 	var pages [][][]byte
 	for page := f.next(); len(page) > 0; page = f.next() {
 		pages = append(pages, page)

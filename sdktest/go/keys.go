@@ -80,7 +80,7 @@ var keys = []scenario{
 	without("partition-delete", "no such operation"),
 }
 
-// life takes one document, whose id is "1", through its life under a partition key.
+// life creates, reads, replaces and deletes the document sent, whose id is "1", under a partition key.
 func (c C) life(pk azcosmos.PartitionKey, sent M) {
 	t := c.t
 	_, err := c.CreateItem(t.ctx, pk, raw(sent), nil)
@@ -113,7 +113,7 @@ var threeLevels = azcosmos.PartitionKeyDefinition{
 
 var places = [][]string{{"de", "berlin", "a"}, {"de", "berlin", "b"}, {"de", "bonn", "a"}, {"fr", "paris", "a"}, {"fr", "berlin", "a"}}
 
-// atlas creates a container with two documents at each place.
+// atlas creates a container with a hierarchical partition key and two documents under each key.
 func (t *T) atlas() C {
 	c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: threeLevels})
 	for _, p := range places {
@@ -126,7 +126,7 @@ func (t *T) atlas() C {
 	return c
 }
 
-// under are the ids below the first levels of a key.
+// under returns the ids of atlas whose partition keys begin with prefix.
 func under(prefix ...string) []string {
 	ids := []string{}
 	for _, p := range places {

@@ -20,37 +20,37 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// masterKey is the one that every Cosmos DB emulator is known to have.
+// masterKey is the public master key of every Cosmos DB emulator.
 const masterKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
-// flags are what the command line says.
-type flags struct {
-	running  bool   // the clock runs
-	endpoint string // with a slash at its end
+// settings are the settings from the command line.
+type settings struct {
+	running  bool   // the server's clock runs; otherwise it only moves on request
+	endpoint string // the server's URL, with a slash at its end
 	ranges   int
-	control  string // "" if the server cannot be ended
+	control  string // URL through which a test can restart the server; "" if it cannot
 }
 
-// scenario is one of scenarios.md.
+// scenario is one of the scenarios that scenarios.md lists.
 type scenario struct {
 	name string
 	run  func(t *T)
 }
 
-// noAPI is the outcome of a scenario that the SDK has no call for.
+// noAPI is the result of a scenario for which the SDK has no call; the text says what is missing.
 type noAPI string
 
 func (e noAPI) Error() string { return string(e) }
 
-// without is a scenario that the SDK has no call for, and why.
+// without returns a scenario that is skipped because the SDK has no call for it.
 func without(name, reason string) scenario {
 	return scenario{name, func(*T) { panic(noAPI(reason)) }}
 }
 
-// T is what one scenario works with: a client, and a database of its own that is made when it is first asked
-// for. Its methods end the scenario where something is not as it should be.
+// T is one run of a scenario, with a client and a database of its own, which is created by the first call of
+// database. Methods that check something end the scenario if the check fails.
 type T struct {
-	flags
+	settings
 	name   string
 	ctx    context.Context
 	client *azcosmos.Client
@@ -58,9 +58,9 @@ type T struct {
 	http   []*http.Transport
 }
 
-// one runs a scenario and deletes its database.
-func one(f flags, s scenario) (err error) {
-	t := &T{flags: f, name: s.name, ctx: context.Background()}
+// one runs a scenario, deletes its database afterwards, and returns why the scenario failed.
+func one(f settings, s scenario) (err error) {
+	t := &T{settings: f, name: s.name, ctx: context.Background()}
 	defer func() {
 		if t.db != nil {
 			_, e := t.db.Delete(t.ctx, nil)
@@ -86,12 +86,13 @@ func one(f flags, s scenario) (err error) {
 	return nil
 }
 
-// failure ends a scenario. It is a panic, so that a scenario reads as a list of what has to come.
+// failure is the value of the panic by which a failed check ends a scenario. So the code of a scenario needs
+// no handling of errors.
 type failure string
 
 func (e failure) Error() string { return string(e) }
 
-// fatalf ends the scenario, telling the line of the scenario's file that led here.
+// fatalf ends the scenario with a message that names the line of the scenario that has failed.
 func (t *T) fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for skip := 1; ; skip++ {
@@ -113,14 +114,14 @@ func (t *T) must(err error) {
 	}
 }
 
-// check ends the scenario unless ok.
+// check ends the scenario unless ok is true. what and args describe the failure.
 func (t *T) check(ok bool, what string, args ...any) {
 	if !ok {
 		t.fatalf(what, args...)
 	}
 }
 
-// equal ends the scenario unless got is what is wanted; both may be anything that JSON can spell.
+// equal ends the scenario unless got and want have the same JSON encoding.
 func (t *T) equal(got, want any) {
 	if !reflect.DeepEqual(plain(t, got), plain(t, want)) {
 		t.fatalf("got %s, want %s", spell(got), spell(want))
@@ -141,8 +142,8 @@ func plain(t *T, v any) any {
 	return p
 }
 
-// options are those of a client whose failures are to be seen. Over https it trusts the certificates of
-// SSL_CERT_FILE, on every system.
+// options returns the options of a client that does not retry, so that a scenario sees each failure. Over
+// https the client trusts the certificates in the file SSL_CERT_FILE, on every operating system.
 func (t *T) options() *azcosmos.ClientOptions {
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
@@ -159,7 +160,7 @@ func (t *T) options() *azcosmos.ClientOptions {
 	}}
 }
 
-// connect makes a client.
+// connect returns a new client.
 func (t *T) connect() *azcosmos.Client {
 	cred, err := azcosmos.NewKeyCredential(masterKey)
 	t.must(err)
@@ -168,7 +169,7 @@ func (t *T) connect() *azcosmos.Client {
 	return client
 }
 
-// database returns the scenario's database; o is for its creation.
+// database returns the scenario's database. The first call creates it with the options o.
 func (t *T) database(o *azcosmos.CreateDatabaseOptions) *azcosmos.DatabaseClient {
 	if t.db == nil {
 		_, err := t.client.CreateDatabase(t.ctx, azcosmos.DatabaseProperties{ID: t.name}, o)
@@ -179,7 +180,7 @@ func (t *T) database(o *azcosmos.CreateDatabaseOptions) *azcosmos.DatabaseClient
 	return t.db
 }
 
-// C is a container and the scenario that works with it.
+// C is a container of a scenario.
 type C struct {
 	*azcosmos.ContainerClient
 	t *T
@@ -209,7 +210,7 @@ func byPath(path string) azcosmos.PartitionKeyDefinition {
 	return azcosmos.PartitionKeyDefinition{Paths: []string{path}, Version: 2}
 }
 
-// seen is the same container as another client sees it.
+// seen returns the same container as accessed by another client.
 func (c C) seen(client *azcosmos.Client) C {
 	other, err := client.NewContainer(c.t.name, c.ID())
 	c.t.must(err)
@@ -224,7 +225,7 @@ type L = []any
 
 func raw(v any) []byte { return []byte(spell(v)) }
 
-// doc reads a document and strips what the server adds to it.
+// doc decodes a document and removes the properties that the server has added.
 func (t *T) doc(body []byte) M {
 	m := t.full(body)
 	for _, name := range []string{"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"} {
@@ -241,7 +242,7 @@ func (t *T) full(body []byte) M {
 
 var content = &azcosmos.ItemOptions{EnableContentResponseOnWrite: true}
 
-// key is the partition key of these values.
+// key returns the partition key with these values, one for each level.
 func key(values ...any) azcosmos.PartitionKey {
 	pk := azcosmos.NewPartitionKey()
 	for _, v := range values {
@@ -261,10 +262,10 @@ func key(values ...any) azcosmos.PartitionKey {
 	return pk
 }
 
-// across is no partition key.
+// across is the empty partition key: a query with it reads all partitions.
 var across = azcosmos.NewPartitionKey()
 
-// create creates a document in the partition that its pk names.
+// create creates a document under the partition key in its property pk.
 func (c C) create(m M) azcosmos.ItemResponse {
 	res, err := c.CreateItem(c.t.ctx, key(m["pk"]), raw(m), content)
 	c.t.must(err)
@@ -272,20 +273,20 @@ func (c C) create(m M) azcosmos.ItemResponse {
 	return res
 }
 
-// read returns a document as it was stored.
+// read reads a document and returns it without the properties that the server has added.
 func (c C) read(pk any, id string) M {
 	res, err := c.ReadItem(c.t.ctx, key(pk), id, nil)
 	c.t.must(err)
 	return c.t.doc(res.Value)
 }
 
-// gone ends the scenario if the document is there.
+// gone ends the scenario as a failure if the document exists.
 func (c C) gone(pk any, id string) {
 	_, err := c.ReadItem(c.t.ctx, key(pk), id, nil)
 	c.t.fails(err, 404)
 }
 
-// query drains a query and returns its pages.
+// pages runs a query to its end and returns its pages.
 func (c C) pages(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) (pages [][][]byte) {
 	for p := c.NewQueryItemsPager(text, pk, o); p.More(); {
 		page, err := p.NextPage(c.t.ctx)
@@ -295,7 +296,7 @@ func (c C) pages(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions
 	return pages
 }
 
-// rows drains a query and returns its rows as values.
+// rows runs a query to its end and returns its rows as decoded values.
 func (c C) rows(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) L {
 	rows := L{}
 	for _, r := range slices.Concat(c.pages(text, pk, o)...) {
@@ -306,13 +307,13 @@ func (c C) rows(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions)
 	return rows
 }
 
-// refused is the error of a query's first page.
+// refused returns the error of the first page of a query.
 func (c C) refused(text string, pk azcosmos.PartitionKey) error {
 	_, err := c.NewQueryItemsPager(text, pk, nil).NextPage(c.t.ctx)
 	return err
 }
 
-// names are the ids of documents.
+// names returns the ids of documents.
 func (t *T) names(docs [][]byte) []string {
 	ids := []string{}
 	for _, d := range docs {
@@ -322,17 +323,18 @@ func (t *T) names(docs [][]byte) []string {
 	return ids
 }
 
-// same wants these ids in any order, each once.
+// same ends the scenario unless got contains exactly the ids in want, in any order.
 func (t *T) same(got, want []string) {
 	t.equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
 }
 
-// ids are the ids of all documents that a query finds.
+// ids returns the ids of all documents that a query finds. where is the part of the query after "FROM c".
 func (c C) ids(where string, pk azcosmos.PartitionKey) []string {
 	return c.t.names(slices.Concat(c.pages("SELECT * FROM c"+where, pk, nil)...))
 }
 
-// fails wants an answer with one of these statuses, and returns what it says.
+// fails ends the scenario unless err is a response with one of these statuses. It returns the text of the
+// error.
 func (t *T) fails(err error, statuses ...int) string {
 	var r *azcore.ResponseError
 	if !errors.As(err, &r) || !slices.Contains(statuses, r.StatusCode) {
@@ -341,7 +343,7 @@ func (t *T) fails(err error, statuses ...int) string {
 	return err.Error()
 }
 
-// twentieth is one of the twenty.
+// twentieth returns the i-th of the twenty documents that scenarios.md defines.
 func twentieth(i int) M {
 	return M{
 		"id": fmt.Sprintf("i%02d", i), "pk": fmt.Sprintf("p%d", i%5), "n": i, "g": fmt.Sprintf("g%d", i%3),
@@ -349,7 +351,7 @@ func twentieth(i int) M {
 	}
 }
 
-// everything are the ids of the twenty.
+// everything returns the ids of the twenty documents.
 func everything() (ids []string) {
 	for i := range 20 {
 		ids = append(ids, twentieth(i)["id"].(string))
@@ -357,7 +359,7 @@ func everything() (ids []string) {
 	return ids
 }
 
-// twenty creates a container with the twenty.
+// twenty creates a container with the twenty documents.
 func (t *T) twenty(p azcosmos.ContainerProperties) C {
 	c := t.container(p)
 	for i := range 20 {
@@ -368,7 +370,7 @@ func (t *T) twenty(p azcosmos.ContainerProperties) C {
 
 func ptr[T any](v T) *T { return &v }
 
-// unescaped spells JSON without escapes for <, > and &.
+// unescaped encodes a value as JSON without escaping <, > and &.
 func unescaped(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

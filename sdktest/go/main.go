@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	var f flags
+	var f settings
 	flag.StringVar(&f.endpoint, "endpoint", "", "the server's URL")
 	flag.IntVar(&f.ranges, "ranges", 1, "partition ranges of a new container")
 	flag.StringVar(&f.control, "control", "", "URL that stops and kills the server, with stop and kill after it")
@@ -33,8 +33,8 @@ func main() {
 	}
 }
 
-// run runs the scenarios that are wanted and reports whether none failed.
-func run(f flags, wanted func(name string) bool) bool {
+// run runs the scenarios for which wanted returns true, and reports whether none of them failed.
+func run(f settings, wanted func(name string) bool) bool {
 	if !f.running {
 		if err := changeClock(f.endpoint, `{"freeze": true}`); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -63,7 +63,7 @@ func run(f flags, wanted func(name string) bool) bool {
 	return failed == 0 && passed > 0
 }
 
-// version is that of the SDK this program was built with.
+// version returns the version of the SDK with which this program was built.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {

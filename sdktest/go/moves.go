@@ -7,7 +7,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// moves is what a client does not notice: splits of ranges, other clients, restarts of the server.
+// moves are the scenarios about events that a client must not notice: splits of ranges, changes by other
+// clients, restarts of the server.
 var moves = []scenario{
 	{"split-items", func(t *T) {
 		c := t.twenty(azcosmos.ContainerProperties{})
@@ -142,7 +143,8 @@ var moves = []scenario{
 	}},
 }
 
-// interrupted reads a query by pages of 3, with a split after the first, and returns the ids.
+// interrupted runs a query with pages of 3 rows, splits the range after the first page, and returns the ids
+// of all rows.
 func (c C) interrupted(query string, pk azcosmos.PartitionKey) (ids []string) {
 	for p := c.NewQueryItemsPager(query, pk, &azcosmos.QueryOptions{PageSizeHint: 3}); p.More(); {
 		page, err := p.NextPage(c.t.ctx)
@@ -155,7 +157,7 @@ func (c C) interrupted(query string, pk azcosmos.PartitionKey) (ids []string) {
 	return ids
 }
 
-// over ends the server and goes on with the same client.
+// over is a scenario that restarts the server, by "stop" or "kill", and continues with the same client.
 func (t *T) over(how string) {
 	c := t.twenty(azcosmos.ContainerProperties{})
 	m := twentieth(7)
@@ -172,12 +174,13 @@ func (t *T) over(how string) {
 	c.create(M{"id": "new", "pk": "p2"})
 }
 
-// recreations are the ways in which another client makes the container again, one after the other.
+// recreations are the ways in which another client deletes the container and creates it again, in the order
+// in which the scenarios use them.
 var recreations = []string{
 	"ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true",
 }
 
-// recreated are the ids of the items that the container has after a round.
+// recreated returns the ids of the items that the container has after a round of recreation.
 func recreated(round int) []string {
 	ids := make([]string, 7)
 	for i := range ids {

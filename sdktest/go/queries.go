@@ -273,7 +273,7 @@ var queries = []scenario{
 	}},
 }
 
-// indexAll is the indexing policy that indexes everything.
+// indexAll returns the indexing policy that indexes all paths.
 func indexAll() *azcosmos.IndexingPolicy {
 	return &azcosmos.IndexingPolicy{
 		Automatic: true, IndexingMode: azcosmos.IndexingModeConsistent, IncludedPaths: []azcosmos.IncludedPath{{Path: "/*"}},
@@ -289,8 +289,8 @@ func (t *T) ten() C {
 	return c
 }
 
-// resume reads a query by pages of 3, each by a new pager, from the continuation on; each is called with
-// every page and the continuation after it.
+// resume runs a query with pages of 3 rows, beginning at the continuation from, with a new pager for each
+// page. It calls each with every page and the continuation after it.
 func (c C) resume(query string, pk azcosmos.PartitionKey, from *string,
 	each func(page [][]byte, continuation string)) {
 	for {
@@ -306,7 +306,7 @@ func (c C) resume(query string, pk azcosmos.PartitionKey, from *string,
 	}
 }
 
-// text are values that are strings.
+// text returns the values as strings.
 func text(values L) []string {
 	s := []string{}
 	for _, v := range values {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// own calls one of the server's own routes, without TLS: the server answers both ways on its port.
+// own sends a request to Mayfly's own API. It uses no TLS, even if endpoint is an https URL: the server
+// accepts both on its port.
 func own(method, endpoint, path, body string) error {
 	req, err := http.NewRequest(method, strings.Replace(endpoint, "https:", "http:", 1)+path, strings.NewReader(body))
 	if err != nil {
@@ -30,17 +31,17 @@ func changeClock(endpoint, change string) error {
 	return own(http.MethodPut, endpoint, "_mayfly/clock", change)
 }
 
-// advance moves the server's clock on.
+// advance moves the server's clock forward.
 func (t *T) advance(seconds int) {
 	t.must(changeClock(t.endpoint, fmt.Sprintf(`{"advance": "%ds"}`, seconds)))
 }
 
-// split splits the container's first range, which no split has touched before, in two.
+// split splits the container's range 0, which must not have been split before.
 func (c C) split() {
 	c.t.must(own(http.MethodPost, c.t.endpoint, "_mayfly/dbs/"+c.t.name+"/colls/"+c.ID()+"/split", `{"range": "0"}`))
 }
 
-// restart ends the server, by "stop" or "kill", and returns when it is back.
+// restart ends the server, by "stop" or "kill", and returns when the next one is ready.
 func (t *T) restart(how string) {
 	t.check(t.control != "", "needs -control")
 	t.must(own(http.MethodPost, t.control, how, ""))

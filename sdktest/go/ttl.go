@@ -207,7 +207,7 @@ func (t *T) mortal(seconds int32) C {
 	return t.container(azcosmos.ContainerProperties{DefaultTimeToLive: &seconds})
 }
 
-// doc is a document in the partition "a"; ttl is nil for none.
+// doc returns a document of the partition "a"; if ttl is nil, it has no ttl of its own.
 func doc(id string, ttl any) M {
 	m := M{"id": id, "pk": "a"}
 	if ttl != nil {
@@ -224,7 +224,8 @@ func (c C) setDefault(ttl *int32) {
 	c.t.must(err)
 }
 
-// alive wants, of all ids that the partition "a" has had, exactly these to be there: by query and by read.
+// alive checks by a query and by reads which documents of the partition "a" exist. all are the ids that have
+// ever existed, want those that must exist now, both separated by spaces.
 func (c C) alive(all, want string) {
 	c.t.same(c.ids("", key("a")), strings.Fields(want))
 	for id := range strings.FieldsSeq(all) {

@@ -43,7 +43,7 @@ var writes = []scenario{
 		p.must(incr("/m", -7))
 		p.is(M{"n": 42, "s": "x", "m": -2})
 		var item struct{ N int }
-		t.must(json.Unmarshal(p.read().Value, &item)) // fails unless the integer is spelled as one
+		t.must(json.Unmarshal(p.read().Value, &item)) // fails unless the number is encoded as an integer
 		t.equal(item.N, 42)
 		p.fails(400, incr("/s", 1))
 	}},
@@ -52,7 +52,7 @@ var writes = []scenario{
 
 	{"patch-condition", func(t *T) {
 		p := t.patching(M{"n": 1})
-		when := func(condition string) change {
+		when := func(condition string) patchStep {
 			return func(o *azcosmos.PatchOperations) { o.SetCondition(condition) }
 		}
 		p.must(when("FROM c WHERE c.n = 1 AND NOT IS_DEFINED(c.m)"), set("/n", 2))
@@ -84,7 +84,7 @@ var writes = []scenario{
 		p := t.patching(M{"n": 1})
 		p.fails(400, set("/n", 2), set("/m", 1), remove("/none"))
 		p.is(M{"n": 1})
-		many := []change{}
+		many := []patchStep{}
 		for i := range 11 {
 			many = append(many, set(fmt.Sprint("/v", i), i))
 		}
@@ -192,70 +192,70 @@ var writes = []scenario{
 	without("bulk-mixed", "no bulk"),
 }
 
-// change is one step of a patch.
-type change func(o *azcosmos.PatchOperations)
+// patchStep is one operation of a patch.
+type patchStep func(o *azcosmos.PatchOperations)
 
-func add(path string, v any) change {
+func add(path string, v any) patchStep {
 	return func(o *azcosmos.PatchOperations) { o.AppendAdd(path, v) }
 }
-func set(path string, v any) change {
+func set(path string, v any) patchStep {
 	return func(o *azcosmos.PatchOperations) { o.AppendSet(path, v) }
 }
-func replace(path string, v any) change {
+func replace(path string, v any) patchStep {
 	return func(o *azcosmos.PatchOperations) { o.AppendReplace(path, v) }
 }
-func incr(path string, n int64) change {
+func incr(path string, n int64) patchStep {
 	return func(o *azcosmos.PatchOperations) { o.AppendIncrement(path, n) }
 }
-func remove(path string) change { return func(o *azcosmos.PatchOperations) { o.AppendRemove(path) } }
+func remove(path string) patchStep { return func(o *azcosmos.PatchOperations) { o.AppendRemove(path) } }
 
-func changes(steps ...change) (o azcosmos.PatchOperations) {
+func changes(steps ...patchStep) (o azcosmos.PatchOperations) {
 	for _, step := range steps {
 		step(&o)
 	}
 	return o
 }
 
-// patched is a document that is patched: id "1" in the partition "a".
-type patched struct{ c C }
+// patchTarget is a document for scenarios about patches: id "1" in the partition "a".
+type patchTarget struct{ c C }
 
-func (t *T) patching(m M) patched {
+func (t *T) patching(m M) patchTarget {
 	c := t.container(azcosmos.ContainerProperties{})
 	m["id"], m["pk"] = "1", "a"
 	c.create(m)
-	return patched{c}
+	return patchTarget{c}
 }
 
-func (p patched) patch(match *azcore.ETag, steps ...change) (azcosmos.ItemResponse, error) {
+func (p patchTarget) patch(match *azcore.ETag, steps ...patchStep) (azcosmos.ItemResponse, error) {
 	o := &azcosmos.ItemOptions{IfMatchEtag: match}
 	return p.c.PatchItem(p.c.t.ctx, key("a"), "1", changes(steps...), o)
 }
 
-func (p patched) must(steps ...change) {
+func (p patchTarget) must(steps ...patchStep) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.must(err)
 }
 
-func (p patched) fails(status int, steps ...change) {
+func (p patchTarget) fails(status int, steps ...patchStep) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.fails(err, status)
 }
 
-func (p patched) read() azcosmos.ItemResponse {
+func (p patchTarget) read() azcosmos.ItemResponse {
 	res, err := p.c.ReadItem(p.c.t.ctx, key("a"), "1", nil)
 	p.c.t.must(err)
 	return res
 }
 
-// is wants the document to be this, but for its id and key.
-func (p patched) is(want M) {
+// is ends the scenario unless the document equals want, apart from its id and partition key.
+func (p patchTarget) is(want M) {
 	m := p.c.t.doc(p.read().Value)
 	delete(m, "id")
 	delete(m, "pk")
 	p.c.t.equal(m, want)
 }
 
-// batch runs a batch that asks for the documents it writes.
+// batch runs a transactional batch whose responses contain the written documents.
 func (c C) batch(pk any, fill func(b *azcosmos.TransactionalBatch)) azcosmos.TransactionalBatchResponse {
 	b := c.NewTransactionalBatch(key(pk))
 	fill(&b)

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// DocumentError returns the fault for a document that cannot be stored, with Cosmos DB's code and text.
+// DocumentError converts err, the reason why a document cannot be stored, to a *fault.Error with Cosmos DB's
+// text: CodeTooLarge for a *jsondoc.SizeError, CodeBadRequest for all others.
 func DocumentError(err error) error {
 	var size *jsondoc.SizeError
 	if errors.As(err, &size) {

@@ -163,8 +163,8 @@ func (d *PurgeDelay) DelayOf(rid uint64) int64 {
 	return least + int64((x^x>>31)%uint64(most-least+1))
 }
 
-// leads reports whether a URL has a valid host and port: an IP address in its standard form, or a name
-// whose last label is not a number, and a valid port.
+// leads reports whether a request can be sent to a URL: its host is an IP address in the standard form, or a
+// name whose last label is not a number, and its port is valid or missing.
 func leads(u *url.URL) bool {
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

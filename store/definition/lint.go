@@ -23,9 +23,9 @@ const (
 	LintVector
 	// LintBaseAbsent: the container has a ttlPropertyPath, and the document has no value there.
 	LintBaseAbsent
-	// LintBaseType: the document's value there is not a number.
+	// LintBaseType: the document's value at the ttlPropertyPath is not a number.
 	LintBaseType
-	// LintBaseMilliseconds: the number there is MillisecondsBase or more.
+	// LintBaseMilliseconds: the document's number at the ttlPropertyPath is MillisecondsBase or more.
 	LintBaseMilliseconds
 	// LintNull: a document was refused because its ttl is null.
 	LintNull

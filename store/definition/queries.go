@@ -99,7 +99,7 @@ func (s *ContainerSettings) ValidateQueries() error {
 	return nil
 }
 
-// Query returns the saved query with the given name.
+// Query returns the saved query with the given name. ok is false if there is none.
 func (s *ContainerSettings) Query(name string) (q SavedQuery, ok bool) {
 	i, ok := s.findQuery(name)
 	if !ok {

@@ -174,8 +174,8 @@ func (p *ClientEncryptionPolicy) equal(q *ClientEncryptionPolicy) bool {
 	return p.FormatVersion == q.FormatVersion && slices.Equal(p.IncludedPaths, q.IncludedPaths)
 }
 
-// checkVectors is CheckReplace for vectors. Embeddings can be added, but neither changed nor removed. The
-// vector index of a path can be removed, but not changed.
+// checkVectors checks that the vector policy and the vector indexes of s may replace those of old. Embeddings
+// can be added, but neither changed nor removed. The vector index of a path can be removed, but not changed.
 func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	s.EnsureDefaults()
 	if err := s.validateIndexing(); err != nil { // reports an index without its embedding first

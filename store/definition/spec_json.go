@@ -33,6 +33,7 @@ type specJSON struct {
 	ClientEncryption   *ClientEncryptionPolicy `json:"clientEncryptionPolicy,omitempty"`
 }
 
+// geospatialJSON is the geospatial policy of a container in JSON.
 type geospatialJSON struct {
 	Type Geospatial `json:"type"`
 }
@@ -44,16 +45,16 @@ type computedJSON struct {
 	Query *string `json:"query"`
 }
 
-// members maps the names that a JSON object may have to the members of their values. For a name whose value
-// is an array, these are the members of its elements. nil means that the value is not checked.
-type members map[string]members
+// knownMembers maps the names that a JSON object may have to the members of their values. For a name whose
+// value is an array, these are the members of its elements. nil means that the value is not checked.
+type knownMembers map[string]knownMembers
 
 // specMembers returns the properties of a container that have a meaning in Mayfly.
-func specMembers() members {
-	path := members{"path": nil}
-	image := members{"mode": nil, "includedPaths": nil}
-	indexed := members{"path": nil, "indexes": {"kind": nil, "dataType": nil, "precision": nil}}
-	return members{
+func specMembers() knownMembers {
+	path := knownMembers{"path": nil}
+	image := knownMembers{"mode": nil, "includedPaths": nil}
+	indexed := knownMembers{"path": nil, "indexes": {"kind": nil, "dataType": nil, "precision": nil}}
+	return knownMembers{
 		"id":           nil,
 		"partitionKey": {"paths": nil, "kind": nil, "version": nil, "systemKey": nil},
 		"indexingPolicy": {
@@ -89,7 +90,7 @@ func specMembers() members {
 
 // unknown appends to names those members of v, at any depth, that m does not have. A name that differs from
 // a known one only in case is an error, because encoding/json would accept it as the known one.
-func (m members) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
+func (m knownMembers) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
 	var err error
 	v.Each(func(name string, elem jsondoc.Value) bool {
 		if v.Kind() == jsondoc.Array {
@@ -149,8 +150,9 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 	return spec, ignored, err
 }
 
-// checkSupported fails for properties that would define another kind of container, and for a language that
-// is the empty string, which is different from no language.
+// checkSupported fails for the properties that define a materialized view or a global secondary index. It
+// also fails for a full-text language that is the empty string, which Cosmos DB refuses although it accepts a
+// missing language.
 func checkSupported(v jsondoc.Value) error {
 	for _, name := range []string{"materializedViewDefinition", "globalSecondaryIndexDefinition"} {
 		if k := v.Member(name).Kind(); k != jsondoc.Undefined && k != jsondoc.Null {

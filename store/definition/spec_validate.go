@@ -111,8 +111,8 @@ func (s *ContainerSpec) Validate() error {
 	return s.ValidateRest()
 }
 
-// ValidateRest is Validate without the properties that can never change. Those may have been created before
-// a rule of Validate existed.
+// ValidateRest checks a definition like Validate, except for the properties that can never change. A
+// container keeps those as they are, even if it was created before a rule of Validate existed.
 func (s *ContainerSpec) ValidateRest() error {
 	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors,
 		s.ValidateFullText,
@@ -289,8 +289,9 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// ErrEncryptionPath is the cause of the error for an invalid path of a client encryption policy. Cosmos DB
-// reports a key that does not exist first, if a definition has both errors.
+// ErrEncryptionPath is the cause of the error for an invalid path of a client encryption policy. If the
+// policy also names an encryption key that does not exist, Cosmos DB reports only the missing key. Callers
+// recognize this cause and look for a missing key before they return the error.
 var ErrEncryptionPath = errors.New("a path of the client encryption policy is invalid")
 
 func (s *ContainerSpec) validateEncryption() error {
@@ -354,7 +355,8 @@ func checkPath(name, path string) error {
 	return nil
 }
 
-// checkNew is checkPath for a list in which each path must be unique.
+// checkNew checks a path of a list in which each path must be unique. seen has the paths before it; name is
+// the property that contains the list.
 func checkNew(seen map[string]bool, name, path string) error {
 	if err := checkPath(name, path); err != nil {
 		return err

@@ -13,7 +13,7 @@ const (
 	// CodePartitionKeyMismatch: the partition key does not fit the definition or the document.
 	CodePartitionKeyMismatch
 	CodeNotModified         // If-None-Match holds: not a failure, but no item is returned
-	CodeForbidden           // the operation is not allowed here
+	CodeForbidden           // the resource or the server does not allow the operation
 	CodeNotFound            // the addressed resource does not exist (or has expired)
 	CodeOwnerNotFound       // the owner of the addressed resource does not exist
 	CodeSessionNotAvailable // the session token is ahead of this store

@@ -8,9 +8,9 @@ func (s sentinel) Error() string { return Code(s).String() }
 // Sentinel errors for errors.Is, one for each kind of failure. Each matches every Error with its Code;
 // message and hint do not matter.
 var (
-	ErrNotFound           error = sentinel(CodeNotFound)           // it does not exist, or has expired
+	ErrNotFound           error = sentinel(CodeNotFound)           // no such resource, or it has expired
 	ErrConflict           error = sentinel(CodeConflict)           // the id or a unique key is taken
-	ErrForbidden          error = sentinel(CodeForbidden)          // the operation is not allowed here
+	ErrForbidden          error = sentinel(CodeForbidden)          // the operation is not allowed
 	ErrPreconditionFailed error = sentinel(CodePreconditionFailed) // If-Match or If-None-Match does not hold
 	// ErrNotModified: If-None-Match holds, so the caller's version is the current one.
 	ErrNotModified error = sentinel(CodeNotModified)

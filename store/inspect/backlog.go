@@ -11,15 +11,16 @@ import (
 
 // Backlog describes the items that have expired and are not purged yet.
 type Backlog struct {
-	Items int64 // counted up to 100,000 per partition range; leased items are excluded up to 10,000
+	Items int64 // see Ghosts: at most 100,000 are counted in each partition range
 	// Oldest is how many seconds ago the oldest of them expired, by the current policy; 0 if there is none.
 	Oldest int64
 }
 
-// Ghosts counts the items of a range that have expired and are not purged, up to a limit. Some items whose
-// key says that they have expired may be alive because of a lease or a newer policy. So Ghosts reads the
-// first of these items, and counts the rest as expired. During a change of ttlPropertyPath, items that the
-// reindexer has not reached yet may be missing.
+// Ghosts counts the items of a range that have expired and are not purged, up to a limit. It finds them by
+// their keys in the index of expiry. An item that has expired by its key may be alive, because of a lease or
+// a newer policy. So Ghosts reads the first view.MaxGhosts of these items, and counts the others as expired
+// without reading them. During a change of ttlPropertyPath, items that the reindexer has not reached yet may
+// be missing.
 func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
 	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
 	g := ghostCount{state: state, s: s, limit: limit, items: items}
@@ -33,6 +34,7 @@ func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b B
 	return g.out, err
 }
 
+// ghostCount is a running count of the ghosts in one partition range.
 type ghostCount struct {
 	state *view.State
 	s     *view.Range

@@ -9,16 +9,17 @@ import (
 )
 
 // A census determines when each item of a container expires, for a dry run or a forecast. In a small
-// container it reads every item. In a large one it reads the keys of the families w and x, which hold the
-// write times of items and the deadlines of items with a ttl of their own. These keys do not show leases
-// and the policy generations of back-dated items. Both matter most for items that have expired by their
-// keys, so the census reads a limited number of those items, and counts the rest as expired. So the result
-// for a large container with leases is an estimate. During a change of ttlPropertyPath the keys do not
-// match the new path yet, and the census reads every item, even in a large container.
+// container it reads every item. In a large one it reads the index of expiry: the keys of the families w and
+// x, which hold the write times of items and the deadlines of items with a ttl of their own. These keys do
+// not show leases and the policy generations of back-dated items. Both matter most for items that have
+// expired by their keys, so the census reads a limited number of those items, and counts the rest as expired.
+// So the result for a large container with leases is an estimate. During a change of ttlPropertyPath the keys
+// do not match the new path yet, and the census reads every item, even in a large container.
 
 // ExactItems is the number of items up to which a container is small.
 const ExactItems = 100_000
 
+// census is one reading of the times at which all items of a container expire.
 type census struct {
 	state *view.State
 	r     engine.Reader
@@ -26,10 +27,11 @@ type census struct {
 	limit int64       // with up to this number of items, each item is read
 	whole bool        // every item is read, whatever their number
 
-	// each receives the life of an item. body reads the item's document.
+	// each is called with the life of an item, the times by which its expiry is decided. body reads the
+	// item's document.
 	each func(l ttl.Life, body func() ([]byte, error)) error
-	// immortal receives the number of items that never expire and were not passed to each; nil if they are
-	// not needed.
+	// immortal, if not nil, is called with the number of items that never expire and for which each was not
+	// called.
 	immortal func(n int64)
 }
 
@@ -57,7 +59,7 @@ func (n *census) run() (exact bool, err error) {
 	return exact, nil
 }
 
-// scan visits a range of keys until the time is over.
+// scan calls fn at each key of a range, until fn fails or the census has no time left.
 func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
 	it := n.r.Scan(rg, false)
 	for err == nil && it.Next() && n.more() {

@@ -132,7 +132,9 @@ func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOpt
 	return d, err
 }
 
-// judge counts one item. p and l are the policy and the item's life before and after the change.
+// judge counts one item. p and l are the policy and the item's life before and after the change. body returns
+// the document; it is called if the item becomes one of the examples of its effect. examples is their maximal
+// number.
 func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l [2]ttl.Life, examples int,
 	body func() ([]byte, error)) error {
 	if p[0].Expired(l[0], d.Now) {

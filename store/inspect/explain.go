@@ -84,7 +84,7 @@ type Expiry struct {
 	LeaseUntil int64 // 0 if it has no lease
 	PurgedAt   int64 // 0 if unknown
 
-	ended bool // it had expired when the container's ttlPropertyPath was changed
+	ended bool // the item had already expired when the container's ttlPropertyPath was changed
 
 	Default          ttl.Seconds // of the container, now
 	DefaultChangedAt int64       // when it was last changed, or the container was created

@@ -33,7 +33,8 @@ func (r *reader) str(follow bool) []byte {
 	return r.compressed(marker)
 }
 
-// reference reads the offset of a string and returns the string at that offset.
+// reference reads the offset of a string and returns the string at that offset. That string may be a
+// reference, too, only if follow is set.
 func (r *reader) reference(size, at int, follow bool) []byte {
 	target := r.length(size)
 	if r.err != nil {

@@ -58,7 +58,7 @@ func (r *reader) fail(at int, reason string) {
 	r.pos = len(r.src)
 }
 
-// room checks that n more bytes may be appended.
+// room reports whether n more bytes may be appended. If not, it records a SizeError.
 func (r *reader) room(n int) bool {
 	if size := len(r.dst) - r.start + n; r.err == nil && size > r.lim.MaxBytes {
 		r.err = &jsondoc.SizeError{Size: size, Max: r.lim.MaxBytes}

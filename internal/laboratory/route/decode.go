@@ -27,9 +27,9 @@ type Member interface {
 
 // decoder decodes requests into a request struct, in the order of the struct's parts.
 type decoder[L Server] struct {
-	steps []step[L]
-	body  []field
-	query []field
+	steps []decodeStep[L]
+	body  []requestField
+	query []requestField
 	// takes is the part of the error for an unknown member or parameter that lists the known ones; % stands
 	// for the names. If it is empty, the error does not list them.
 	takes    string
@@ -40,11 +40,12 @@ type decoder[L Server] struct {
 	large    bool   // the maximum size of the body is LargeBody
 }
 
-// step reads one part of a request into the struct.
-type step[L Server] func(l L, ec echo.Context, in reflect.Value) error
+// decodeStep decodes one part of a request (the path, the query string, a member of the body) into the
+// request struct.
+type decodeStep[L Server] func(l L, ec echo.Context, in reflect.Value) error
 
-// field is a member of a body, or a parameter of a query string.
-type field struct {
+// requestField is a member of a body, or a parameter of a query string.
+type requestField struct {
 	name        string
 	index       []int
 	missing     string // error if the member is missing although it is required
@@ -58,7 +59,7 @@ type field struct {
 func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	d := new(decoder[L])
 	if implementsFinder[L](t) {
-		d.steps = []step[L]{func(l L, ec echo.Context, in reflect.Value) error {
+		d.steps = []decodeStep[L]{func(l L, ec echo.Context, in reflect.Value) error {
 			return in.Addr().Interface().(Finder[L]).Find(l, ec)
 		}}
 		return d
@@ -127,7 +128,7 @@ func implementsFinder[L Server](t reflect.Type) bool {
 	return true
 }
 
-func fieldOf(f reflect.StructField, index []int, tag string) field {
+func fieldOf(f reflect.StructField, index []int, tag string) requestField {
 	name, options, _ := strings.Cut(f.Tag.Get(tag), ",")
 	number := func(tag string, otherwise int64) int64 {
 		n, err := strconv.ParseInt(f.Tag.Get(tag), 10, 64)
@@ -136,13 +137,13 @@ func fieldOf(f reflect.StructField, index []int, tag string) field {
 		}
 		return n
 	}
-	return field{name: name, index: index, missing: f.Tag.Get("missing"), first: f.Tag.Get("first") == "true",
+	return requestField{name: name, index: index, missing: f.Tag.Get("missing"), first: f.Tag.Get("first") == "true",
 		always: tag == "json" && options != "omitempty",
 		least:  number("minimum", -1<<53), most: number("maximum", 1<<53), otherwise: number("default", 0)}
 }
 
 // required reports whether clients must send the member.
-func (f field) required() bool { return f.always }
+func (f requestField) required() bool { return f.always }
 
 // decode decodes a request into its struct.
 func (d *decoder[L]) decode(l L, ec echo.Context, in any) error {
@@ -192,7 +193,7 @@ func (d *decoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
 	var err error
 	object.Each(func(name string, v jsondoc.Value) bool {
 		given[name] = true
-		i := slices.IndexFunc(d.body, func(f field) bool { return f.name == name })
+		i := slices.IndexFunc(d.body, func(f requestField) bool { return f.name == name })
 		switch {
 		case i < 0:
 			err = d.unknown(name)
@@ -254,7 +255,7 @@ func (d *decoder[L]) unknown(name string) error {
 }
 
 // names lists fields for error messages: "'a', 'b' and 'c'".
-func names(fields []field) string {
+func names(fields []requestField) string {
 	var b strings.Builder
 	for i, f := range fields {
 		switch {
@@ -269,7 +270,7 @@ func names(fields []field) string {
 }
 
 // decode decodes the field's value into the struct.
-func (f *field) decode(in reflect.Value, v jsondoc.Value) error {
+func (f *requestField) decode(in reflect.Value, v jsondoc.Value) error {
 	to := in.FieldByIndex(f.index)
 	if to.Kind() == reflect.Pointer {
 		to.Set(reflect.New(to.Type().Elem()))
@@ -312,7 +313,7 @@ func (d *decoder[L]) readQuery(_ L, ec echo.Context, in reflect.Value) error {
 		return BadRequest("The query string is malformed.")
 	}
 	for name := range values {
-		i := slices.IndexFunc(d.query, func(f field) bool { return f.name == name })
+		i := slices.IndexFunc(d.query, func(f requestField) bool { return f.name == name })
 		if i < 0 {
 			return d.unknown(name)
 		}

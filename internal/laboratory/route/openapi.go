@@ -95,7 +95,8 @@ func presence(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// closed marks the schemas of structs for which About.Closed returns true: they allow no additional members.
+// closed marks the schemas of the structs for which About.Closed returns true as schemas without additional
+// members.
 func (a *About) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
 	if p.Processed && t.Kind() == reflect.Struct && a.Closed != nil && a.Closed(t.PkgPath()) {
@@ -136,14 +137,16 @@ func (r *Route[L]) describe(to *openapi31.Reflector) error {
 	return nil
 }
 
-// complete adds to the operation what the structs do not say.
+// complete adds to the operation what does not follow from the structs, such as the texts and the statuses of
+// failures.
 func (r *Route[L]) complete(op *openapi31.Operation) {
 	slices.SortStableFunc(op.Parameters, func(a, b openapi31.ParameterOrReference) int {
 		return slices.Index(places, a.Parameter.In) - slices.Index(places, b.Parameter.In)
 	})
 	if op.RequestBody != nil {
 		p := r.decoder
-		op.RequestBody.RequestBody.WithRequired(!p.optional || slices.ContainsFunc(p.body, field.required))
+		op.RequestBody.RequestBody.WithRequired(!p.optional || slices.ContainsFunc(p.body,
+			requestField.required))
 	}
 	all := op.ResponsesEns()
 	for status, answer := range all.MapOfResponseOrReferenceValues {

@@ -275,7 +275,7 @@ func TestDescription(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for want, fields := range map[string][]field{
+	for want, fields := range map[string][]requestField{
 		"": {}, "'a'": {{name: "a"}}, "'a' and 'b'": {{name: "a"}, {name: "b"}},
 		"'a', 'b' and 'c'": {{name: "a"}, {name: "b"}, {name: "c"}},
 	} {

@@ -34,7 +34,7 @@ type Database struct {
 	started  uint64 // number of sessions so far
 }
 
-// state is the data at a moment.
+// state is a copy of the data as of a moment.
 type state struct {
 	at   time.Time
 	rows *rows

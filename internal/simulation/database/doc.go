@@ -1,5 +1,6 @@
-// Package database is a model of a database that several servers share: an engine in memory with the
-// semantics of engine/postgres. It exists for simulations.
+// Package database is a model of a PostgreSQL database that several servers share: an engine in memory with
+// the semantics of engine/postgres. It exists for simulations. In this package "database" always means this
+// model.
 //
 //	db := database.New(database.Options{Seed: 1, Network: n})
 //	a, b := db.Open(machine), db.Open(other)

@@ -215,7 +215,7 @@ func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct
 	return err
 }
 
-// ask is exchange for requests that only read. It repeats the request a few times if the connection breaks.
+// ask runs an exchange that only reads. It repeats the exchange a few times if the connection breaks.
 func (e *Engine) ask(ctx context.Context, execute func() error) error {
 	for try := 0; ; try++ {
 		err := e.exchange(readLimit, func(<-chan struct{}) error {

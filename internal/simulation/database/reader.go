@@ -15,7 +15,7 @@ import (
 type source interface {
 	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
 	fetch(keys ...[]byte) error
-	// fetchPage is fetch for the next page of an iterator.
+	// fetchPage takes the exchange for the next page of an iterator, if the source needs one.
 	fetchPage() error
 	// rows returns the current state of the source.
 	rows() *rows
@@ -32,7 +32,10 @@ type reader struct {
 	iterators []*iterator
 }
 
-var _ engine.Reader = (*reader)(nil)
+var (
+	_ engine.Reader     = (*reader)(nil)
+	_ engine.Prefetcher = (*reader)(nil)
+)
 
 // finish closes the iterators.
 func (r *reader) finish() {
@@ -58,6 +61,9 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	}
 	return nil, engine.ErrNotFound
 }
+
+// Prefetch fetches keys in one exchange: see engine.Prefetcher. An error is returned when a key is read.
+func (r *reader) Prefetch(keys [][]byte) { _ = r.from.fetch(keys...) }
 
 // GetMany returns the values of keys, nil for an absent key: see engine.Reader.
 func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
@@ -146,7 +152,7 @@ type iterator struct {
 // Expect sets the number of keys that will probably be read: see engine.Expecter.
 func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
 
-// fetch fetches the next page if the current one is used up.
+// fetch fetches the next page if the current one is used up. It returns false after an error.
 func (it *iterator) fetch() bool {
 	if it.left > 0 {
 		it.left--
@@ -184,7 +190,7 @@ func (it *iterator) Next() bool {
 	return false
 }
 
-// step moves the iteration by one key.
+// step moves the iteration by one key. It returns false if there are no more keys.
 func (it *iterator) step() bool {
 	if it.began {
 		if it.reverse {

@@ -40,11 +40,11 @@ type session struct {
 type lock struct {
 	scope   string
 	owner   *session
-	waiting []*wish
+	waiting []*lockWaiter
 }
 
-// wish is an entry in the queue of a lock: a session that waits for it.
-type wish struct {
+// lockWaiter is an entry in the queue of a lock: a session that waits for it.
+type lockWaiter struct {
 	s       *session
 	granted chan struct{}
 }
@@ -87,12 +87,12 @@ func (s *session) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
 	return nil
 }
 
-// ask takes a lock that is free and returns nil. Otherwise it returns the wish in the lock's queue.
-func (s *session) ask(scope string) *wish {
+// ask takes a lock that is free and returns nil. Otherwise it returns the new entry in the queue of the lock.
+func (s *session) ask(scope string) *lockWaiter {
 	d := s.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w := &wish{s: s, granted: make(chan struct{})}
+	w := &lockWaiter{s: s, granted: make(chan struct{})}
 	if s.state != open {
 		return w // the transaction has ended, so ended is closed
 	}
@@ -126,7 +126,7 @@ func (s *session) endLocked(as outcome) {
 		s.d.passOn(l)
 	}
 	for _, l := range s.d.locksWaitedFor(s) {
-		l.waiting = slices.DeleteFunc(l.waiting, func(w *wish) bool { return w.s == s })
+		l.waiting = slices.DeleteFunc(l.waiting, func(w *lockWaiter) bool { return w.s == s })
 	}
 	s.held = nil
 }

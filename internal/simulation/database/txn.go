@@ -136,7 +136,8 @@ func (a *attempt) txn(ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes, or undoes them. wrote reports whether there were any.
+// end keeps the function's writes if keep is set, and otherwise undoes them. wrote reports whether there were
+// any.
 func (t *txn) end(keep bool) (wrote bool) {
 	t.finish()
 	a := t.a

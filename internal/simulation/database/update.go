@@ -204,7 +204,8 @@ func (e *Engine) runGroup(lead *request, scopes [][]byte, q *scopeQueue) {
 	}
 }
 
-// try runs one transaction. It returns the members of the group, which may have grown.
+// try runs one transaction. It returns the members of the group. If first is set, further requests may join
+// the group.
 func (e *Engine) try(ctx context.Context, members []*request, scopes [][]byte, q *scopeQueue,
 	first bool) ([]*request, error) {
 	if err := ctx.Err(); err != nil {

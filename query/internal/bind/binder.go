@@ -103,7 +103,7 @@ type Step struct {
 	Filter []syntax.Expr // conditions that the rule push-filter moves here
 }
 
-// OrderKey is one key of ORDER BY.
+// OrderKey is one key of ORDER BY, with its direction and, if the key is a path, the path from the item.
 type OrderKey struct {
 	X        syntax.Expr
 	Desc     bool
@@ -218,7 +218,8 @@ func (b *Binder) PinnedValue(name string) jsondoc.Value {
 	return b.Values[i]
 }
 
-// ConstOf returns the value of an expression that is a literal or a parameter.
+// ConstOf returns the value of an expression that is a literal or a parameter. ok is false for any other
+// expression.
 func (b *Binder) ConstOf(e syntax.Expr) (v jsondoc.Value, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -276,7 +277,8 @@ func (b *Binder) Err() error {
 	return first
 }
 
-// Block binds a query or a subquery.
+// Block binds a query or a subquery. outer and outside are the block and the names around a subquery; sub
+// says that q is one.
 func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) *Block {
 	bl := &Block{outer: outer, Top: -1, Limit: -1, Distinct: q.Select != nil && q.Select.Distinct}
 	bl.ranked = q.OrderBy != nil && q.OrderBy.Rank != nil

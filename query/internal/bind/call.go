@@ -40,7 +40,8 @@ func (b *Binder) literalOf(e syntax.Expr) jsondoc.Value {
 	return lang.Undefined
 }
 
-// integerLiteral returns the value of an integer literal without a point or an exponent.
+// integerLiteral returns the value of an integer literal without a point or an exponent. The result is false
+// for any other expression.
 func (b *Binder) integerLiteral(e syntax.Expr) (int64, bool) {
 	sign := ""
 	if minus, ok := e.(*syntax.Unary); ok && minus.Op == syntax.Neg {

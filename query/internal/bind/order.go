@@ -203,7 +203,8 @@ func (b *Binder) inItem(bl *Block, steps []syntax.Step) syntax.Expr {
 	return b.inItemFrom(b.Idents[root], append(before, steps...))
 }
 
-// inItemFrom is like inItem, for a path that begins with a name.
+// inItemFrom translates a path that begins with a name to a path from the item: see inItem. It returns nil if
+// the value is not a part of the item, or if the item can have several such values.
 func (b *Binder) inItemFrom(a *Alias, steps []syntax.Step) syntax.Expr {
 	if sub := a.Derived(); sub != nil {
 		return b.inItem(sub, steps)

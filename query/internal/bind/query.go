@@ -77,7 +77,8 @@ func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, err
 	return Tree(q, text, params, info, fold)
 }
 
-// Tree is like Text, for a parsed query.
+// Tree resolves the names of a query that has already been parsed. text is the text of the query, for the
+// positions of errors.
 func Tree(q *syntax.Query, text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {

@@ -161,7 +161,8 @@ func (b *Binder) isList(e syntax.Expr) bool {
 	return literal || parameter && b.PinnedValue(p.Name).Kind() == jsondoc.Array
 }
 
-// weights returns the values of an array literal of numbers, or of a parameter whose value is one.
+// weights returns the values of an array literal of numbers, or of a parameter whose value is one. The result
+// is false for any other expression.
 func (b *Binder) weights(e syntax.Expr) ([]float64, bool) {
 	var weights []float64
 	number := func(v jsondoc.Value) bool {

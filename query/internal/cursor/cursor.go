@@ -32,7 +32,7 @@ const (
 	maxRows       = 1<<32 - 1 // the largest OFFSET and LIMIT
 )
 
-// Bookmark is the content of a cursor.
+// Bookmark is the position at which a page of a query has ended: the decoded content of a cursor.
 type Bookmark struct {
 	Form   Form
 	At     Progress // the position, if sources are read one after the other

@@ -98,8 +98,10 @@ func NewRun(ctx context.Context, l Layout, env Env) *Run {
 // ended.
 func (r *Run) row() bool { return r.Spend(lang.RowWork) }
 
-// Frame holds the values that compiled expressions read: the item, the values of aliases, and the results of
-// a group. Values share the memory of the item's text and are valid as long as the text is.
+// Frame holds the values that compiled expressions read: the current document (the item), the values of
+// aliases for the current row, and the results of the current group. "To set the frame to a document, or to a
+// row" means to store its values there, so that expressions are computed for it. Values share the memory of
+// the item's text and are valid as long as the text is.
 type Frame struct {
 	Item     source.Document
 	Body     []byte
@@ -117,7 +119,7 @@ func NewFrame(r *Run, l Layout) *Frame {
 		keys: make([]jsondoc.Value, l.Keys)}
 }
 
-// Enter makes an item the current one.
+// Enter sets the frame to a document. The values of aliases are unchanged.
 func (f *Frame) Enter(d source.Document) {
 	f.Item, f.Body, f.rendered = d, d.Body(), jsondoc.Value{}
 	f.Run.Call.Stale = true

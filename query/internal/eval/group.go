@@ -70,7 +70,7 @@ func (g *Grouper) empty() *Bucket {
 	return one
 }
 
-// Add adds the current row of the frame.
+// Add adds the current row of the frame. It returns false if the run has ended.
 func (g *Grouper) Add() bool {
 	one := g.groupOf()
 	if one == nil {
@@ -112,7 +112,8 @@ func (g *Grouper) groupOf() *Bucket {
 	return g.Enter(keys)
 }
 
-// Enter adds a group with the most recently made key.
+// Enter adds an empty group with the given values of the GROUP BY keys. The encoding of these values must be
+// in g.key.
 func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
 	one := g.start(keys)
 	one.key, one.size = string(g.key), 2*len(g.key)+2*SetEntry*(1+len(one.State))
@@ -121,7 +122,8 @@ func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
 	return one
 }
 
-// GroupAt is like groupOf, for a row that has v as its only key and is not in the frame.
+// GroupAt returns the group of a row that has v as its only GROUP BY key, or nil if the group belongs to
+// another page. Unlike groupOf it does not read the key from the frame.
 func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 	g.key = jsondoc.AppendOrdered(g.key[:0], v)
 	if one, ok := g.byKey[string(g.key)]; ok {
@@ -133,8 +135,8 @@ func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 	return g.Enter([]jsondoc.Value{v.Clone()})
 }
 
-// AddValue adds a row to a group that GroupAt returned. All aggregates must be of the value v, or of a value
-// that is the same in all rows.
+// AddValue adds a row to a group that GroupAt has returned. It may be used only if the argument of every
+// aggregate of the query is v, or is the same value in all rows.
 func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 	for _, state := range one.State {
 		before := state.Size()

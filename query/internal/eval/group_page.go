@@ -51,9 +51,10 @@ func (g *Grouper) halve() {
 	g.Groups = g.Groups[:half]
 }
 
-// EndsPage is called by a walk in the order of keys. It reports whether neither v nor any later value has a
-// group on this page. When the first source has made the maximum number of groups of a page, the page ends
-// before the next group. Other sources then add rows only to groups before that end.
+// EndsPage is called by a walk over an index in the order of keys. It reports whether neither v, the value at
+// which the walk is, nor any later value has a group on this page. most is the maximum number of groups of a
+// page, and first reports whether the walk is over the first source. When the first source has made that many
+// groups, the page ends before its next group. Other sources then add rows only to groups before that end.
 func (g *Grouper) EndsPage(v jsondoc.Value, most int, first bool) bool {
 	if !g.Paged || g.Bound == "" && (len(g.Groups) < most || g.Runs != nil) {
 		return false

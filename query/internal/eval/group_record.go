@@ -99,7 +99,7 @@ func (one *Bucket) merge(rec []byte) bool {
 	return r.Ok && len(r.Rest) == 0
 }
 
-// TruthBit returns 1 for true and 0 for false.
+// TruthBit returns 1 if b is true, and 0 otherwise.
 func TruthBit(b bool) int {
 	if b {
 		return 1

@@ -37,8 +37,8 @@ func (v OrderValue) Append(dst []byte) []byte {
 	return v.hash.AppendTo(append(dst, first))
 }
 
-// DecodeOrderValue decodes the result of Append and returns it with the bytes that follow. Arrays and
-// objects are returned as empty ones, since only their hashes are stored.
+// DecodeOrderValue decodes the result of Append and returns it with the bytes that follow. Arrays and objects
+// are returned as empty ones, since only their hashes are stored. ok is false if b is invalid.
 func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 	for kind, empty := range map[jsondoc.Kind]string{jsondoc.Array: "[]", jsondoc.Object: "{}"} {
 		if first, _ := jsondoc.KindBounds(kind); len(b) > 0 && b[0] == first {

@@ -34,7 +34,7 @@ func (g *RowHashes) Sum(row []byte) (sum spill.Sum) {
 	return g.sumOf(g.key)
 }
 
-// sumOf is Sum for the encoding of a row.
+// sumOf returns the hash of a row, given as its encoding.
 func (g *RowHashes) sumOf(key []byte) (sum spill.Sum) {
 	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], key))
 	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], key))

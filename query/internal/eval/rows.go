@@ -26,7 +26,8 @@ type Rowset struct {
 	Distinct bool
 }
 
-// clause is a compiled step.
+// clause is the compiled form of a bind.Step: one source of FROM or JOIN, with the conditions that can be
+// tested once the source is bound.
 type clause struct {
 	kind   bind.StepKind
 	slot   int
@@ -35,7 +36,7 @@ type clause struct {
 	Filter []Decider
 }
 
-// aggregator is a compiled aggregate call.
+// aggregator is the compiled form of a call of an aggregate function.
 type aggregator struct {
 	id   int
 	Name string
@@ -144,7 +145,8 @@ func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
 	return rs.Bind(f, i, func() bool { return rs.Each(f, i+1, fn) })
 }
 
-// Bind binds the i-th source to each value for which its conditions hold, and calls fn for each.
+// Bind binds the i-th source to each value for which its conditions hold, and calls fn for each. It stops and
+// returns false if fn returns false or the run has ended.
 func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	switch cl.kind {
@@ -163,7 +165,9 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	return cl.Sub.values(f, func(v jsondoc.Value) bool { return rs.BindTo(f, i, v, fn) })
 }
 
-// BindTo is like Bind, for the value v of a subquery.
+// BindTo binds the i-th source, which is a subquery, to the value v of a row of that subquery, and calls fn
+// if the conditions hold. If the source takes the elements of the value, it does so for each element. It
+// stops and returns false if fn returns false or the run has ended.
 func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {
@@ -173,7 +177,8 @@ func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool 
 	return rs.admit(f, i, fn)
 }
 
-// admit checks the conditions of a bound step.
+// admit calls fn if the conditions of the bound i-th step hold. It returns false if fn has returned false or
+// the run has ended.
 func (rs *Rowset) admit(f *Frame, i int, fn func() bool) bool {
 	if !f.Run.row() {
 		return false
@@ -199,8 +204,8 @@ func (rs *Rowset) elements(f *Frame, i int, array jsondoc.Value, fn func() bool)
 	return more
 }
 
-// emitDefined calls fn with the value of a row. It does not call fn if the value is undefined, since there
-// is no row then.
+// emitDefined calls fn with the value of a row and returns the result of fn. If the value is undefined, there
+// is no row: emitDefined then returns true.
 func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 	return v.Kind() == jsondoc.Undefined || fn(v)
 }
@@ -218,7 +223,8 @@ func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 }
 
 // collect makes values from rows: feed calls its argument once for each row, and collect groups the rows,
-// drops duplicates and projects. It adds the bytes that it needs to held.
+// drops duplicates and projects. It calls fn with each value. It returns false if fn has returned false or
+// the run has ended. It adds the bytes that it needs to held.
 func (rs *Rowset) collect(f *Frame, held *int, feed func(row func() bool) bool,
 	fn func(jsondoc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.Value(f), fn) }

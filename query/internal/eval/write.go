@@ -51,7 +51,7 @@ func (c *Compiler) isKey(e syntax.Expr) bool {
 	return ok
 }
 
-// writeItem appends the text of the item without keeping a copy.
+// writeItem appends the text of the item without keeping a copy. The result is false if there is no item.
 func writeItem(f *Frame, dst []byte) ([]byte, bool) {
 	if f.Item == nil {
 		return dst, false

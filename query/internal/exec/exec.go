@@ -262,7 +262,8 @@ func (x *Execution) passEntries(n int64) { x.page.Stats.IndexEntries += n }
 // passCounted counts the work of counting n entries, and returns the error that ends the run.
 func (x *Execution) passCounted(n int) error { return x.pass(n * lang.EntryWork) }
 
-// Next advances to the next document.
+// Next advances docs to the next document and returns false at the end. If the run is traced, it measures the
+// time.
 func (x *Execution) Next(docs source.Documents) bool {
 	if !x.Opts.Trace || x.Run.Env.Elapsed == nil {
 		return docs.Next()
@@ -315,7 +316,8 @@ func (x *Execution) fulfils(rs *eval.Rowset) bool {
 	return true
 }
 
-// rows calls fn for each row of the current document, which has matched the conditions.
+// rows calls fn for each row of the current document, which has matched the conditions. It returns false if
+// fn has returned false or the run has ended.
 func (x *Execution) rows(rs *eval.Rowset, fn func() bool) bool {
 	x.rowInDoc = 0
 	if rs.OfItem() {

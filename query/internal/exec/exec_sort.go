@@ -67,9 +67,9 @@ func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 	return values, true
 }
 
-// inOrder iterates over the documents of one source in the order of the query. After Next, the frame is at
-// the document. A walk that reads many entries without finding a document returns an entry with passed set
-// from time to time, and continues at the next call.
+// inOrder iterates over the documents of one source in the order of the query. Next sets the frame to the
+// next document and returns false at the end. A walk that reads many entries without finding a document
+// returns an entry with passed set from time to time, and continues at the next call.
 type inOrder interface {
 	Next() (bool, error)
 	at() (*entry, source.Document)
@@ -141,9 +141,9 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// noneReturned is a special row count for the last document of a DISTINCT whose equal rows are adjacent. It
-// means that no row with this document's values has been returned yet, since no document with these values
-// has made a row so far.
+// noneReturned is a value of Bookmark.Rows for a DISTINCT whose equal rows are adjacent. It means that
+// neither the document at the position nor an earlier one with the same values has made a row. If a later
+// document with these values has a row, the row must be returned.
 const noneReturned = 1
 
 // repeated reports whether a row with the current document's DISTINCT values has been returned.
@@ -175,7 +175,8 @@ func (x *Execution) leading(key []byte, n int) []byte {
 	return key[:len(key)-len(rest)]
 }
 
-// merge calls fn with the frame at each document in the order of the query, until fn returns false.
+// merge calls fn for each document in the order of the query, until fn returns false. Before each call it
+// sets the frame to the document.
 func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	var live []inOrder
 	defer func() {

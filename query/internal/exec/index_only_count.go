@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// onlyDead is the maximum number of dead documents that a source is asked to list, if a walk is to count
-// index entries without reading documents.
+// onlyDead is the maximum number of dead documents that a source is asked to list. If a source has more,
+// documents are read instead of counting their index entries.
 const onlyDead = 10_000
 
 // deadDocuments holds the rids of dead documents, by source.
@@ -57,7 +57,7 @@ func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Spa
 }
 
 // readAndMatch reads a document whose index term did not decide whether it matches, and reports whether it
-// matches the conditions. The frame is then at the document.
+// matches the conditions. It sets the frame to the document.
 func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {

@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths.
+// aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths. done is false if the values
+// cannot be computed from the index.
 func (x *Execution) aggregateValues(g *eval.Grouper, dead deadDocuments) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	for i, arg := range o.Args {
@@ -116,7 +117,7 @@ func (x *Execution) extremesOf(e *lang.Extreme, arg plan.IndexOnlyArg, src sourc
 	return end.of(back, true)
 }
 
-// extremeFinder finds the first value of a walk.
+// extremeFinder finds the least or the greatest value at a path in one source, and adds it to MIN or MAX.
 type extremeFinder struct {
 	x     *Execution
 	src   source.Source
@@ -150,8 +151,8 @@ func (e *extremeFinder) of(spans []plan.Span, reverse bool) error {
 	return nil
 }
 
-// first returns the first key in a span that belongs to a live document and may match, or nil if there is
-// none.
+// first returns the first key in a span (the last one with reverse) that belongs to a live document and may
+// match, or nil if there is none.
 func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.Lo, s.Hi, reverse)
 	for err == nil && key == nil && terms.Next() {
@@ -170,7 +171,7 @@ func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error)
 
 // take adds the value of a key, if one of the key's documents matches. If the key is not exact, take reads
 // the value from those documents, in their order. The first document is enough, unless the key is a string
-// that was cut: its documents then have different values.
+// that was cut: its documents then have different values. found is false if none of the documents matches.
 func (e *extremeFinder) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)
@@ -266,7 +267,7 @@ const skipFrom = 8
 // countFrom is the number of entries of one key after which the walk asks the source to count the others.
 const countFrom = 64
 
-// termGroups walks the terms of a source.
+// termGroups makes groups from the index terms of a path, for one source: each term is the key of a group.
 type termGroups struct {
 	x      *Execution
 	g      *eval.Grouper

@@ -59,7 +59,8 @@ type unordered struct {
 	rests bool // docs has stopped at an entry that has no document
 }
 
-// skip is called with each rid that docs skip.
+// skip is called with each rid that docs skips, because it has no document. It returns false if docs must
+// stop there.
 func (o *unordered) skip(rid uint64) bool {
 	o.rests = o.wk.stops(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)
@@ -85,8 +86,8 @@ func (o *unordered) Next() (bool, error) {
 func (o *unordered) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
 func (o *unordered) close() error                  { return o.docs.Close() }
 
-// undefinedDocuments iterates over the documents for which a value is undefined. The frame is at the
-// document.
+// undefinedDocuments iterates over the documents for which value is undefined. Next also sets the frame to
+// the document.
 type undefinedDocuments struct {
 	source.Documents
 	x     *Execution

@@ -17,7 +17,7 @@ const (
 	nexts = 16
 )
 
-// advance moves an iterator to the first rid that is not less than rid.
+// advance moves an iterator to the first rid that is not less than rid. It returns false if there is none.
 func advance(p source.Postings, rid uint64) bool {
 	for range nexts {
 		if p.RID() >= rid {
@@ -59,7 +59,7 @@ type Intersection struct {
 	err      error        // returned by Pass
 }
 
-// Next implements source.Postings.
+// Next moves to the next rid and returns false at the end.
 func (x *Intersection) Next() bool {
 	if !x.begun {
 		x.begun = true
@@ -74,7 +74,7 @@ func (x *Intersection) Next() bool {
 	return x.align()
 }
 
-// SeekGE implements source.Postings.
+// SeekGE moves to the first rid that is not less than rid. It returns false if there is none.
 func (x *Intersection) SeekGE(rid uint64) bool {
 	x.begun = true
 	for _, p := range x.List {
@@ -85,9 +85,9 @@ func (x *Intersection) SeekGE(rid uint64) bool {
 	return x.align()
 }
 
-// align advances the lists until all are at the same rid. If the time is over, it stops at a rid that may
-// not be in all lists: the page can end behind the document of that rid, which does not match the
-// conditions.
+// align advances the lists until all are at the same rid. If the time is over, it stops at a rid that may not
+// be in all lists: the page can end behind the document of that rid, which does not match the conditions. It
+// returns false at the end of a list.
 func (x *Intersection) align() bool {
 	target := x.List[0].RID()
 	for at, agree := 1, 1; agree < len(x.List); at++ {
@@ -109,10 +109,10 @@ func (x *Intersection) align() bool {
 	return true
 }
 
-// RID implements source.Postings.
+// RID returns the current rid.
 func (x *Intersection) RID() uint64 { return x.List[0].RID() }
 
-// Close implements source.Postings.
+// Close releases the iterator and returns its first error.
 func (x *Intersection) Close() error {
 	if err := closeAll(x.List); x.err == nil {
 		x.err = err
@@ -127,7 +127,7 @@ type UnionOf struct {
 	init bool
 }
 
-// Next implements source.Postings.
+// Next moves to the next rid and returns false at the end.
 func (u *UnionOf) Next() bool {
 	if !u.init {
 		return u.SeekGE(0)
@@ -151,7 +151,7 @@ func (u *UnionOf) moved(ok bool) {
 	}
 }
 
-// SeekGE implements source.Postings.
+// SeekGE moves to the first rid that is not less than rid. It returns false if there is none.
 func (u *UnionOf) SeekGE(rid uint64) bool {
 	if !u.init {
 		u.init = true
@@ -170,10 +170,10 @@ func (u *UnionOf) SeekGE(rid uint64) bool {
 	return len(u.live.List) > 0
 }
 
-// RID implements source.Postings.
+// RID returns the current rid.
 func (u *UnionOf) RID() uint64 { return u.live.List[0].RID() }
 
-// Close implements source.Postings.
+// Close releases the iterator and returns its first error.
 func (u *UnionOf) Close() error { return closeAll(u.All) }
 
 // SortedRIDs iterates over a sorted list of rids.
@@ -183,7 +183,7 @@ type SortedRIDs struct {
 	release func() // gives the memory of the list back; may be nil
 }
 
-// Next implements source.Postings.
+// Next moves to the next rid and returns false at the end.
 func (g *SortedRIDs) Next() bool {
 	if g.at >= len(g.Rids) {
 		return false
@@ -192,7 +192,7 @@ func (g *SortedRIDs) Next() bool {
 	return true
 }
 
-// SeekGE implements source.Postings.
+// SeekGE moves to the first rid that is not less than rid. It returns false if there is none.
 func (g *SortedRIDs) SeekGE(rid uint64) bool {
 	from := max(g.at-1, 0)
 	i, _ := slices.BinarySearch(g.Rids[from:], rid)
@@ -200,10 +200,10 @@ func (g *SortedRIDs) SeekGE(rid uint64) bool {
 	return g.at <= len(g.Rids)
 }
 
-// RID implements source.Postings.
+// RID returns the current rid.
 func (g *SortedRIDs) RID() uint64 { return g.Rids[g.at-1] }
 
-// Close implements source.Postings.
+// Close releases the iterator and returns its first error.
 func (g *SortedRIDs) Close() error {
 	if g.release != nil {
 		g.release()

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// Clients that merge partition ranges rank texts by two queries that they receive from Gateway. The first
-// query computes the statistics of all texts that BM25 needs. The second query contains these numbers and
-// orders by _FullTextScore. Both are answered from the index, as FullTextScore is.
+// Clients that merge partition ranges rank texts by two queries that package gateway makes for them. The
+// first query computes the statistics of all texts that BM25 needs. The second query contains these numbers
+// and orders by _FullTextScore. Both are answered from the index, as FullTextScore is.
 
 // byText iterates over the documents of a source by the score of their text: first the texts that contain a
 // term, then the other texts, then the documents without a text. Among documents with equal scores the

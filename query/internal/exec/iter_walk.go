@@ -123,8 +123,8 @@ func (wk *walker) resumeUndefined() {
 	}
 }
 
-// from returns the key at which a forward walk resumes, if it has reached key. If key stands for exactly one
-// value, the documents up to the last rid are left out, since they have been returned.
+// from returns the key at which a forward walk resumes if the previous page has ended at key. If key stands
+// for exactly one value, the walk resumes behind the last document that was returned.
 func (wk *walker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -139,7 +139,7 @@ func (wk *walker) from(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid+1)
 }
 
-// until is like from, for a backward walk.
+// until returns the key at which a backward walk resumes: see from.
 func (wk *walker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -270,8 +270,8 @@ func (wk *walker) step() (bool, error) {
 }
 
 // advance moves to the next entry. If the index holds rows with equal keys in the opposite order to the
-// query's, as in a forward walk for a first key with DESC, all entries of a key are read and returned last
-// to first.
+// query's, as in a forward walk for a first key with DESC, all entries of a key are read and returned last to
+// first. It returns false at the end.
 func (wk *walker) advance() bool {
 	if n := len(wk.group); n > 0 {
 		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]

@@ -3,7 +3,8 @@ package exec
 import "github.com/mayflydb/mayfly/query/internal/eval"
 
 // PageState is what one page of a query passes to the next page: the set of rows that a DISTINCT has
-// returned, or rows that were made and not returned. It has one owner, who closes it.
+// returned, or rows that were made and not returned. It belongs to one page at a time, which closes it or
+// leaves it to the next page.
 type PageState struct {
 	// DISTINCT without a matching ORDER BY: the rows that have been returned; nil: none
 	hashes  *eval.RowHashes

@@ -6,9 +6,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// prefetchTerms returns terms whose documents are prefetched, if the source is slow to reach: first about as
-// many as a page can need, then twice as many each time. To do so it reads that many entries ahead. needs
-// reports whether the document of an entry will be fetched; nil: always.
+// prefetchTerms returns an iterator over the same terms that also prefetches their documents, if the source
+// is slow to reach: first about as many documents as a page can need, then twice as many each time. To do so
+// it reads that many entries ahead. needs reports whether the document of an entry will be fetched; nil:
+// always.
 func (x *Execution) prefetchTerms(src source.Source, terms source.Terms,
 	needs func(rid uint64) bool) source.Terms {
 	p, ok := src.(source.Prefetcher)
@@ -35,7 +36,7 @@ type termEntry struct {
 	rid        uint64
 }
 
-// Next implements source.Terms.
+// Next moves to the next entry and returns false at the end.
 func (t *prefetchedTerms) Next() bool {
 	if t.at+1 < len(t.ahead) {
 		t.at++
@@ -60,13 +61,13 @@ func (t *prefetchedTerms) Next() bool {
 	return len(t.ahead) > 0
 }
 
-// Key implements source.Terms.
+// Key returns the key of the current entry, without the rid.
 func (t *prefetchedTerms) Key() []byte { return t.ahead[t.at].key }
 
-// Value implements source.Terms.
+// Value returns the value of the current entry.
 func (t *prefetchedTerms) Value() []byte { return t.ahead[t.at].value }
 
-// RID implements source.Terms.
+// RID returns the rid of the current entry.
 func (t *prefetchedTerms) RID() uint64 { return t.ahead[t.at].rid }
 
 // prefetchList prefetches the documents of a list that is fetched one by one, if the source is slow to

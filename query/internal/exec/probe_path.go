@@ -47,6 +47,7 @@ type stepper interface {
 	Close() error
 }
 
+// postingStepper reads the rids of posting lists.
 type postingStepper struct{ source.Postings }
 
 func (s postingStepper) step() (uint64, bool, bool) {
@@ -56,6 +57,7 @@ func (s postingStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
+// termStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
 type termStepper struct {
 	source.Terms
 	sieve *termFilter

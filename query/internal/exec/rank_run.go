@@ -52,7 +52,8 @@ type ranked struct {
 	fused  float64
 }
 
-// rankRows sets the frame to each document and calls row, in the order of a query with ORDER BY RANK.
+// rankRows sets the frame to each document, in the order of a query with ORDER BY RANK, and calls row after
+// each.
 func (x *Execution) rankRows(row func() bool) error {
 	parts := make([]ranking, len(x.Plan.Rank))
 	for i := range parts {
@@ -85,7 +86,8 @@ func (x *Execution) rankRows(row func() bool) error {
 	return err
 }
 
-// emitRanked sets the frame to each of the sorted documents and calls row. more is false if the page ends.
+// emitRanked sets the frame to each of the sorted documents and calls row after each. more is false if row
+// has returned false.
 func (x *Execution) emitRanked(documents []ranked, row func() bool) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)

@@ -200,7 +200,8 @@ func (x *Execution) wordList(src source.Source, sets *liveSet, path index.Path, 
 	return list, nil
 }
 
-// textHit is a text that has a word.
+// textHit is an index entry of a word: the rid of a text that has the word, how often the text has it, and
+// the number of words of the text.
 type textHit struct{ rid, count, length uint64 }
 
 const textHitSize = 24

@@ -34,8 +34,8 @@ func (s scored) before(o scored) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// topRanked iterates over the documents that match the conditions, best scores first. After next the frame is
-// at the document.
+// topRanked iterates over the documents that match the conditions, best scores first. Next sets the frame
+// (see package eval) to the document that it returns.
 type topRanked struct {
 	x *Execution
 	r *ranking
@@ -129,7 +129,8 @@ func (b *topRanked) Next() (s scored, ok bool, err error) {
 	}
 }
 
-// nextOfRest returns the next document of a source that was not in the heap.
+// nextOfRest returns the next document of a source that was not in the heap. ok is false if the source has no
+// more documents.
 func (b *topRanked) nextOfRest() (s scored, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
@@ -195,8 +196,9 @@ func (b *topRanked) close() (err error) {
 	return err
 }
 
-// rankFromIndex is like rankRows, with scores from indexes. done is false, and row has not been called, if
-// the indexes cannot be used.
+// rankFromIndex sets the frame to each document in the order of ORDER BY RANK and calls row after each, as
+// rankRows does, but reads the scores from indexes. done is false, and row has not been called, if the
+// indexes cannot be used.
 func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {

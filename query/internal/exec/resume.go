@@ -32,8 +32,8 @@ func (x *Execution) resumeAt(r *Resume) error {
 	for i, v := range r.Values {
 		key = eval.AppendKey(order[i], key, v)
 	}
-	// A bookmark names the last row that has been returned, so the rid before this one is used. Rids begin
-	// at 1 and never come near the largest uint64.
+	// A page begins behind the rid of its bookmark. If the page is to contain the row of r.RID, the bookmark
+	// therefore gets the rid before it. Rids begin at 1 and never come near the largest uint64.
 	at := r.RID
 	first, last := uint64(0), uint64(math.MaxUint64-1)
 	before := func(rid uint64) uint64 { return rid - 1 }

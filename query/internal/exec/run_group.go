@@ -39,7 +39,7 @@ func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bo
 	return false, nil
 }
 
-// groupPage makes the groups of one page.
+// groupPage makes the groups of one page. It returns false if the page has ended, or the run has failed.
 func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
 	g := eval.NewGrouper(n.Rowset, x.f, new(int))
 	g.From, g.Paged = x.from.Key, true
@@ -99,7 +99,7 @@ func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 }
 
 // passGroup returns a group and moves the position behind it. It counts the groups whose keys have the same
-// beginning.
+// beginning. It returns false if row has returned false.
 func (x *Execution) passGroup(g *eval.Grouper, row func() bool) bool {
 	if !row() {
 		return false

@@ -16,7 +16,8 @@ func (x *Execution) runPage(in int) bool {
 	return x.rowsOf(in, func() bool { return x.wasReturned() || x.emit(x.out) })
 }
 
-// emitAll returns the rows of a query in the blocking form, after those that earlier pages have returned.
+// emitAll returns the rows of a query in the blocking form, after those that earlier pages have returned. It
+// returns false if the page has ended, or the run has failed.
 func (x *Execution) emitAll(in int) bool {
 	skip := x.from.Rows
 	if x.spilled != nil && x.spilled.rows != nil {
@@ -36,7 +37,8 @@ func (x *Execution) emitAll(in int) bool {
 	return more
 }
 
-// emitGroup returns the row of a group.
+// emitGroup counts the row of a group against OFFSET and LIMIT and adds it to the page. It returns false if
+// the page has ended.
 func (x *Execution) emitGroup() bool {
 	switch {
 	case x.Run.Err != nil:
@@ -55,7 +57,7 @@ func (x *Execution) emitGroup() bool {
 	return x.done.Limit != 0
 }
 
-// emit counts a row against OFFSET and LIMIT and adds it to the page.
+// emit counts a row against OFFSET and LIMIT and adds it to the page. It returns false if the page has ended.
 func (x *Execution) emit(row []byte) bool {
 	if x.done.Offset > 0 {
 		x.done.Offset--
@@ -111,7 +113,8 @@ func (x *Execution) keep(row []byte) []byte {
 	return x.arena[n:len(x.arena):len(x.arena)]
 }
 
-// putBlock adds a row to the page unless an earlier page has returned it.
+// putBlock adds a row to the page unless an earlier page has returned it. skip is the number of rows that
+// earlier pages have returned. It returns false if no more rows are needed or the run has failed.
 func (x *Execution) putBlock(row []byte, skip int) bool {
 	if x.Run.Err != nil {
 		return false
@@ -186,7 +189,8 @@ func (x *Execution) endRows() {
 	}
 }
 
-// moreRows makes a page of the rows that the previous page stored.
+// moreRows makes a page of the rows that the previous page stored. It returns false if the page has ended
+// before the last of these rows, or the run has failed.
 func (x *Execution) moreRows(skip int) bool {
 	x.returned = skip
 	rows := x.spilled.rows

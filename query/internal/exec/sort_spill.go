@@ -94,7 +94,7 @@ func (x *Execution) ridKey(rid uint64) uint64 {
 	return rid
 }
 
-// nextSpilled is next for documents that are in files.
+// nextSpilled moves to the next document if the sorted documents are in files. It returns false at the end.
 func (b *batch) nextSpilled() (bool, error) {
 	if b.it == nil {
 		x := b.x

@@ -93,7 +93,8 @@ func (x *Execution) newSpilled() *spilledRows {
 	return &spilledRows{asked: x.Plan.Asked, version: version}
 }
 
-// version returns a string that identifies the state of all documents that the query may read.
+// version returns a string that identifies the state of all documents that the query may read. The result is
+// false if a source has no such string.
 func (x *Execution) version() (string, bool) {
 	all := binary.BigEndian.AppendUint64(nil, cursor.SpansHash(x.spans))
 	for _, src := range x.sources {
@@ -113,8 +114,9 @@ func (x *Execution) version() (string, bool) {
 	return string(all), true
 }
 
-// eachGroup is like each, and also stores groups for the next page: the group for which fn returned false
-// and all groups after it. It stores them only if g holds all groups.
+// eachGroup stores the results of each group in the frame and calls fn, until that returns false. It then
+// stores groups for the next page: the group for which fn returned false and all groups after it. It stores
+// them only if g holds all groups.
 func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 	var rest *eval.SpilledGroups
 	if g.Runs != nil {
@@ -169,7 +171,8 @@ func (x *Execution) writeGroups(g *eval.Grouper) *eval.SpilledGroups {
 	return &eval.SpilledGroups{It: it}
 }
 
-// moreGroups calls row for the groups that the previous page stored.
+// moreGroups calls row for the groups that the previous page stored. It returns false if row has returned
+// false or the run has failed.
 func (x *Execution) moreGroups(g *eval.Grouper, row func() bool) bool {
 	more := x.showGroups(g, x.spilled.groups, row)
 	if more || !x.more {

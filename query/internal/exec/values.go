@@ -51,7 +51,7 @@ func (s *values) find(position uint64) (int, bool) {
 	})
 }
 
-// Scan implements Source.
+// Scan iterates over the values whose positions are greater than after.
 func (s *values) Scan(after uint64) source.Documents {
 	i, found := s.find(after)
 	if found {
@@ -60,7 +60,7 @@ func (s *values) Scan(after uint64) source.Documents {
 	return &valueScan{rest: s.list[i:]}
 }
 
-// Fetch implements Source.
+// Fetch returns the value at a position, or false if there is none.
 func (s *values) Fetch(rid uint64) (source.Document, bool, error) {
 	i, found := s.find(rid)
 	if !found {
@@ -69,13 +69,13 @@ func (s *values) Fetch(rid uint64) (source.Document, bool, error) {
 	return &value{&s.list[i]}, true, nil
 }
 
-// Postings implements Source.
+// Postings returns no rids, because a list has no index.
 func (s *values) Postings([]byte) source.Postings { return &SortedRIDs{} }
 
-// Terms implements Source.
+// Terms returns no entries, because a list has no index.
 func (s *values) Terms(_, _ []byte, _ bool) source.Terms { return noTerms{} }
 
-// Partition implements Source.
+// Partition returns false, because a list has no partitions.
 func (s *values) Partition() (source.Postings, bool) { return nil, false }
 
 // noTerms is the Terms of an index that does not exist.
@@ -87,13 +87,13 @@ func (noTerms) Value() []byte { return nil }
 func (noTerms) RID() uint64   { return 0 }
 func (noTerms) Close() error  { return nil }
 
-// valueScan iterates over values.
+// valueScan is the source.Documents over the list of a RunValues.
 type valueScan struct {
 	rest []Value
 	at   *Value
 }
 
-// Next implements Documents.
+// Next moves to the next value of the list and returns false at the end.
 func (s *valueScan) Next() bool {
 	if len(s.rest) == 0 {
 		return false
@@ -102,26 +102,26 @@ func (s *valueScan) Next() bool {
 	return true
 }
 
-// Document implements Documents.
+// Document returns the current value.
 func (s *valueScan) Document() source.Document { return &value{s.at} }
 
-// Err implements Documents.
+// Err returns nil: reading a list cannot fail.
 func (s *valueScan) Err() error { return nil }
 
-// Close implements Documents.
+// Close does nothing.
 func (s *valueScan) Close() error { return nil }
 
-// value is a Value as a Document.
+// value is a Value as a source.Document.
 type value struct{ *Value }
 
-// Complete implements source.Completer.
+// Complete marks the value as a source.Completer: its text includes its system properties.
 func (v *value) Complete() {}
 
-// RID implements Document.
+// RID returns the position of the value.
 func (v *value) RID() uint64 { return v.Position }
 
-// Body implements Document.
+// Body returns the text of the value.
 func (v *value) Body() []byte { return v.Text }
 
-// System implements Document: nothing is added to the text.
+// System returns no system properties: nothing is added to the text.
 func (v *value) System() jsondoc.System { return jsondoc.System{} }

@@ -40,7 +40,7 @@ type candidates struct {
 	looked            []uint64 // rids of the vectors that were looked up
 }
 
-// before is a strict total order of estimates.
+// before reports whether e comes before o, in a strict total order of estimates: by distance, then by rid.
 func (e Estimate) before(o Estimate) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }

@@ -72,7 +72,7 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *memb
 	return d, nil
 }
 
-// walk reads all vectors.
+// walk reads all vectors. usable is false if the index cannot be used: see take.
 func (d *distances) walk() (usable bool, err error) {
 	var met []uint64
 	usable, err = d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
@@ -111,7 +111,7 @@ func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, er
 	return true, nil
 }
 
-// lookUp reads the vectors of the documents to search.
+// lookUp reads the vectors of the documents to search. usable is false if the index cannot be used: see take.
 func (d *distances) lookUp() (usable bool, err error) {
 	for _, rid := range d.allowed.rids {
 		value, ok, err := d.src.(source.Values).Value(d.v.Key, rid)
@@ -129,7 +129,8 @@ func (d *distances) lookUp() (usable bool, err error) {
 	return true, nil
 }
 
-// take calculates the distance of one entry.
+// take calculates the distance of one entry. usable is false if the vector has another length than the
+// query's vector, or if there are too many vectors.
 func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 	d.x.page.Stats.IndexEntries++
 	if err := d.x.pass(lang.EntryWork + len(value)); err != nil {
@@ -151,7 +152,7 @@ func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 	return d.x.Run.Err == nil, d.x.Run.Err
 }
 
-// Next returns the next estimate.
+// Next returns the next estimate. ok is false at the end.
 func (d *distances) Next() (e Estimate, ok bool, err error) {
 	if err := d.x.pass(lang.EntryWork); err != nil {
 		return e, false, err

@@ -95,11 +95,13 @@ func (e *Error) Error() string {
 // Unwrap returns the cause of the error.
 func (e *Error) Unwrap() error { return e.Err }
 
+// location is the position of an error in the JSON form.
 type location struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 }
 
+// diagnostic is one error in the JSON form of the style Located.
 type diagnostic struct {
 	Severity string    `json:"severity"`
 	Location *location `json:"location,omitempty"`
@@ -189,7 +191,7 @@ func (e *BusyError) Error() string {
 		" and the like. Please retry after some time."
 }
 
-// Plain returns an error of the style without positions.
+// Plain returns an error with a message only, in the style that has no positions (Unplaced).
 func Plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
 
 // SyntaxError converts an error of package syntax to an *Error.

@@ -31,7 +31,7 @@ import (
 // it reads one partition key: it is then sent unchanged. A subquery in FROM that groups or drops duplicates
 // does so within each range, as in Cosmos DB.
 
-// GatewayOptions describes the client of a plan.
+// GatewayOptions describes the client for which a plan is made, and its request.
 type GatewayOptions struct {
 	// Features lists the features that the client can merge, by Cosmos DB's names. Nil: all.
 	Features []string

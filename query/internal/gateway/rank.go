@@ -18,8 +18,8 @@ import (
 type hybridInfo struct {
 	GlobalStatisticsQuery    string       `json:"globalStatisticsQuery"`
 	Components               []*queryInfo `json:"componentQueryInfos"`
-	WithoutPayload           []*queryInfo `json:"componentWithoutPayloadQueryInfos"` // an older form
-	Projection               *queryInfo   `json:"projectionQueryInfo"`               // of that form
+	WithoutPayload           []*queryInfo `json:"componentWithoutPayloadQueryInfos"` // for older clients
+	Projection               *queryInfo   `json:"projectionQueryInfo"`               // for older clients
 	Weights                  []weight     `json:"componentWeights"`                  // empty: all equal
 	Skip                     *int64       `json:"skip"`
 	Take                     *int64       `json:"take"`

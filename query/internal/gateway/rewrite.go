@@ -220,7 +220,7 @@ func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
 	return syntax.RewriteExpr(e, g.part)
 }
 
-// binds reports whether any source of the query except but has the name.
+// binds reports whether a source of the query has the name. It ignores the source that is passed as but.
 func (g *rewriter) binds(name string, but *bind.Alias) bool {
 	for _, bl := range g.Subs {
 		for _, st := range bl.Steps {

@@ -45,26 +45,26 @@ func NewAggregate(name string) Aggregate {
 	return nil
 }
 
-// Counter is COUNT and COUNTIF.
+// Counter implements COUNT and COUNTIF.
 type Counter struct {
 	counts func(jsondoc.Value) bool
 	N      int64
 }
 
-// Add implements Aggregate.
+// Add adds the argument of one row: see Aggregate.
 func (a *Counter) Add(v jsondoc.Value) {
 	if a.counts(v) {
 		a.N++
 	}
 }
 
-// Result implements Aggregate.
+// Result returns the value for the rows added so far: see Aggregate.
 func (a *Counter) Result() jsondoc.Value { return IntegerValue(a.N) }
 
-// Size implements Aggregate.
+// Size returns the approximate size of the state in bytes: see Aggregate.
 func (a *Counter) Size() int { return 0 }
 
-// Adder is SUM and AVG. If one value is neither a number nor undefined, the result is undefined.
+// Adder implements SUM and AVG. If one value is neither a number nor undefined, the result is undefined.
 type Adder struct {
 	average bool
 	Spoiled bool
@@ -77,7 +77,7 @@ type Adder struct {
 	List  []float64
 }
 
-// Add implements Aggregate.
+// Add adds the argument of one row: see Aggregate.
 func (a *Adder) Add(v jsondoc.Value) {
 	switch v.Kind() {
 	case jsondoc.Undefined:
@@ -92,7 +92,7 @@ func (a *Adder) Add(v jsondoc.Value) {
 	}
 }
 
-// Result implements Aggregate.
+// Result returns the value for the rows added so far: see Aggregate.
 func (a *Adder) Result() jsondoc.Value {
 	switch {
 	case a.Spoiled || a.average && a.N == 0:
@@ -103,11 +103,11 @@ func (a *Adder) Result() jsondoc.Value {
 	return jsondoc.NumberValue(a.Sum)
 }
 
-// Size implements Aggregate.
+// Size returns the approximate size of the state in bytes: see Aggregate.
 func (a *Adder) Size() int { return 8 * len(a.List) }
 
-// Extreme is MIN and MAX over primitive values, in the order of all types. If one value is an array or an
-// object, the result is undefined.
+// Extreme implements MIN and MAX over primitive values, in the order of all types. If one value is an array
+// or an object, the result is undefined.
 type Extreme struct {
 	sign    int // the result of Compare(v, Best) for a v that is better than Best: -1 for MIN, 1 for MAX
 	Best    jsondoc.Value
@@ -115,7 +115,7 @@ type Extreme struct {
 	Spoiled bool
 }
 
-// Add implements Aggregate.
+// Add adds the argument of one row: see Aggregate.
 func (a *Extreme) Add(v jsondoc.Value) {
 	switch {
 	case v.Kind() == jsondoc.Undefined || a.Spoiled:
@@ -130,10 +130,10 @@ func (a *Extreme) Add(v jsondoc.Value) {
 	}
 }
 
-// Result implements Aggregate.
+// Result returns the value for the rows added so far: see Aggregate.
 func (a *Extreme) Result() jsondoc.Value { return a.Best }
 
-// Size implements Aggregate.
+// Size returns the approximate size of the state in bytes: see Aggregate.
 func (a *Extreme) Size() int { return a.Bytes }
 
 // Collector is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a set
@@ -143,7 +143,7 @@ type Collector struct {
 	seen *ValueSet
 }
 
-// Add implements Aggregate.
+// Add adds the argument of one row: see Aggregate.
 func (a *Collector) Add(v jsondoc.Value) {
 	if v.Kind() == jsondoc.Undefined || a.seen != nil && !a.seen.Add(v) {
 		return
@@ -151,12 +151,12 @@ func (a *Collector) Add(v jsondoc.Value) {
 	a.Text = AppendElement(a.Text, v)
 }
 
-// Result implements Aggregate.
+// Result returns the value for the rows added so far: see Aggregate.
 func (a *Collector) Result() jsondoc.Value {
 	return jsondoc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy, since more values may be added
 }
 
-// Size implements Aggregate.
+// Size returns the approximate size of the state in bytes: see Aggregate.
 func (a *Collector) Size() int {
 	if a.seen == nil {
 		return len(a.Text)

@@ -83,7 +83,7 @@ const MaxText = 4 << 20
 // Undefined is the result of functions if an argument is missing or has a wrong type.
 var Undefined jsondoc.Value
 
-// Lookup finds a function by its name, ignoring case.
+// Lookup finds a function by its name, ignoring case. The result is false if there is no such function.
 func Lookup(name string) (*Builtin, bool) {
 	b, ok := Builtins()[strings.ToUpper(name)]
 	return b, ok

@@ -60,7 +60,7 @@ func floorDiv(a, b ticks) ticks {
 
 // asTicks parses a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f], with up to
 // seven digits for the fraction of a second. Either may be followed by Z or an offset from UTC. Without one
-// the moment is in UTC.
+// the moment is in UTC. The result is false if v is not such a text.
 func asTicks(v jsondoc.Value) (ticks, bool) {
 	if v.Kind() != jsondoc.String {
 		return 0, false

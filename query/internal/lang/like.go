@@ -26,6 +26,7 @@ type likeToken struct {
 	spans []likeSpan // of a set
 }
 
+// likeKind is the kind of a likeToken.
 type likeKind uint8
 
 const (
@@ -35,11 +36,13 @@ const (
 	likeNotSet                 // [^abc]
 )
 
+// likeSpan is a range of characters in a set, including both ends.
 type likeSpan struct{ low, high rune }
 
 // CompileLike compiles a pattern of LIKE. % stands for any number of characters, _ for one character, [abc]
 // and [a-f] for one of a set, and [^a-f] for one that is not in the set. All other characters, and any
-// character after the escape character, stand for themselves. An empty or unclosed set matches nothing.
+// character after the escape character, stand for themselves. Without escaping there is no escape character.
+// An empty or unclosed set matches nothing.
 func CompileLike(pattern string, escape rune, escaping bool) *LikePattern {
 	p := &LikePattern{runs: [][]likeToken{nil}}
 	add := func(t likeToken) { p.runs[len(p.runs)-1] = append(p.runs[len(p.runs)-1], t) }

@@ -41,8 +41,8 @@ func of1(name string, f func(float64) float64) Builtin {
 	}}
 }
 
-// ofInteger is like of1, for a function that leaves integers unchanged except for their sign. Integers of 64
-// bits stay exact.
+// ofInteger makes a function of one number from f, which leaves integers unchanged except for their sign.
+// Integers of 64 bits stay exact.
 func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
 	double := b.Fn
@@ -169,7 +169,8 @@ func int2(name string, f func(x, y int64) int64) Builtin {
 	}}
 }
 
-// intQuotient is like int2, for a division, whose result may be undefined.
+// intQuotient makes a function of two 64-bit integers from f, which divides. The result is undefined for a
+// division by 0, and if the quotient does not fit into 64 bits.
 func intQuotient(name string, f func(x, y int64) int64) Builtin {
 	b := int2(name, f)
 	divide := b.Fn

@@ -54,7 +54,8 @@ func (t *TextTerm) count(tokens []index.Token) (n int) {
 	return n
 }
 
-// CountFor is like count; the meter counts its work.
+// CountFor returns how often the term occurs in a text. It reports its work to the meter, and returns 0 if
+// the run has ended.
 func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
 	if !m.Spend(TokenWork * len(tokens) * (1 + t.Distance)) {
 		return 0

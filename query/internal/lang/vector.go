@@ -16,7 +16,8 @@ const (
 	MetricEuclidean                     // the Euclidean distance
 )
 
-// MetricOf returns the distance function with a name as in policies and options, ignoring case.
+// MetricOf returns the distance function with a name as in policies and options, ignoring case. The result is
+// false for an unknown name.
 func MetricOf(name string) (VectorMetric, bool) {
 	switch strings.ToLower(name) {
 	case "cosine":

@@ -37,13 +37,13 @@ type AllOfAccess struct{ List []Access }
 // AnyOfAccess lists the documents that at least one of its accesses lists.
 type AnyOfAccess struct{ List []Access }
 
-// Lists implements Access.
+// Lists reports whether the rids come sorted from posting lists: see Access.
 func (a *KeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
 
-// Lists implements Access.
+// Lists reports whether the rids come sorted from posting lists: see Access.
 func (a *SpansAccess) Lists() bool { return false }
 
-// Lists implements Access.
+// Lists reports whether the rids come sorted from posting lists: see Access.
 func (a *AllOfAccess) Lists() bool {
 	for _, b := range a.List {
 		if !b.Lists() {
@@ -53,15 +53,15 @@ func (a *AllOfAccess) Lists() bool {
 	return true
 }
 
-// Lists implements Access.
+// Lists reports whether the rids come sorted from posting lists: see Access.
 func (a *AnyOfAccess) Lists() bool {
 	return len(a.List) <= MaxOpen && (&AllOfAccess{a.List}).Lists()
 }
 
-// String implements Access.
+// String returns the access as text, for the output of a plan.
 func (a *KeysAccess) String() string { return a.text }
 
-// String implements Access.
+// String returns the access as text, for the output of a plan.
 func (a *SpansAccess) String() string {
 	if a.Whole {
 		return "terms " + a.text
@@ -69,10 +69,10 @@ func (a *SpansAccess) String() string {
 	return "range " + a.text
 }
 
-// String implements Access.
+// String returns the access as text, for the output of a plan.
 func (a *AllOfAccess) String() string { return "intersect (" + joined(a.List) + ")" }
 
-// String implements Access.
+// String returns the access as text, for the output of a plan.
 func (a *AnyOfAccess) String() string { return "union (" + joined(a.List) + ")" }
 
 func joined(list []Access) string {

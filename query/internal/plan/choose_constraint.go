@@ -30,7 +30,7 @@ type Constraint struct {
 	text        string
 }
 
-// bound is a comparison with a constant.
+// bound is a comparison of a path with a constant, such as "> 5".
 type bound struct {
 	op index.Op
 	v  jsondoc.Value
@@ -129,7 +129,8 @@ func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	return l
 }
 
-// noteSingle records that an index on a path is used, or would be useful.
+// noteSingle records that the query uses an index on a path if indexed is set, and otherwise that such an
+// index would be useful.
 func (p *Planner) noteSingle(route index.Path, indexed bool) {
 	if indexed {
 		return

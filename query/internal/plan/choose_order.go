@@ -192,8 +192,8 @@ func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints 
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside returns a function that reports whether an access restricts the documents further than the walk
-// does, and is short to read.
+// Beside returns a function that reports whether a run should also read an access: whether the access
+// restricts the documents further than the walk does, and is short to read. w is nil if there is no walk.
 func Beside(w *Walk) func(Access) bool {
 	return func(a Access) bool {
 		s, ok := a.(*SpansAccess)
@@ -201,7 +201,8 @@ func Beside(w *Walk) func(Access) bool {
 	}
 }
 
-// pathsBeside returns the accesses that can replace a walk before it has begun.
+// pathsBeside returns the accesses that a run may use instead of the walk, if they turn out to list few
+// documents.
 func (p *Plan) pathsBeside(w *Walk) (ways []Access) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {

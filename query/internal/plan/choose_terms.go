@@ -64,7 +64,8 @@ func (t *TermTest) Holds(f *eval.Frame) bool {
 	return true
 }
 
-// testing adds to a constraint a test of terms for its condition, if the condition is about that path alone.
+// testing adds to a constraint a test of index terms for the condition e, if e is about the constraint's path
+// alone.
 func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	t, known := p.tests[e]
 	if !known && p.onlyPath(e) == l.name {

@@ -74,7 +74,7 @@ func nameOf(c *syntax.Call) string {
 	return c.Name
 }
 
-// textPath returns the path of a text whose words are indexed.
+// textPath returns the path of a text whose words are indexed. The result is false for any other expression.
 func (p *Planner) textPath(e syntax.Expr) (index.Path, bool) {
 	route, entered, ok := p.ItemRoute(e)
 	return route, ok && !entered && p.Info.Index.TextIndexed(route)

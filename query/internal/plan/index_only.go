@@ -24,6 +24,7 @@ type indexOnly struct {
 	Args       []IndexOnlyArg // of the aggregates
 }
 
+// indexOnlyKind is what a query computes from index entries alone.
 type indexOnlyKind uint8
 
 const (
@@ -108,7 +109,7 @@ func (p *Planner) decided(t *bind.Block) bool {
 	})
 }
 
-// onlyArg returns the argument of an aggregate, if an index has it.
+// onlyArg returns the argument of an aggregate, if an index has it. ok is false if no index has it.
 func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
 	if a.Name == "COUNT" && p.everywhere(a.Arg) {
 		return IndexOnlyArg{}, true

@@ -19,7 +19,8 @@ import (
 //
 // Up to the filter, documents are pulled: iterators of sources, of indexes and of sorted files have a Next
 // method. From there on each node calls a function with its rows, since one document can have many of them,
-// and the frame is at one row at a time. If any of these calls returns false, the page ends.
+// and the frame (package eval) holds the values of one row at a time. If any of these calls returns false,
+// the page ends.
 
 // node is one operator of a plan.
 type node interface {
@@ -27,7 +28,9 @@ type node interface {
 	fmt.Stringer
 }
 
-// OfDocuments reports whether a node handles documents, so that its statistics are those of the page.
+// OfDocuments reports whether the rows of a node are whole documents, before JOIN. The statistics of a page
+// count and time these documents (exec.Stats: Loaded, Matched, Load, Filter), so a run measures nothing else
+// for such a node.
 func OfDocuments(n node) bool {
 	switch n := n.(type) {
 	case *DocumentsNode:
@@ -122,7 +125,7 @@ func (p *Plan) Text(tell func(i int) string) string {
 // OneRow is the source of a query that reads nothing.
 type OneRow struct{}
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (OneRow) String() string { return "one row" }
 
 // nothing is the source of a query whose conditions no document can match.
@@ -143,7 +146,7 @@ type FilterNode struct {
 // RowsNode counts the rows that are made from documents.
 type RowsNode struct{}
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (RowsNode) String() string { return "" }
 
 // EachNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.

@@ -12,19 +12,19 @@ import (
 // DistinctNeighbours is a DISTINCT over rows in an order in which equal rows are adjacent.
 type DistinctNeighbours struct{}
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (DistinctNeighbours) String() string { return "distinct from the row before" }
 
 // DistinctPages is a DISTINCT over rows in the order of rids.
 type DistinctPages struct{}
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (DistinctPages) String() string { return "distinct" }
 
 // DistinctSet is a DISTINCT over values.
 type DistinctSet struct{}
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (DistinctSet) String() string { return "distinct" }
 
 // DocumentsNode reads the documents that may match the conditions, one source after the other, each in the
@@ -52,7 +52,7 @@ type GroupNode struct {
 	ByTurn    bool // see Plan
 }
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (n *GroupNode) String() string {
 	texts := make([]string, len(n.of.Aggs))
 	for i, a := range n.of.Aggs {
@@ -87,7 +87,7 @@ func (n *GroupNode) String() string {
 // were returned.
 type PageNode struct{ of *bind.Block }
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (n *PageNode) String() string {
 	if n.of.Offset == 0 && n.of.Limit < 0 {
 		return ""

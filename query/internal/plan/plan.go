@@ -95,8 +95,8 @@ func ShapeRules() []rule {
 	}
 }
 
-// ValueRules returns the rules of the second list, which look at the values of parameters. They do not
-// change the blocks.
+// ValueRules returns the rules of the second list, which look at the values of parameters. They do not change
+// the query's blocks.
 func ValueRules() []rule {
 	return []rule{
 		{"pin", pinKeys},

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (n *ProjectNode) String() string { return "project " + projectionText(n.of) }
 
 // projectionText returns the select list as text.
@@ -27,7 +27,7 @@ func projectionText(t *bind.Block) string {
 	return strings.Join(texts, ", ")
 }
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (n *FilterNode) String() string {
 	list := n.of.First
 	if n.OfItems && n.Rowset.OfItem() {
@@ -39,7 +39,7 @@ func (n *FilterNode) String() string {
 	return "filter " + n.plan.ConditionsText(list)
 }
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (n *EachNode) String() string {
 	name, text := "", ""
 	if a := n.step.Alias; a != nil && a.Name != "" {
@@ -61,7 +61,7 @@ func (n *EachNode) String() string {
 	return text
 }
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (n *OrderNode) String() string {
 	keys := make([]string, len(n.plan.Top.Order))
 	for i, k := range n.plan.Top.Order {
@@ -76,7 +76,7 @@ func (n *OrderNode) String() string {
 	return "sort by " + text + ", keeping one page"
 }
 
-// String implements node.
+// String returns the line of the node in the output of a plan.
 func (n *RankNode) String() string {
 	if parts := len(n.plan.Rank); parts > 1 {
 		return fmt.Sprintf("rank by %d scores, fused", parts)

@@ -12,9 +12,9 @@ import (
 
 // Some conditions can never hold: c.a = 1 AND c.a = 2, c.a > 5 AND c.a < 3, UPPER(c.a) = 1, c.a = undefined.
 // The rule "never" detects such conditions from the types of expressions, and from several conditions on one
-// value. It need not detect all such conditions: if it misses one, documents are read in vain, but the
-// result is the same. The rule "pin", which finds the partition keys, runs before it, so that what a gateway
-// returns to a client does not depend on this rule.
+// value. It need not detect all such conditions: if it misses one, documents are read that no row comes from,
+// but the result is the same. The rule "pin", which finds the partition keys, runs before it, so that what a
+// gateway returns to a client does not depend on this rule.
 
 // findContradictions is the rule "never". For each block it decides whether the block has no rows, and for
 // the plan whether no document can have a row.
@@ -43,7 +43,7 @@ func findContradictions(p *Planner) {
 // maxContradictions bounds the number of conditions that are checked for a contradiction.
 const maxContradictions = 2000
 
-// limits collects what the conditions say about values.
+// limits collects, for each value of a row, which values the conditions still allow.
 type limits struct {
 	p    *Planner
 	work int
@@ -162,7 +162,8 @@ func (d *limit) isEmpty() bool {
 	return c > 0 || c == 0 && (d.low.open || d.high.open)
 }
 
-// compared applies x op y, if y is a constant.
+// compared applies x op y, if y is a constant. Like the other methods that apply a condition, it returns
+// false if no value remains.
 func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
 	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
@@ -199,7 +200,7 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 	return d.hasValues()
 }
 
-// differs applies x != y, if y is a constant.
+// differs applies x != y, if y is a constant. It returns false if no value remains.
 func (l *limits) differs(x, y syntax.Expr) bool {
 	v, ok := l.p.ConstOf(y)
 	if ok && v.Kind() == jsondoc.Undefined {
@@ -225,7 +226,7 @@ func narrower(a, b *endpoint, side int) *endpoint {
 	return b
 }
 
-// oneOf applies x IN (list).
+// oneOf applies x IN (list). It returns false if no value remains.
 func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	values, ok := l.p.Constants(list)
 	if !ok || len(list) > maxPins {
@@ -235,7 +236,7 @@ func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	return l.isAmong(x, values)
 }
 
-// isAmong restricts a value to a list; undefined is never in it.
+// isAmong restricts a value to a list; undefined is never in it. It returns false if no value remains.
 func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	values = slices.DeleteFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined })
 	d := l.limitOf(x)
@@ -251,7 +252,7 @@ func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	return d.hasValues()
 }
 
-// has restricts a value to some kinds.
+// has restricts a value to some kinds. It returns false if no value remains.
 func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
 	if kindsOf(l.p.Binder, x)&set == 0 {
 		return false
@@ -264,7 +265,7 @@ func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
 	return d.hasValues()
 }
 
-// negated applies NOT x.
+// negated applies NOT x. It returns false if no value remains.
 func (l *limits) negated(x syntax.Expr) bool {
 	if call, ok := x.(*syntax.Call); ok && !call.UDF {
 		if f, ok := lang.Lookup(call.Name); ok && len(call.Args) == 1 {
@@ -280,7 +281,7 @@ func (l *limits) negated(x syntax.Expr) bool {
 	return true
 }
 
-// called applies a function call that is true.
+// called applies a function call that is true. It returns false if no value remains.
 func (l *limits) called(e *syntax.Call) bool {
 	f, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {

@@ -15,7 +15,7 @@ import (
 // term.
 type textCounts struct{ Args []textCount }
 
-// textCount is the argument of an aggregate.
+// textCount is the argument of an aggregate that an index of words can compute.
 type textCount struct {
 	Kind countKind
 	R    Ranker // the text, and the term
@@ -92,6 +92,7 @@ func (t *textCounts) String() string {
 	return "words of " + strings.Join(paths, ", ")
 }
 
+// countKind is what a textCount counts.
 type countKind uint8
 
 const (

@@ -5,10 +5,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Source is the data of one partition range for a query: the documents of the query's scope in one snapshot,
-// at one moment. Documents that have expired by that moment, or were deleted with their partition key, are
-// never returned. Index entries are only candidates: their rids may belong to such documents, or to
-// documents outside the scope.
+// Source is the data of one partition range for a query: the documents of the query's scope (see package
+// query) in one snapshot, at one moment. Dead documents, which have expired by that moment or were deleted
+// with their partition key, are never returned. Index entries are only candidates: their rids may belong to
+// such documents, or to documents outside the scope.
 //
 // A rid is the number that a document keeps for its whole life. Ascending rids are the order of insertion.
 //
@@ -123,8 +123,8 @@ type Census interface {
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 
-// Versioned is implemented by a Source that can report whether its documents have changed. If they have not,
-// a page may continue with the rows that the previous page has made of them.
+// Versioned is implemented by a Source that can report whether its documents have changed since the previous
+// page. If they have not, a page may continue with rows that the previous page has made and not returned.
 type Versioned interface {
 	// Version returns a string that identifies the state of the live documents of the scope. ok is false if
 	// there is no such string.

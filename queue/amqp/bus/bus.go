@@ -42,7 +42,7 @@ type Bus struct {
 	connections atomic.Uint64
 }
 
-// New returns a Bus.
+// New returns a Bus with the given options.
 func New(o Options) *Bus {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
@@ -82,7 +82,7 @@ func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
 	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link),
 		queues: b.o.Queues, ctx: ctx, namespace: p.Hostname, client: clientOf(&p),
 		transactions: make(map[string]*transaction),
-		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
+		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]neededRight)}
 	first, ok := p.Identity.(access.Grant)
 	c.authenticated.Store(ok || b.o.Guard.Open())
 	if !ok {

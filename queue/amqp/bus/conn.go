@@ -26,8 +26,8 @@ type conn struct {
 
 	mu        sync.Mutex // guards the following fields
 	grants    []access.Grant
-	links     map[*amqp.Link]right // the right that each link needs
-	stopTimer func()               // stops the timer for the first grant to expire; nil: no timer
+	links     map[*amqp.Link]neededRight // the right that each link needs
+	stopTimer func()                     // stops the timer for the first grant to expire; nil: no timer
 	replies   []*replies
 	// the last links to $cbs; the key is true for the link on which the client receives
 	tokenLinks   map[bool]*amqp.Link
@@ -51,7 +51,8 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 	return answer, err
 }
 
-// makeNode creates the node of a link.
+// makeNode creates the node that a link connects to: a transaction coordinator, $cbs, or an entity or its
+// management node.
 func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
 		return (&coordinator{c: c, link: l}).answer(), nil
@@ -81,9 +82,9 @@ func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amq
 	return answer, nil
 }
 
-// takeTokenNode registers a link to $cbs. A connection can have one such link in each direction, since Go's
-// SDK relies on the refusal of a second one to detect that it has left a link open. A link that has ended
-// does not count.
+// takeTokenNode registers a link to $cbs; receiver says whether the client receives on it. A connection can
+// have one such link in each direction, since Go's SDK relies on the refusal of a second one to detect that
+// it has left a link open. A link that has ended does not count.
 func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	c.mu.Lock()
 	last := c.tokenLinks[receiver]
@@ -103,13 +104,13 @@ func isTokenNode(address string) bool {
 	return strings.EqualFold(strings.Trim(pathOf(address), "/"), cbsNode)
 }
 
-// attach creates the node of an entity.
+// attach creates the node of an entity, or its management node if management is set.
 func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
 	management bool) (answer amqp.Answer, err error) {
 	if management {
 		return c.manage(ctx, l, a, at)
 	}
-	need := right{path: at.String(), need: access.Listen}
+	need := neededRight{path: at.String(), need: access.Listen}
 	if !a.Receiver {
 		need.need = access.Send
 	}
@@ -135,8 +136,8 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	return c.receive(ctx, l, a, at, e)
 }
 
-// manage creates the $management node of an entity. It does not check rights, since some clients send their
-// token while they attach. Each request checks the right that it needs.
+// manage creates the node for a link to the $management node of an entity. It does not check rights, since
+// some clients send their token while they attach. Each request checks the right that it needs.
 func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.Answer,
 	error) {
 	if _, err := c.queues.Get(ctx, at.Entity); err != nil {
@@ -156,7 +157,7 @@ const maxRequest = 4 << 20
 func managementNode(at entity.Address) string { return strings.ToLower(at.String()) + "/$management" }
 
 // addressOf returns the address of the node that a link connects to: a sender's target, or a receiver's
-// source.
+// source. ok is false if there is none, or an empty one.
 func addressOf(a *frame.Attach) (address string, ok bool) {
 	if a.Receiver {
 		if a.Source == nil || !a.Source.HasAddress {

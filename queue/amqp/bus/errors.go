@@ -29,51 +29,51 @@ const (
 	condDeadLetter         wire.Symbol = "com.microsoft:dead-letter"
 )
 
-// failure is an error code on the wire: a condition, and the status of a management response.
-type failure struct {
+// wireError is an error code on the wire: a condition, and the status of a management response.
+type wireError struct {
 	condition wire.Symbol
 	status    int32
 }
 
 // failureOf returns the failure of an error code.
-func failureOf(code entity.Code) failure {
+func failureOf(code entity.Code) wireError {
 	switch code {
 	case entity.CodeEntityNotFound, entity.CodeRuleNotFound:
-		return failure{frame.CondNotFound, http.StatusNotFound}
+		return wireError{frame.CondNotFound, http.StatusNotFound}
 	case entity.CodeEntityExists, entity.CodeRuleExists:
-		return failure{condEntityExists, http.StatusConflict}
+		return wireError{condEntityExists, http.StatusConflict}
 	case entity.CodeEntityDisabled:
-		return failure{condEntityDisabled, http.StatusForbidden}
+		return wireError{condEntityDisabled, http.StatusForbidden}
 	case entity.CodeUnauthorized:
-		return failure{frame.CondUnauthorized, http.StatusUnauthorized}
+		return wireError{frame.CondUnauthorized, http.StatusUnauthorized}
 	case entity.CodeMessageLockLost:
-		return failure{condMessageLockLost, http.StatusGone}
+		return wireError{condMessageLockLost, http.StatusGone}
 	case entity.CodeSessionLockLost:
-		return failure{condSessionLockLost, http.StatusGone}
+		return wireError{condSessionLockLost, http.StatusGone}
 	case entity.CodeSessionCannotBeLocked:
-		return failure{condSessionNotLockable, http.StatusConflict}
+		return wireError{condSessionNotLockable, http.StatusConflict}
 	case entity.CodeMessageNotFound:
-		return failure{condMessageNotFound, http.StatusNotFound}
+		return wireError{condMessageNotFound, http.StatusNotFound}
 	case entity.CodeTimeout:
-		return failure{condTimeout, http.StatusRequestTimeout}
+		return wireError{condTimeout, http.StatusRequestTimeout}
 	case entity.CodeServerBusy:
-		return failure{condServerBusy, http.StatusServiceUnavailable}
+		return wireError{condServerBusy, http.StatusServiceUnavailable}
 	case entity.CodeQuotaExceeded:
-		return failure{frame.CondResourceLimit, http.StatusForbidden}
+		return wireError{frame.CondResourceLimit, http.StatusForbidden}
 	case entity.CodeMessageTooLarge:
-		return failure{frame.CondMessageSize, http.StatusRequestEntityTooLarge}
+		return wireError{frame.CondMessageSize, http.StatusRequestEntityTooLarge}
 	case entity.CodeArgument:
-		return failure{condArgument, http.StatusBadRequest}
+		return wireError{condArgument, http.StatusBadRequest}
 	case entity.CodeArgumentOutOfRange:
-		return failure{condOutOfRange, http.StatusBadRequest}
+		return wireError{condOutOfRange, http.StatusBadRequest}
 	case entity.CodeNotAllowed:
-		return failure{frame.CondNotAllowed, http.StatusBadRequest}
+		return wireError{frame.CondNotAllowed, http.StatusBadRequest}
 	case entity.CodeNotImplemented:
-		return failure{frame.CondNotImplemented, http.StatusNotImplemented}
+		return wireError{frame.CondNotImplemented, http.StatusNotImplemented}
 	case entity.CodeCancelled:
-		return failure{condCancelled, http.StatusServiceUnavailable}
+		return wireError{condCancelled, http.StatusServiceUnavailable}
 	}
-	return failure{frame.CondInternal, http.StatusInternalServerError}
+	return wireError{frame.CondInternal, http.StatusInternalServerError}
 }
 
 // asError converts an error to the error that is sent to the client. path is the entity concerned, if err

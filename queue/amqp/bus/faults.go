@@ -15,15 +15,16 @@ import (
 // receiving or settling one message is one operation. A request to renew or settle several locks is one
 // operation as well.
 
-// meet returns the fault that applies to an operation, after waiting for the delay of the fault. now reports
-// that the fault replaces the operation.
+// meet returns the fault that applies to an operation, and waits for the delay of a fault that comes before
+// the operation. now reports that the operation must not be carried out: the fault takes its place.
 func (c *conn) meet(op inject.Operation, path string) (hit inject.Hit, now bool) {
 	hit = c.bus.o.Faults.Match(inject.Target{Operation: op, Entity: path})
 	now, err := hit.BeforeOperation(c.ctx, c.bus.o.Wall)
 	return hit, now && err == nil // if the connection ended during the delay, the operation is carried out
 }
 
-// isFaultAfter reports whether the fault comes after the operation, and waits for its delay.
+// isFaultAfter reports whether the fault comes after the operation. If so, it first waits for the fault's
+// delay.
 func (c *conn) isFaultAfter(hit *inject.Hit) (now bool) {
 	now, err := hit.AfterOperation(c.ctx, c.bus.o.Wall)
 	return now && err == nil
@@ -75,7 +76,8 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 	return &frame.Rejected{Error: c.asError(c.applyFault(l, &hit, path), path)}, hit.Rule
 }
 
-// withFaults runs a management operation, with the fault that applies before or after it.
+// withFaults runs a management operation, with the fault that applies before or after it. lose is called if
+// the fault is the loss of a lock.
 func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
 	error) {
 	hit, now := r.c.meet(op, r.at.String())

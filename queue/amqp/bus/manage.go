@@ -44,7 +44,7 @@ func (n *management) Transfer(ctx context.Context, list []amqp.Incoming) []frame
 	return states
 }
 
-// request is one request.
+// request is one request to a $management node.
 type request struct {
 	*management
 	ctx   context.Context
@@ -134,7 +134,8 @@ func (n *management) respond(m *message.Message, done response, err error) ([]by
 	return answer(m, properties, done.body)
 }
 
-// serverTimeout returns the time limit that the client has set for a request.
+// serverTimeout returns the time limit that the client has set for a request. ok is false if it has set none
+// that can be used.
 func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 	for _, name := range []string{"com.microsoft:server-timeout", "server-timeout"} {
 		if ms, ok := wire.Integer(m.Get(name)); ok && ms > 0 && ms < int64(maxPatience/time.Millisecond) {
@@ -182,49 +183,49 @@ func (r *request) run() (response, error) {
 	return done, err
 }
 
-// operation is an operation of the $management node.
-type operation struct {
+// managementOperation is an operation of the $management node.
+type managementOperation struct {
 	do    func(*request) (response, error)
 	need  access.Rights
 	alone bool // cannot be part of a transaction
 }
 
-func operations(name string) (op operation, ok bool) {
+func operations(name string) (op managementOperation, ok bool) {
 	switch name {
 	case "renew-lock":
-		op = operation{do: (*request).renewLock, need: access.Listen}
+		op = managementOperation{do: (*request).renewLock, need: access.Listen}
 	case "peek-message":
-		op = operation{do: (*request).peek, need: access.Listen}
+		op = managementOperation{do: (*request).peek, need: access.Listen}
 	case "schedule-message":
-		op = operation{do: (*request).schedule, need: access.Send}
+		op = managementOperation{do: (*request).schedule, need: access.Send}
 	case "cancel-scheduled-message":
-		op = operation{do: (*request).cancelScheduled, need: access.Send}
+		op = managementOperation{do: (*request).cancelScheduled, need: access.Send}
 	case "receive-by-sequence-number":
-		op = operation{do: (*request).receiveDeferred, need: access.Listen}
+		op = managementOperation{do: (*request).receiveDeferred, need: access.Listen}
 	case "update-disposition":
-		op = operation{do: (*request).updateDisposition, need: access.Listen}
+		op = managementOperation{do: (*request).updateDisposition, need: access.Listen}
 	case "batch-delete-messages":
-		op = operation{do: (*request).deleteMessages, need: access.Listen, alone: true}
+		op = managementOperation{do: (*request).deleteMessages, need: access.Listen, alone: true}
 	case "renew-session-lock":
-		op = operation{do: (*request).renewSession, need: access.Listen}
+		op = managementOperation{do: (*request).renewSession, need: access.Listen}
 	case "get-session-state":
-		op = operation{do: (*request).sessionState, need: access.Listen}
+		op = managementOperation{do: (*request).sessionState, need: access.Listen}
 	case "set-session-state":
-		op = operation{do: (*request).setSessionState, need: access.Listen}
+		op = managementOperation{do: (*request).setSessionState, need: access.Listen}
 	case "get-message-sessions":
-		op = operation{do: (*request).sessions, need: access.Listen}
+		op = managementOperation{do: (*request).sessions, need: access.Listen}
 	case "add-rule":
-		op = operation{do: (*request).addRule, need: access.Listen, alone: true}
+		op = managementOperation{do: (*request).addRule, need: access.Listen, alone: true}
 	case "remove-rule":
-		op = operation{do: (*request).removeRule, need: access.Listen, alone: true}
+		op = managementOperation{do: (*request).removeRule, need: access.Listen, alone: true}
 	case "enumerate-rules":
-		op = operation{do: (*request).rules, need: access.Listen}
+		op = managementOperation{do: (*request).rules, need: access.Listen}
 	}
 	return op, op.do != nil
 }
 
-// join returns the transaction of the request, or nil if it has none. sends reports whether the request
-// sends messages.
+// join returns the transaction that the request belongs to, or nil if it belongs to none. sends says whether
+// the request sends messages; partition returns the partition key of the request's messages.
 func (r *request) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
 	return r.c.join(r.state, participant{link: r.link, at: r.at, sends: sends, partition: partition})
 }

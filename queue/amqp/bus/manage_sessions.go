@@ -33,8 +33,8 @@ func (r *request) holder(session *string) *queue.Receiver {
 	return found
 }
 
-// held returns the receiver that holds the session named in the request, or CodeSessionLockLost if there is
-// none.
+// held returns the receiver of this connection that holds the lock of the session named in the request. It
+// fails with CodeSessionLockLost if there is none.
 func (r *request) held() (*queue.Receiver, error) {
 	session, err := r.mustText("session-id")
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 	earlyReplyBytes = 16 << 10
 )
 
-// replies is the source of the responses to requests.
+// replies is the source of a link on which a client receives the responses to its requests to $cbs or a
+// $management node.
 type replies struct {
 	c       *conn
 	link    *amqp.Link

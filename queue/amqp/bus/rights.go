@@ -10,15 +10,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// right is the right on an entity that a link needs.
-type right struct {
+// neededRight is the right on an entity that a link needs.
+type neededRight struct {
 	path string
 	need access.Rights
 }
 
-// admit registers a link and the right that it needs. It fails with CodeUnauthorized if the connection does
-// not have that right.
-func (c *conn) admit(l *amqp.Link, r right) error {
+// admit registers a link with r, the right that it needs as long as it exists. It fails with CodeUnauthorized
+// if the connection does not have that right.
+func (c *conn) admit(l *amqp.Link, r neededRight) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.allowed(r); err != nil {
@@ -32,11 +32,11 @@ func (c *conn) admit(l *amqp.Link, r right) error {
 func (c *conn) allows(path string, need access.Rights) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.allowed(right{path: path, need: need})
+	return c.allowed(neededRight{path: path, need: need})
 }
 
-// allowed checks a right against the connection's grants. The caller holds the lock.
-func (c *conn) allowed(r right) (err error) {
+// allowed fails if no grant of the connection includes a right. The caller holds the lock.
+func (c *conn) allowed(r neededRight) (err error) {
 	for _, g := range c.grants {
 		if err = c.bus.o.Guard.Allow(g, r.path, r.need); err == nil {
 			return nil

@@ -114,7 +114,8 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []f
 	return states
 }
 
-// transfer is like Transfer, without fault rules.
+// transfer stores all messages in one transaction. If one of them is refused, it stores each transfer in a
+// transaction of its own. It ignores fault rules.
 func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	parsed := make([][]*message.Message, len(list))

@@ -75,8 +75,9 @@ func milliseconds(m wire.Map, name string) (d time.Duration, ok bool) {
 	return time.Duration(n) * time.Millisecond, true
 }
 
-// answer returns the source that names the locked session, in the form of the request, because each SDK
-// accepts only its own form. The properties contain the time at which the lock ends.
+// answer returns the source for the response to an attach, which names the locked session, and the link's
+// properties. The filter has the form of asked, the client's source, because each SDK accepts only its own
+// form. The properties contain the time at which the lock ends.
 func (w *requestedSession) answer(asked *frame.Source, r *queue.Receiver) (*frame.Source, wire.Map) {
 	id, until, _ := r.Session()
 	var value any = id

@@ -30,18 +30,19 @@ type transaction struct {
 	partition string // its partition key; "": none
 }
 
-// group is the shared state of the links of one session. The connection's mutex guards it.
-type group struct {
+// sessionGroup is the state that the links of one AMQP session share: by the first link, Service Bus
+// determines the entity of a transaction. The connection's mutex guards it.
+type sessionGroup struct {
 	coordinator bool
 	first       *amqp.Link // the first link to an entity; nil: there is none
 	entity      string     // of the first link, in lower case
 }
 
 // groupOf returns the group of a link's session. The caller holds the mutex.
-func groupOf(l *amqp.Link) *group {
-	g, ok := l.Session().Own.(*group)
+func groupOf(l *amqp.Link) *sessionGroup {
+	g, ok := l.Session().Own.(*sessionGroup)
 	if !ok {
-		g = &group{}
+		g = &sessionGroup{}
 		l.Session().Own = g
 	}
 	return g
@@ -138,8 +139,8 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 	return t.tx, nil
 }
 
-// joined returns the outcome of an operation. If the operation's state names a transaction, the outcome is
-// wrapped in a Transactional.
+// joined returns the state that the client gets for an operation with an outcome. If the state that the
+// client has sent names a transaction, the outcome is wrapped in a Transactional.
 func joined(state, outcome frame.State) frame.State {
 	if part, ok := state.(*frame.Transactional); ok {
 		return &frame.Transactional{TxnID: part.TxnID, Outcome: outcome}
@@ -161,7 +162,8 @@ type coordinator struct {
 // answer returns the properties of a link to a coordinator.
 func (k *coordinator) answer() amqp.Answer { return amqp.Answer{Sink: k, Discharges: discharges} }
 
-// discharges decodes a discharge; see amqp.Answer.
+// discharges decodes a discharge, which ends transaction txn; fail asks for its rollback. ok is false for any
+// other message. See amqp.Answer.
 func discharges(payload []byte) (txn []byte, fail, ok bool) {
 	request, err := coordination(payload)
 	if d, ok := request.(*frame.Discharge); ok && err == nil {
@@ -231,8 +233,8 @@ func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 	return &frame.Declared{TxnID: id}, nil
 }
 
-// discharge ends a transaction. It rolls the transaction back if some of its work was refused or lost,
-// because the client may have sent the discharge before it knew that.
+// discharge ends a transaction. incomplete means that some of its work was refused or lost. Then discharge
+// rolls the transaction back, because the client may have sent the discharge before it knew that.
 func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incomplete bool) error {
 	k.c.mu.Lock()
 	t := k.c.transactions[string(d.TxnID)]

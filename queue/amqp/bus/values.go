@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// integer converts an integer of any AMQP type.
+// integer converts an integer of any AMQP type. ok is false for other values.
 func integer(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int8:
@@ -32,7 +32,7 @@ func integer(v any) (n int64, ok bool) {
 	return 0, false
 }
 
-// elements returns the elements of an array or a list.
+// elements returns the elements of an AMQP array or list; ok is false for other values.
 func elements(v any) (list []any, ok bool) {
 	switch v := v.(type) {
 	case wire.Array:
@@ -43,7 +43,8 @@ func elements(v any) (list []any, ok bool) {
 	return nil, false
 }
 
-// integer returns the integer with this name in the body of a request, or absent if there is none.
+// integer returns the integer with this name in the body of a request, or the argument absent if there is
+// none.
 func (r *request) integer(name string, absent int64) (int64, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {
@@ -94,8 +95,8 @@ func (r *request) tokens() ([]message.UUID, error) {
 	})
 }
 
-// listOf returns the elements of an array or a list in the body, converted by read. If read fails, the
-// error has the message refusal.
+// listOf returns the elements of an array or a list with this name in the body of a request, converted by
+// read. If read returns false, listOf fails with the message refusal.
 func listOf[T any](r *request, name, refusal string, read func(any) (T, bool)) ([]T, error) {
 	v, _ := r.body.Get(name)
 	all, ok := elements(v)

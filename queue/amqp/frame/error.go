@@ -37,7 +37,7 @@ type Error struct {
 
 func (*Error) descriptor() uint64 { return descError }
 
-func (e *Error) fields(l *list) {
+func (e *Error) fields(l *fieldList) {
 	l.symbol(e.Condition)
 	l.text(e.Description)
 	l.pairs(e.Info)

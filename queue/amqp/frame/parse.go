@@ -119,7 +119,7 @@ func missing(what string) error {
 	return &FormatError{Condition: CondInvalidField, Reason: "there is no " + what}
 }
 
-// must reads a mandatory number.
+// must reads a mandatory number. If it is missing, f fails; what names it in the error.
 func must(f *wire.Fields, what string) uint32 {
 	n, ok := f.OptionalUint32()
 	if !ok {

@@ -50,19 +50,19 @@ func (*Outcome) descriptor() uint64    { return descSASLOutcome }
 
 // fields writes the mechanisms as an array even if there is only one, because older clients do not accept a
 // single symbol.
-func (m *Mechanisms) fields(l *list) { l.value(wire.Symbols(m.List)) }
+func (m *Mechanisms) fields(l *fieldList) { l.value(wire.Symbols(m.List)) }
 
-func (i *Init) fields(l *list) {
+func (i *Init) fields(l *fieldList) {
 	l.symbol(i.Mechanism)
 	l.bytes(i.Response)
 	l.text(i.Hostname)
 }
 
-func (c *Challenge) fields(l *list) { l.bytes(c.Data) }
+func (c *Challenge) fields(l *fieldList) { l.bytes(c.Data) }
 
-func (r *Response) fields(l *list) { l.bytes(r.Data) }
+func (r *Response) fields(l *fieldList) { l.bytes(r.Data) }
 
-func (o *Outcome) fields(l *list) {
+func (o *Outcome) fields(l *fieldList) {
 	l.uint8(o.Code)
 	l.bytes(o.Data)
 }

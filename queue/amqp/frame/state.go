@@ -70,20 +70,20 @@ func (*Modified) descriptor() uint64      { return descModified }
 func (*Declared) descriptor() uint64      { return descDeclared }
 func (*Transactional) descriptor() uint64 { return descTransactional }
 
-func (r *Received) fields(l *list) {
+func (r *Received) fields(l *fieldList) {
 	l.uint32(r.Section)
 	l.uint64(r.Offset)
 }
-func (*Accepted) fields(*list)     {}
-func (r *Rejected) fields(l *list) { l.body(r.Error, r.Error != nil) }
-func (*Released) fields(*list)     {}
-func (m *Modified) fields(l *list) {
+func (*Accepted) fields(*fieldList)     {}
+func (r *Rejected) fields(l *fieldList) { l.body(r.Error, r.Error != nil) }
+func (*Released) fields(*fieldList)     {}
+func (m *Modified) fields(l *fieldList) {
 	l.bool(m.DeliveryFailed)
 	l.bool(m.UndeliverableHere)
 	l.pairs(m.Annotations)
 }
-func (d *Declared) fields(l *list) { l.bytes(d.TxnID) }
-func (t *Transactional) fields(l *list) {
+func (d *Declared) fields(l *fieldList) { l.bytes(d.TxnID) }
+func (t *Transactional) fields(l *fieldList) {
 	l.bytes(t.TxnID)
 	l.body(t.Outcome, t.Outcome != nil)
 }
@@ -149,8 +149,8 @@ type Discharge struct {
 
 func (*Declare) descriptor() uint64   { return descDeclare }
 func (*Discharge) descriptor() uint64 { return descDischarge }
-func (*Declare) fields(l *list)       { l.null() }
-func (d *Discharge) fields(l *list) {
+func (*Declare) fields(l *fieldList)  { l.null() }
+func (d *Discharge) fields(l *fieldList) {
 	l.bytes(d.TxnID)
 	l.bool(d.Fail)
 }

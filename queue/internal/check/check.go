@@ -122,7 +122,7 @@ func (k *storeChecker) message(seq int64, h *layout.Header, want layout.Counters
 	return nil
 }
 
-// wakes checks that Counters.Next is not later than the end of a lock.
+// wakes checks that Counters.Next is not later than the end of a lock, so that the lock is ended in time.
 func (k *storeChecker) wakes(want layout.Counters, l *layout.Lock) {
 	if !l.Covered && l.Lapses() < host.Never && (want.Next == 0 || want.Next > l.Lapses()) {
 		k.fault("a lock lapses at %d, and the next change is due at %d", l.Lapses(), want.Next)
@@ -233,7 +233,8 @@ func (k *storeChecker) families() error {
 	return nil
 }
 
-// Strays reports message keys that belong to no store.
+// Strays reports the keys of messages that belong to none of the given stores. It ends if report returns
+// false.
 func Strays(ctx context.Context, r engine.Reader, stores []*view.Store, report func(error) bool) error {
 	known := make(map[string]bool)
 	for _, s := range stores {

@@ -8,17 +8,19 @@ import (
 const maxReturned = 1024
 
 // Cursor is the position up to which the active messages of a store, or of a session, have been handed out.
-// Each message below next is claimed, has expired, or is listed in returned. Therefore a receive does not
-// scan the locked messages again.
+// Each message with a number below next is claimed (handed out, for example), has expired, or is listed in
+// returned because it has become available again. So a receive begins at next, and does not read all locked
+// messages.
 type Cursor struct {
 	next     int64
 	returned numbers
-	// incremented by Release and Restart; a receive that has read an older count must not advance
+	// incremented by Release and Restart. A receive that began before must not advance the cursor: it may not
+	// have seen the message that has become available
 	generation uint64
 	Waiters    Waiters
 }
 
-// Release records that a message has become available to receivers.
+// Release records that a message has become available to receivers again.
 func (p *Cursor) Release(seq int64) {
 	p.generation++
 	if seq >= p.next {
@@ -36,8 +38,8 @@ func (p *Cursor) Restart() {
 	p.next, p.returned = 0, nil
 }
 
-// Advance moves the cursor to the message after behind. It does nothing if the count moves has changed since
-// the caller read it.
+// Advance moves the cursor behind the message with the number behind. moves is the count that Position has
+// returned; if Release or Restart was called since, Advance does nothing.
 func (p *Cursor) Advance(behind int64, moves uint64) {
 	if p.generation == moves {
 		p.next = max(p.next, behind+1)

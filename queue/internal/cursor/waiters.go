@@ -35,7 +35,7 @@ func (w *Waiters) WakeAll() { w.Wake(w.Len()) }
 // Len returns the number of waiters that have not been woken.
 func (w *Waiters) Len() int { return w.idle.Len() }
 
-// PutBack puts a woken waiter back at the front of the queue.
+// PutBack puts a woken waiter back at the front of the queue, to wait again.
 func (w *Waiters) PutBack(one *Waiter) {
 	if one.place == nil {
 		one.place = w.idle.PushFront(one)

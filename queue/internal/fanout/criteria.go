@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// criterion is a property that a correlation filter compares.
+// criterion is one property that a correlation filter compares.
 type criterion struct {
 	system rule.System // 0: it is an application property
 	user   string      // the application property's name, in lower case

@@ -14,22 +14,22 @@ import (
 //
 // The zero value is empty. An Index is built by one goroutine; once built it is safe for concurrent use.
 type Index struct {
-	always []Place
+	always []RulePlace
 	tables map[string]*table // by the properties that their filters compare
 }
 
-// Place identifies a rule of a topic: the index of its subscription, and the index of the rule in that
-// subscription.
-type Place struct{ Subscription, Rule int }
+// RulePlace identifies a rule of a topic: the index of its subscription among those of the topic, and the
+// index of the rule among those of the subscription.
+type RulePlace struct{ Subscription, Rule int }
 
 // table contains the filters that compare the same properties.
 type table struct {
 	criteria []criterion
-	rules    map[string][]Place // by the joined keys of the required values
+	rules    map[string][]RulePlace // by the joined keys of the required values
 }
 
 // Add adds the filter f of the rule at the given place.
-func (x *Index) Add(at Place, f rule.Filter) {
+func (x *Index) Add(at RulePlace, f rule.Filter) {
 	list, values := criteria(f)
 	if len(list) == 0 {
 		x.always = append(x.always, at)
@@ -41,7 +41,7 @@ func (x *Index) Add(at Place, f rule.Filter) {
 		if x.tables == nil {
 			x.tables = make(map[string]*table)
 		}
-		t = &table{criteria: list, rules: make(map[string][]Place)}
+		t = &table{criteria: list, rules: make(map[string][]RulePlace)}
 		x.tables[name] = t
 	}
 	t.rules[values] = append(t.rules[values], at)
@@ -49,14 +49,14 @@ func (x *Index) Add(at Place, f rule.Filter) {
 
 // Candidates returns the places of all rules that may match a message, in ascending order. The caller owns
 // the slice and must evaluate the filters.
-func (x *Index) Candidates(v *View) []Place {
+func (x *Index) Candidates(v *View) []RulePlace {
 	list := slices.Clone(x.always)
 	for _, t := range x.tables {
 		if values, ok := v.values(t.criteria); ok {
 			list = append(list, t.rules[values]...)
 		}
 	}
-	slices.SortFunc(list, func(a, b Place) int {
+	slices.SortFunc(list, func(a, b RulePlace) int {
 		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), cmp.Compare(a.Rule, b.Rule))
 	})
 	return list

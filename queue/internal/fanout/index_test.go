@@ -25,7 +25,7 @@ func TestIndex(t *testing.T) {
 	value := func() rule.Value { return values[r.IntN(len(values))] }
 	const subscriptions, rules, messages = 30, 20, 300
 	var x Index
-	filters := make(map[Place]rule.Filter)
+	filters := make(map[RulePlace]rule.Filter)
 	for i := range subscriptions {
 		for j := range rules {
 			c := rule.Correlation{Label: []string{"", "x", "y"}[r.IntN(3)]}
@@ -37,8 +37,8 @@ func TestIndex(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			filters[Place{i, j}] = f
-			x.Add(Place{i, j}, f)
+			filters[RulePlace{i, j}] = f
+			x.Add(RulePlace{i, j}, f)
 		}
 	}
 	found := 0
@@ -51,10 +51,10 @@ func TestIndex(t *testing.T) {
 		}
 		m.SetText(message.Subject, []string{"", "x", "z"}[r.IntN(3)])
 		v := &View{m, &layout.Header{}}
-		var want, got []Place
+		var want, got []RulePlace
 		for i := range subscriptions {
 			for j := range rules {
-				if at := (Place{i, j}); filters[at].Match(v) {
+				if at := (RulePlace{i, j}); filters[at].Match(v) {
 					want = append(want, at)
 				}
 			}

@@ -16,7 +16,8 @@ type Table[T any] struct {
 	index         Index
 }
 
-// Subscription is a subscription of a topic and its rules. To identifies it for the caller.
+// Subscription is a subscription of a topic and its rules. To is a value of the caller's, which identifies
+// the subscription.
 type Subscription[T any] struct {
 	To     T
 	Number uint32
@@ -37,7 +38,7 @@ func NewTable[T any](list []Subscription[T]) *Table[T] {
 	t := &Table[T]{subscriptions: list}
 	for i, s := range list {
 		for j := range s.Rules.List {
-			t.index.Add(Place{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
+			t.index.Add(RulePlace{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
 		}
 	}
 	return t

@@ -72,7 +72,7 @@ const storeNumberBit = uint32(1) << 30
 // number and store. Each method returns a new slice.
 type StoreKeys []byte
 
-// StorePrefixLen is the length of number and store.
+// StorePrefixLen is the length of the common prefix of a store's keys, number and store, in bytes.
 const StorePrefixLen = 5
 
 // EntityPrefix returns the prefix that all keys of an entity's messages have in common.

@@ -39,7 +39,7 @@ func (l *Lock) Encode() []byte {
 
 // DecodeLock decodes a lock. Errors: engine.ErrCorrupt.
 func DecodeLock(b []byte) (l Lock, err error) {
-	d := fields{b: b}
+	d := fieldDecoder{b: b}
 	for i := range l.Token {
 		l.Token[i] = d.byte()
 	}

@@ -24,9 +24,10 @@ const (
 type Header struct {
 	State State
 	Hops  uint8 // how many times it was forwarded
-	// failed deliveries; while a message is being published: the number of the next subscription
+	// the number of failed deliveries. In a topic, while a message is being published: the catalog number of
+	// the first subscription that has no copy yet
 	Count    int32
-	Enqueued int64 // in ms; for a scheduled message, when it was sent
+	Enqueued int64 // in ms since 1970; for a scheduled message, when it was sent
 	TTL      int64 // in ms, limited by the entity's default; NoTTL for none
 	Due      int64 // the scheduled time in ms, kept after the message became active; 0: none
 	Origin   int64 // sequence number in its first entity, if it was forwarded; else 0
@@ -54,7 +55,7 @@ func (h *Header) Encode() []byte {
 
 // DecodeHeader decodes a header. Errors: engine.ErrCorrupt, engine.ErrNewerFormat.
 func DecodeHeader(b []byte) (h Header, err error) {
-	d := fields{b: b}
+	d := fieldDecoder{b: b}
 	if v := d.byte(); v > headerVersion {
 		return h, fmt.Errorf("%w: the header of a message has version %d", engine.ErrNewerFormat, v)
 	}
@@ -82,13 +83,13 @@ func (h *Header) Deadline(def int64) int64 {
 	return h.Enqueued + ttl
 }
 
-// fields decodes a sequence of fields.
-type fields struct {
+// fieldDecoder decodes the fields of a stored value, one after the other.
+type fieldDecoder struct {
 	b   []byte
 	bad bool
 }
 
-func (d *fields) byte() byte {
+func (d *fieldDecoder) byte() byte {
 	if len(d.b) == 0 {
 		d.bad = true
 		return 0
@@ -98,7 +99,7 @@ func (d *fields) byte() byte {
 	return v
 }
 
-func (d *fields) varint() int64 {
+func (d *fieldDecoder) varint() int64 {
 	v, n := binary.Varint(d.b)
 	if n <= 0 {
 		d.b, d.bad = nil, true
@@ -108,7 +109,7 @@ func (d *fields) varint() int64 {
 	return v
 }
 
-func (d *fields) text() string {
+func (d *fieldDecoder) text() string {
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 || v > uint64(len(d.b)-n) {
 		d.b, d.bad = nil, true
@@ -120,7 +121,7 @@ func (d *fields) text() string {
 }
 
 // end fails if a field was missing, or data is left.
-func (d *fields) end(what string) error {
+func (d *fieldDecoder) end(what string) error {
 	if d.bad || len(d.b) > 0 {
 		return fmt.Errorf("%w: %s", engine.ErrCorrupt, what)
 	}
@@ -159,7 +160,7 @@ func (c *Counters) Encode() []byte {
 
 // DecodeCounters decodes counters. Errors: engine.ErrCorrupt.
 func DecodeCounters(b []byte) (c Counters, err error) {
-	d := fields{b: b}
+	d := fieldDecoder{b: b}
 	for _, v := range c.all() {
 		*v = d.varint()
 	}
@@ -176,7 +177,7 @@ func (c *Counters) Wake(at int64) {
 	}
 }
 
-// Count adds n messages in a state.
+// Count adds n, which may be negative, to the number of messages in a state.
 func (c *Counters) Count(st State, n int64) {
 	if st == Scheduled {
 		c.Scheduled += n

@@ -66,7 +66,8 @@ type Stored struct {
 	Version uint64 // of its scope
 }
 
-// ReadAll reads all entities, topics before their subscriptions.
+// ReadAll reads all entities, topics before their subscriptions. It sets Stored.Version only if versions is
+// set.
 func ReadAll(r engine.Reader, versions bool) (list []*Stored, err error) {
 	byNumber := make(map[uint32]*Stored)
 	var subscriptions []*Stored

@@ -31,7 +31,7 @@ func (s *Rules) With(r entity.Rule) *Rules {
 	return &Rules{slices.Insert(list, at, r)}
 }
 
-// Without returns the set without a rule.
+// Without returns a copy of the set without the rule that has a name, ignoring case.
 func (s *Rules) Without(name string) *Rules {
 	list := slices.DeleteFunc(slices.Clone(s.List),
 		func(r entity.Rule) bool { return strings.EqualFold(r.Name, name) })

@@ -16,7 +16,8 @@ type Store struct {
 	Shared    bool // several servers share the engine, so locks are stored under keys
 }
 
-// Of returns the store of an entity that sub selects. Dead letters are never received by session.
+// Of returns the message store of an entity that sub selects: the entity's own or one of its sub-queues. Dead
+// letters are never received by session.
 func Of(kind entity.Kind, path string, number uint32, p *entity.Properties, sub entity.Sub) Store {
 	return Store{Path: path, Sub: sub, Keys: layout.StoreKeysOf(number, sub),
 		BySession: sub == entity.Main && kind != entity.Topic && p.RequiresSession}

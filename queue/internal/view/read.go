@@ -36,7 +36,8 @@ func (s *Store) Header(r engine.Reader, seq int64) (h layout.Header, ok bool, er
 // lookEvery is the number of keys after which an iteration checks its context.
 const lookEvery = 256
 
-// EachHeader calls fn with each message from a number on. It stops if fn returns false or an error.
+// EachHeader calls fn with the header of each message, in the order of their sequence numbers, beginning at
+// from. It stops if fn returns false or an error.
 func (s *Store) EachHeader(ctx context.Context, r engine.Reader, from int64,
 	fn func(int64, layout.Header) (bool, error)) (err error) {
 	rg := engine.Prefix(s.Keys.Family(layout.FamilyMessage))

@@ -10,10 +10,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// never is the longest duration there is, as the service spells it.
+// never is Service Bus's text for a duration without a limit.
 const never = "P10675199DT2H48M5.4775807S"
 
-// exists wants an error of an entity that is there; missing of one that is not.
+// exists ends the scenario unless err says that the entity exists already; missing, unless err says that it
+// does not exist.
 func (t *T) exists(err error)  { t.refused(err, "409") }
 func (t *T) missing(err error) { t.refused(err, "404") }
 
@@ -313,7 +314,7 @@ var subAdministration = []scenario{
 		t.dropQueue(name)
 		t.sendBodies(name, "a")
 		t.check(t.queueThere("admin-names/DEEP.er/queue_1"), "not found in other letters")
-		t.left(place{queue: "admin-names/DEEP.er/queue_1"}, "a")
+		t.left(messageSource{queue: "admin-names/DEEP.er/queue_1"}, "a")
 		_, err = t.adm.CreateQueue(t.ctx, "no~tilde", nil)
 		t.refused(err, "400")
 	}},
@@ -343,7 +344,7 @@ var subAdministration = []scenario{
 	}},
 }
 
-// rules are the names of a subscription's rules, sorted.
+// rules returns the names of the rules of a subscription, sorted.
 func (t *T) rules(sub string) []string {
 	names := []string{}
 	for pager := t.adm.NewListRulesPager(t.name, sub, nil); pager.More(); {

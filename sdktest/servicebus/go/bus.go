@@ -12,18 +12,18 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// place is where messages are received from: a queue, or a subscription of a topic.
-type place struct {
+// messageSource is a source of messages: a queue, or a subscription of a topic.
+type messageSource struct {
 	queue, topic, sub string
-	dead              bool // its dead-letter queue
+	dead              bool // the dead-letter queue of it
 }
 
-func (p place) deadLetters() place {
+func (p messageSource) deadLetters() messageSource {
 	p.dead = true
 	return p
 }
 
-// receiver is what receivers with and without a session have in common.
+// receiver has the methods of the SDK that receivers with and without a session have in common.
 type receiver interface {
 	ReceiveMessages(context.Context, int, *sb.ReceiveMessagesOptions) ([]*sb.ReceivedMessage, error)
 	ReceiveDeferredMessages(
@@ -36,14 +36,14 @@ type receiver interface {
 	Close(context.Context) error
 }
 
-// R is a receiver with the scenario that it belongs to.
+// R is a receiver in a scenario.
 type R struct {
 	receiver
 	t *T
 }
 
-// queue creates a queue by the scenario's name, with what is added to it.
-func (t *T) queue(p admin.QueueProperties, suffix ...string) place {
+// queue creates a queue. Its name is that of the scenario, followed by the suffixes.
+func (t *T) queue(p admin.QueueProperties, suffix ...string) messageSource {
 	name := t.name
 	for _, s := range suffix {
 		name += "-" + s
@@ -51,12 +51,12 @@ func (t *T) queue(p admin.QueueProperties, suffix ...string) place {
 	_, err := t.adm.CreateQueue(t.ctx, name, &admin.CreateQueueOptions{Properties: &p})
 	t.must(err)
 	t.dropQueue(name)
-	return place{queue: name}
+	return messageSource{queue: name}
 }
 
-func (t *T) plain() place { return t.queue(admin.QueueProperties{}) }
+func (t *T) plain() messageSource { return t.queue(admin.QueueProperties{}) }
 
-// dropQueue lets a queue be deleted at the end, if it is still there.
+// dropQueue deletes a queue at the end of the scenario, if it still exists then.
 func (t *T) dropQueue(name string) {
 	t.after = append(t.after, func() error {
 		_, err := t.adm.DeleteQueue(context.Background(), name, nil)
@@ -64,12 +64,12 @@ func (t *T) dropQueue(name string) {
 	})
 }
 
-// topic creates a topic by the scenario's name, and subscriptions with these names.
-func (t *T) topic(p admin.TopicProperties, subs ...string) []place {
+// topic creates a topic with the scenario's name, and subscriptions with the given names.
+func (t *T) topic(p admin.TopicProperties, subs ...string) []messageSource {
 	_, err := t.adm.CreateTopic(t.ctx, t.name, &admin.CreateTopicOptions{Properties: &p})
 	t.must(err)
 	t.dropTopic(t.name)
-	places := []place{}
+	places := []messageSource{}
 	for _, s := range subs {
 		places = append(places, t.sub(s, admin.SubscriptionProperties{}))
 	}
@@ -84,14 +84,14 @@ func (t *T) dropTopic(name string) {
 }
 
 // sub creates a subscription of the scenario's topic.
-func (t *T) sub(name string, p admin.SubscriptionProperties) place {
+func (t *T) sub(name string, p admin.SubscriptionProperties) messageSource {
 	_, err := t.adm.CreateSubscription(t.ctx, t.name, name, &admin.CreateSubscriptionOptions{Properties: &p})
 	t.must(err)
-	return place{topic: t.name, sub: name}
+	return messageSource{topic: t.name, sub: name}
 }
 
-// ruled creates a subscription with one rule in place of $Default.
-func (t *T) ruled(name string, filter admin.RuleFilter, action admin.RuleAction) place {
+// ruled creates a subscription with the given rule instead of $Default.
+func (t *T) ruled(name string, filter admin.RuleFilter, action admin.RuleAction) messageSource {
 	rule := admin.RuleProperties{Name: name, Filter: filter, Action: action}
 	return t.sub(name, admin.SubscriptionProperties{DefaultRule: &rule})
 }
@@ -100,7 +100,7 @@ func sql(expression string) admin.RuleFilter { return &admin.SQLFilter{Expressio
 
 func m(body string) *sb.Message { return &sb.Message{Body: []byte(body)} }
 
-// in is a message of a session.
+// in returns a message of a session.
 func in(session, body string) *sb.Message {
 	return &sb.Message{SessionID: &session, Body: []byte(body)}
 }
@@ -112,7 +112,8 @@ func (t *T) sender(name string) *sb.Sender {
 	return s
 }
 
-// closing closes what a scenario may have cut or made fail, which says so when it is closed.
+// closing returns a function that closes c. It ignores the error, because the scenario may have cut the
+// connection or made it fail.
 func closing(c interface{ Close(context.Context) error }) func() error {
 	return func() error {
 		_ = c.Close(context.Background())
@@ -128,7 +129,7 @@ func (t *T) send(name string, messages ...*sb.Message) {
 	}
 }
 
-// sendBodies sends a message for each body.
+// sendBodies sends a message with each of the bodies, in their order.
 func (t *T) sendBodies(name string, bodies ...string) {
 	s := t.sender(name)
 	for _, b := range bodies {
@@ -136,7 +137,7 @@ func (t *T) sendBodies(name string, bodies ...string) {
 	}
 }
 
-// unless404 is an error that is not that of a missing entity.
+// unless404 returns err, or nil if err says that the entity does not exist.
 func unless404(err error) error {
 	var r *azcore.ResponseError
 	if errors.As(err, &r) && r.StatusCode == http.StatusNotFound {
@@ -149,7 +150,7 @@ func (t *T) trySend(name string, m *sb.Message) error {
 	return t.sender(name).SendMessage(t.ctx, m, nil)
 }
 
-func (t *T) open(c *sb.Client, p place, mode sb.ReceiveMode) R {
+func (t *T) open(c *sb.Client, p messageSource, mode sb.ReceiveMode) R {
 	o := &sb.ReceiverOptions{ReceiveMode: mode}
 	if p.dead {
 		o.SubQueue = sb.SubQueueDeadLetter
@@ -166,17 +167,17 @@ func (t *T) open(c *sb.Client, p place, mode sb.ReceiveMode) R {
 	return R{r, t}
 }
 
-// from makes a receiver that locks.
-func (t *T) from(p place) R { return t.open(t.client, p, sb.ReceiveModePeekLock) }
+// from returns a receiver in peek-lock mode.
+func (t *T) from(p messageSource) R { return t.open(t.client, p, sb.ReceiveModePeekLock) }
 
-// deleting makes a receiver that deletes.
-func (t *T) deleting(p place) R { return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete) }
+// deleting returns a receiver in receive-and-delete mode.
+func (t *T) deleting(p messageSource) R { return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete) }
 
-// together lets a call wait for the messages that it asks for. By default it returns 20 ms after the first
-// one, and gives back what comes later, behind which the next ones may be.
+// together makes a receive wait until it has all messages that it asks for. By default it returns 20 ms after
+// the first message, and releases messages that arrive later, so that their order may change.
 var together = &sb.ReceiveMessagesOptions{TimeAfterFirstMessage: someTime}
 
-// take receives this many messages.
+// take receives n messages.
 func (r R) take(n int) []*sb.ReceivedMessage {
 	ctx, cancel := context.WithTimeout(r.t.ctx, someTime)
 	defer cancel()
@@ -191,14 +192,14 @@ func (r R) take(n int) []*sb.ReceivedMessage {
 	return all
 }
 
-// one receives a message and wants it to have this body.
+// one receives a message and ends the scenario unless it has this body.
 func (r R) one(body string) *sb.ReceivedMessage {
 	got := r.take(1)[0]
 	r.t.equal(string(got.Body), body)
 	return got
 }
 
-// none wants nothing.
+// none ends the scenario if a message arrives.
 func (r R) none() {
 	ctx, cancel := context.WithTimeout(r.t.ctx, shortly)
 	defer cancel()
@@ -235,15 +236,16 @@ func (r R) peek(n int) []*sb.ReceivedMessage {
 	return got
 }
 
-// nothing wants a receiver that waits shortly to get nothing.
-func (t *T) nothing(p place) {
+// nothing ends the scenario if a new receiver gets a message from p.
+func (t *T) nothing(p messageSource) {
 	r := t.from(p)
 	r.none()
 	r.close()
 }
 
-// left wants exactly these bodies, and takes them out.
-func (t *T) left(p place, want ...string) {
+// left receives and deletes all messages of p, and ends the scenario unless they have the bodies want, in
+// this order.
+func (t *T) left(p messageSource, want ...string) {
 	r := t.deleting(p)
 	if len(want) > 0 {
 		t.equal(bodies(r.take(len(want))), want)
@@ -252,8 +254,9 @@ func (t *T) left(p place, want ...string) {
 	r.close()
 }
 
-// leftInAnyOrder is left without an order.
-func (t *T) leftInAnyOrder(p place, want ...string) {
+// leftInAnyOrder receives and deletes all messages of p, and ends the scenario unless they have the bodies
+// want, in any order.
+func (t *T) leftInAnyOrder(p messageSource, want ...string) {
 	r := t.deleting(p)
 	t.equal(slices.Sorted(slices.Values(bodies(r.take(len(want))))), slices.Sorted(slices.Values(want)))
 	r.none()
@@ -268,13 +271,15 @@ func bodies(messages []*sb.ReceivedMessage) []string {
 	return all
 }
 
-// count is how many deliveries of a message have failed.
+// count returns how many deliveries of a message have failed.
 func count(m *sb.ReceivedMessage) int { return int(m.DeliveryCount) - 1 }
 
-// later is a moment by the machine's clock, with which the server's agrees when a scenario begins.
+// later returns a future time by the machine's clock. The server's clock agrees with that when a scenario
+// begins.
 func later(seconds int) time.Time { return time.Now().Add(time.Duration(seconds) * time.Second) }
 
-// lasts wants two moments to be so far apart, give or take what real time has passed meanwhile.
+// lasts ends the scenario unless to is the given number of seconds after from. It allows for the real time
+// that the calls between the two may have taken.
 func (t *T) lasts(from, to *time.Time, seconds int) {
 	t.check(from != nil && to != nil, "a moment is missing")
 	d := to.Sub(*from) - time.Duration(seconds)*time.Second

@@ -12,7 +12,7 @@ import (
 )
 
 // setStatus changes a queue's status.
-func (t *T) setStatus(q place, s admin.EntityStatus) {
+func (t *T) setStatus(q messageSource, s admin.EntityStatus) {
 	p, err := t.adm.GetQueue(t.ctx, q.queue, nil)
 	t.must(err)
 	p.Status = &s
@@ -20,8 +20,8 @@ func (t *T) setStatus(q place, s admin.EntityStatus) {
 	t.must(err)
 }
 
-// tryReceive is the error of a receiver's first call.
-func (t *T) tryReceive(p place) error {
+// tryReceive returns the error of a new receiver's first receive.
+func (t *T) tryReceive(p messageSource) error {
 	ctx, cancel := context.WithTimeout(t.ctx, someTime)
 	defer cancel()
 	r := t.from(p)
@@ -30,7 +30,7 @@ func (t *T) tryReceive(p place) error {
 	return err
 }
 
-// secure does over a client with TLS what reports that it works.
+// secure sends, peeks, receives and completes a message with a client that uses TLS and the options o.
 func (t *T) secure(o *sb.ClientOptions) {
 	q := t.plain()
 	c := t.connect(connection(t.tls, sasKey), o)
@@ -45,7 +45,7 @@ func (t *T) secure(o *sb.ClientOptions) {
 
 var failing = []scenario{
 	{"error-missing", func(t *T) {
-		for _, err := range []error{t.trySend("not-there", m("a")), t.tryReceive(place{queue: "not-there"})} {
+		for _, err := range []error{t.trySend("not-there", m("a")), t.tryReceive(messageSource{queue: "not-there"})} {
 			t.refused(err, "could not be found. to know more visit")
 			var known *sb.Error
 			t.check(errors.As(err, &known) && known.Code == sb.CodeNotFound, "%v", err)
@@ -97,7 +97,7 @@ var failing = []scenario{
 
 	{"over-tls", func(t *T) {
 		c := t.trust()
-		c.ServerName, _, _ = net.SplitHostPort(t.tls) // the SDK would take the port for a part of the name
+		c.ServerName, _, _ = net.SplitHostPort(t.tls) // otherwise the SDK would include the port in the name
 		t.secure(&sb.ClientOptions{TLSConfig: c})
 	}},
 

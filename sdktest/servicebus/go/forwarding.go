@@ -7,16 +7,17 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// named is a message with an id.
+// named returns a message with an id.
 func named(id, body string) *sb.Message { return &sb.Message{MessageID: &id, Body: []byte(body)} }
 
-// unique is a queue that drops duplicates within a window.
-func (t *T) unique(window string) place {
+// unique creates a queue that drops a message whose id was used within the time window, an XML Schema
+// duration.
+func (t *T) unique(window string) messageSource {
 	return t.queue(admin.QueueProperties{
 		RequiresDuplicateDetection: ptr(true), DuplicateDetectionHistoryTimeWindow: &window})
 }
 
-// queueThere reports whether the queue is there.
+// queueThere reports whether a queue exists.
 func (t *T) queueThere(name string) bool {
 	q, err := t.adm.GetQueue(t.ctx, name, nil)
 	t.must(err)
@@ -46,9 +47,9 @@ var forwarding = []scenario{
 			next = t.queue(admin.QueueProperties{ForwardTo: ptr(next.queue)}, fmt.Sprint(i))
 		}
 		t.sendBodies(next.queue, "a")
-		dead := place{queue: t.name + "-5", dead: true}
+		dead := messageSource{queue: t.name + "-5", dead: true}
 		t.equal(*t.from(dead).one("a").DeadLetterReason, "MaxTransferHopCountExceeded")
-		t.left(place{queue: t.name + "-6"})
+		t.left(messageSource{queue: t.name + "-6"})
 	}},
 
 	{"forward-dead-letters", func(t *T) {

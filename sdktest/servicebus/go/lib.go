@@ -22,46 +22,46 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// masterKey is the one that the server's own routes take, and every Cosmos DB emulator is known to have.
+// masterKey is the public master key of every Cosmos DB emulator, which Mayfly's own API requires.
 const masterKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
-// sasKey is the key of RootManageSharedAccessKey that the official emulator has.
+// sasKey is the key of RootManageSharedAccessKey in the official emulator.
 const sasKey = "SAS_KEY_VALUE"
 
-// someTime is how long a call may take. shortly is how long a receiver waits that is to get nothing.
+// someTime is the time limit of a call. shortly is how long a receiver waits that must not get a message.
 const (
 	someTime = 20 * time.Second
 	shortly  = 500 * time.Millisecond
 )
 
-// flags are what the command line says.
-type flags struct {
-	running          bool   // the clock is never moved
-	amqp, admin, tls string // host and port
-	mayfly           string // with a slash at its end
-	control          string // "" if the server cannot be ended
+// settings are the settings from the command line.
+type settings struct {
+	running          bool   // the scenarios must not move the server's clock
+	amqp, admin, tls string // addresses of the server's ports, each a host and a port
+	mayfly           string // the URL of Mayfly's own API, with a slash at its end
+	control          string // URL through which a scenario can restart the server; "" if it cannot
 }
 
-// scenario is one of servicebus.md.
+// scenario is one of the scenarios that servicebus.md lists.
 type scenario struct {
 	name string
 	run  func(t *T)
 }
 
-// noAPI is the outcome of a scenario that the SDK has no call for.
+// noAPI is the result of a scenario for which the SDK has no call; the text says what is missing.
 type noAPI string
 
 func (e noAPI) Error() string { return string(e) }
 
-// without is a scenario that the SDK has no call for, and why.
+// without returns a scenario that is skipped because the SDK has no call for it.
 func without(name, reason string) scenario {
 	return scenario{name, func(*T) { panic(noAPI(reason)) }}
 }
 
-// T is what one scenario works with: clients, and the entities that it has made. Its methods end the scenario
-// where something is not as it should be.
+// T is one run of a scenario, with its clients and the entities that it has created. Methods that check
+// something end the scenario if the check fails.
 type T struct {
-	flags
+	settings
 	name   string
 	ctx    context.Context
 	client *sb.Client
@@ -69,11 +69,11 @@ type T struct {
 	after  []func() error
 }
 
-// one runs a scenario and deletes its entities.
-func one(f flags, s scenario) (err error) {
+// one runs a scenario, deletes its entities afterwards, and returns why the scenario failed.
+func one(f settings, s scenario) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	t := &T{flags: f, name: s.name, ctx: ctx}
+	t := &T{settings: f, name: s.name, ctx: ctx}
 	defer func() {
 		for i := len(t.after) - 1; i >= 0; i-- {
 			err = errors.Join(err, t.after[i]())
@@ -99,12 +99,13 @@ func one(f flags, s scenario) (err error) {
 	return nil
 }
 
-// failure ends a scenario. It is a panic, so that a scenario reads as a list of what has to come.
+// failure is the value of the panic by which a failed check ends a scenario. So the code of a scenario needs
+// no handling of errors.
 type failure string
 
 func (e failure) Error() string { return string(e) }
 
-// fatalf ends the scenario, telling the line of the scenario's file that led here.
+// fatalf ends the scenario with a message that names the line of the scenario that has failed.
 func (t *T) fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for skip := 1; ; skip++ {
@@ -126,14 +127,14 @@ func (t *T) must(err error) {
 	}
 }
 
-// check ends the scenario unless ok.
+// check ends the scenario unless ok is true. what and args describe the failure.
 func (t *T) check(ok bool, what string, args ...any) {
 	if !ok {
 		t.fatalf(what, args...)
 	}
 }
 
-// equal ends the scenario unless got is what is wanted; both may be anything that JSON can spell.
+// equal ends the scenario unless got and want have the same JSON encoding.
 func (t *T) equal(got, want any) {
 	if !reflect.DeepEqual(plain(t, got), plain(t, want)) {
 		t.fatalf("got %s, want %s", spell(got), spell(want))
@@ -154,7 +155,7 @@ func plain(t *T, v any) any {
 	return p
 }
 
-// refused wants an error that says one of these words.
+// refused ends the scenario unless err is an error whose text contains one of the words, in any case.
 func (t *T) refused(err error, words ...string) {
 	if err == nil {
 		t.fatalf("not refused with %v", words)
@@ -176,12 +177,13 @@ func connection(at, key string) string {
 		"SharedAccessKey=" + key + ";"
 }
 
-// quick are the retries of all clients: soon, and often enough to get over a restart.
+// quick returns the retry options of all clients: short delays, and enough retries to survive a restart of
+// the server.
 func quick() sb.RetryOptions {
 	return sb.RetryOptions{MaxRetries: 5, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: time.Second}
 }
 
-// connect makes a client; o may be nil.
+// connect returns a new client with the options o, which may be nil.
 func (t *T) connect(connection string, o *sb.ClientOptions) *sb.Client {
 	if o == nil {
 		o = &sb.ClientOptions{}
@@ -197,7 +199,8 @@ func (t *T) connect(connection string, o *sb.ClientOptions) *sb.Client {
 	return c
 }
 
-// trust is a TLS configuration that trusts the certificates of SSL_CERT_FILE, on every system.
+// trust returns a TLS configuration that trusts the certificates in the file SSL_CERT_FILE, on every
+// operating system.
 func (t *T) trust() *tls.Config {
 	file := os.Getenv("SSL_CERT_FILE")
 	pem, err := os.ReadFile(file)
@@ -219,7 +222,7 @@ func (t *T) administrator(key string) *admin.Client {
 	return c
 }
 
-// own calls one of the server's own routes.
+// own sends a request to Mayfly's own API.
 func own(method, url, body string) error {
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -241,12 +244,12 @@ func changeClock(mayfly, change string) error {
 	return own(http.MethodPut, mayfly+"_mayfly/clock?settle=true", change)
 }
 
-// advance moves the server's clock on.
+// advance moves the server's clock forward.
 func (t *T) advance(seconds int) {
 	t.must(changeClock(t.mayfly, fmt.Sprintf(`{"advance": "%ds"}`, seconds)))
 }
 
-// restart ends the server, by "stop" or "kill", and returns when it is back.
+// restart ends the server, by "stop" or "kill", and returns when the next one is ready.
 func (t *T) restart(how string) {
 	t.check(t.control != "", "needs -control")
 	t.must(own(http.MethodPost, t.control+how, ""))

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	var f flags
+	var f settings
 	flag.StringVar(&f.amqp, "amqp", "", "host and port without TLS")
 	flag.StringVar(&f.admin, "admin", "", "host and port of the administration, with TLS")
 	flag.StringVar(&f.tls, "tls", "", "host and port of AMQP and WebSocket with TLS")
@@ -37,8 +37,9 @@ func main() {
 	}
 }
 
-// run runs the scenarios that are wanted and reports whether none failed.
-func run(f flags, wanted func(name string) bool, times bool) bool {
+// run runs the scenarios for which wanted returns true, and reports whether none of them failed. times prints
+// how long each has taken.
+func run(f settings, wanted func(name string) bool, times bool) bool {
 	passed, failed, absent := 0, 0, 0
 	all := slices.Concat(sending, peeking, settling, locks, scheduling, ttl, sessions, topics, forwarding,
 		transactions, processors, restarts, administration, failing)
@@ -68,7 +69,7 @@ func run(f flags, wanted func(name string) bool, times bool) bool {
 	return failed == 0 && passed > 0
 }
 
-// version is that of the SDK this program was built with.
+// version returns the version of the SDK with which this program was built.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {

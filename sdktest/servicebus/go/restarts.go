@@ -87,8 +87,9 @@ var restarts = []scenario{
 	without("restart-processor", "no processor"),
 }
 
-// acceptAgain accepts a session on a connection that is lost, and may be said to be.
-func (t *T) acceptAgain(p place, id string) S {
+// acceptAgain accepts a session on a connection that was lost. The SDK may report the loss at first; then
+// acceptAgain tries once more.
+func (t *T) acceptAgain(p messageSource, id string) S {
 	r, err := t.tryAccept(t.ctx, p, id)
 	if err != nil {
 		t.refused(err, "connlost")
@@ -98,12 +99,13 @@ func (t *T) acceptAgain(p place, id string) S {
 	return S{R{r, t}, r}
 }
 
-// again is one for a receiver that has lost its connection, and may say so first.
+// again receives a message with this body by a receiver that has lost its connection. The SDK may report the
+// loss at first; then again tries once more.
 func (r R) again(body string) *sb.ReceivedMessage {
 	for range 5 {
 		got, err := r.ReceiveMessages(r.t.ctx, 1, nil)
 		if err == nil && len(got) == 0 {
-			continue // so it reports that it had to connect again
+			continue // the SDK has connected again, and reports this by an empty result
 		}
 		if err == nil {
 			r.t.equal(bodies(got), []string{body})

@@ -255,7 +255,7 @@ var sending = []scenario{
 	without("receive-iterate", "no iterator"),
 }
 
-// numbered are the bodies m00, m01 and so on.
+// numbered returns n bodies: m00, m01 and so on.
 func numbered(n int) (all []string) {
 	for i := range n {
 		all = append(all, fmt.Sprintf("m%02d", i))

@@ -8,19 +8,19 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// S is a session receiver with the scenario that it belongs to.
+// S is a session receiver in a scenario.
 type S struct {
 	R
 	session *sb.SessionReceiver
 }
 
-// talks is a queue that wants sessions, with locks of 30 seconds.
-func (t *T) talks() place {
+// talks creates a queue that requires sessions and whose locks last 30 seconds.
+func (t *T) talks() messageSource {
 	return t.queue(admin.QueueProperties{RequiresSession: ptr(true), LockDuration: ptr("PT30S")})
 }
 
-// tryAccept accepts a session by its id, or the next one for "".
-func (t *T) tryAccept(ctx context.Context, p place, id string) (*sb.SessionReceiver, error) {
+// tryAccept accepts the session with an id, or the next available one if id is "".
+func (t *T) tryAccept(ctx context.Context, p messageSource, id string) (*sb.SessionReceiver, error) {
 	switch {
 	case p.sub != "" && id == "":
 		return t.client.AcceptNextSessionForSubscription(ctx, p.topic, p.sub, nil)
@@ -32,7 +32,7 @@ func (t *T) tryAccept(ctx context.Context, p place, id string) (*sb.SessionRecei
 	return t.client.AcceptSessionForQueue(ctx, p.queue, id, nil)
 }
 
-func (t *T) accept(p place, id string) S {
+func (t *T) accept(p messageSource, id string) S {
 	ctx, cancel := context.WithTimeout(t.ctx, someTime)
 	defer cancel()
 	r, err := t.tryAccept(ctx, p, id)
@@ -116,7 +116,7 @@ var sessions = []scenario{
 		got := s.one("x1")
 		t.advance(31)
 		t.refused(s.CompleteMessage(t.ctx, got, nil), "lock")
-		s.close() // the SDK may have taken the session again by itself
+		s.close() // the SDK may have locked the session again by itself
 		t.equal(count(t.accept(q, "x").one("x1")), 1)
 	}},
 

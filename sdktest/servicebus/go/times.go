@@ -7,8 +7,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// brief is a queue whose locks are of 30 seconds.
-func (t *T) brief() place { return t.queue(admin.QueueProperties{LockDuration: ptr("PT30S")}) }
+// brief creates a queue whose locks last 30 seconds.
+func (t *T) brief() messageSource { return t.queue(admin.QueueProperties{LockDuration: ptr("PT30S")}) }
 
 var locks = []scenario{
 	{"lock-renew", func(t *T) {
@@ -94,7 +94,7 @@ var locks = []scenario{
 	}},
 }
 
-// scheduled schedules messages for so many seconds from now, and returns their numbers.
+// scheduled schedules messages for the given number of seconds from now, and returns their sequence numbers.
 func (t *T) scheduled(name string, seconds int, messages ...*sb.Message) []int64 {
 	numbers, err := t.sender(name).ScheduleMessages(t.ctx, messages, later(seconds), nil)
 	t.must(err)
@@ -164,7 +164,7 @@ var scheduling = []scenario{
 	}},
 }
 
-// aged is a message with a time to live of its own.
+// aged returns a message with a time to live in seconds.
 func aged(body string, seconds int) *sb.Message {
 	return &sb.Message{Body: []byte(body), TimeToLive: ptr(time.Duration(seconds) * time.Second)}
 }

@@ -5,11 +5,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// props is a message with application properties.
+// props returns a message with application properties.
 func props(body string, p map[string]any) *sb.Message {
 	return &sb.Message{Body: []byte(body), ApplicationProperties: p}
 }
 
+// P is a set of application properties.
 type P = map[string]any
 
 // rule adds a rule to a subscription of the scenario's topic.
@@ -71,7 +72,7 @@ var topics = []scenario{
 		t.send(t.name, props("blue", P{"color": "blue", "size": 12, "note": "100%"}),
 			props("red", P{"color": "red", "size": 3}))
 		for name, want := range wanted {
-			t.left(place{topic: t.name, sub: name}, want...)
+			t.left(messageSource{topic: t.name, sub: name}, want...)
 		}
 	}},
 
@@ -89,7 +90,7 @@ var topics = []scenario{
 			&sb.Message{Body: []byte("to"), To: ptr("t")},
 			&sb.Message{Body: []byte("content"), ContentType: ptr("ct")})
 		for _, name := range []string{"label", "correlation", "id", "to", "content"} {
-			t.left(place{topic: t.name, sub: name}, name)
+			t.left(messageSource{topic: t.name, sub: name}, name)
 		}
 	}},
 
@@ -119,9 +120,9 @@ var topics = []scenario{
 			&sb.Message{Body: []byte("4"), Subject: ptr("t"), ApplicationProperties: P{"color": "red"}},
 			&sb.Message{Body: []byte("5"), Subject: ptr("t")})
 		for name, want := range wanted {
-			t.left(place{topic: t.name, sub: name}, want)
+			t.left(messageSource{topic: t.name, sub: name}, want)
 		}
-		t.left(place{topic: t.name, sub: "capital"})
+		t.left(messageSource{topic: t.name, sub: "capital"})
 	}},
 
 	{"rule-true-false", func(t *T) {

@@ -126,7 +126,8 @@ func (k *checker) checkRange(s *view.Range) error {
 	return k.checkIndex(s)
 }
 
-// ceiling returns the first sequence that the range must not issue yet.
+// ceiling returns the first sequence that a range has not been allowed to issue. All stored sequences of the
+// range must be lower.
 func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {

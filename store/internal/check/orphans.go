@@ -8,7 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Orphans reports keys of containers that are neither in the catalog (known) nor being erased.
+// Orphans reports keys of containers that do not exist. known has the ids of the containers in the catalog.
+// The keys of a dropped container that is still being erased are not reported. Orphans ends if report returns
+// false.
 func Orphans(r engine.Reader, known map[uint32]bool, report func(error) bool) error {
 	it := r.Scan(engine.Range{Start: layout.AppendCID(nil, layout.CIDBit)}, false)
 	more := it.Next()

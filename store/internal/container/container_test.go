@@ -134,7 +134,7 @@ func TestMarks(t *testing.T) {
 
 // TestShapes: a shape is known once a transaction has learned it, until the cache forgets everything.
 func TestShapes(t *testing.T) {
-	var b container.ShapeBook
+	var b container.ShapeCache
 	name := container.ShapeHash{1}
 	b.Learn(nil, false, 0)
 	if known, full := b.LookUp(name); known || full {

@@ -45,8 +45,8 @@ func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.Definiti
 
 // recency returns the composite index of a partition's documents by _ts. Queries ask most often for the
 // latest documents of a partition, which may be far from the latest of the whole container. The index costs
-// one key per document, about one in twenty. With it such a query reads only the documents of its page, and
-// not the whole container.
+// one key per document, which usually has about twenty keys. With this index, such a query reads only the
+// documents of its page, and not the whole container.
 func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
 	for _, path := range spec.PartitionKey.ParsedPaths() {
 		keys = append(keys, index.CompositePath{Path: path.String()})
@@ -65,7 +65,7 @@ func newIndexer(d index.Definition) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 
-// Compile creates the indexers from the state's record.
+// Compile creates the indexers of the current and the older indexing policies from the state's record.
 func (st *State) Compile() error {
 	x, err := newIndexer(IndexDefinition(&st.Spec, st.Rec.Recent))
 	if err != nil {
@@ -144,13 +144,16 @@ func (st *State) CheckEmpty(r engine.Reader, next *State) error {
 	return err
 }
 
-// Unsettled reports whether there may be items of an older indexing policy or of an earlier era.
+// Unsettled reports whether there may still be items that are indexed by an older policy, or whose times to
+// live are stored as they counted from an earlier ttlPropertyPath.
 func (st *State) Unsettled() bool { return len(st.Rec.IndexedBy) > 0 || len(st.Rec.Eras) > 0 }
 
-// Rebased reports whether next counts times to live from another property than st.
+// Rebased reports whether next, the state that follows st, counts times to live from another property than
+// st.
 func (st *State) Rebased(next *State) bool { return st.Rec.Basis != next.Rec.Basis }
 
-// SetPolicy sets the expiry policy of next, whose spec was replaced in second now.
+// SetPolicy computes the expiry policy of next, the state that follows st, from its new spec. now is the
+// second of the change.
 func (st *State) SetPolicy(next *State, now int64) {
 	path := definition.PathKey(next.Spec.TTLPropertyPath)
 	if path == st.Rec.Basis {

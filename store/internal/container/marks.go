@@ -39,11 +39,11 @@ var markTexts = [markCount]string{
 // Marks are the latest stored moment of each kind, in seconds since 1970.
 type Marks [markCount]atomic.Int64
 
-// Raise records that something is stored with second t.
+// Raise records that an event of kind k is stored with second t.
 func (m *Marks) Raise(k Mark, t int64) { Raise(&m[k], t) }
 
-// Latest returns the latest of the moments, with a description of the event; where is appended to the
-// description.
+// Latest returns the latest of the moments, with a description of its event in words. where, a phrase that
+// names the container, is appended to the description.
 func (m *Marks) Latest(where string) (last host.Moment) {
 	for i := range m {
 		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {

@@ -28,14 +28,15 @@ type Partition struct {
 	Parents  []string
 	Min, max []byte // EPK bytes; an empty max has no upper bound
 
-	// ExpiryPasses are the positions of the reaper in the families w and x. A write before these positions
-	// or a change of policy sets Rescan; then the next step starts from the beginning.
+	// ExpiryPasses are the positions of the reaper in the index of expiry (the key families w and x). A write
+	// of a key before these positions, or a change of the policy, sets Rescan; then the next step starts from
+	// the beginning
 	sweep.ExpiryPasses
 	Announcing sweep.ExpiryPasses // the positions of announcing expiries in the log, while purges are delayed
 	Rescan     atomic.Bool
 	Begun      int64 // the second in which the reaper's pass last started at the beginning
 
-	Shapes    ShapeBook
+	Shapes    ShapeCache
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
 	// Behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
 	Behind atomic.Uint64
@@ -46,8 +47,8 @@ type Partition struct {
 	Shown atomic.Uint64
 }
 
-// NewPartition returns the range with the given record. It fails with engine.ErrCorrupt for a malformed
-// record.
+// NewPartition returns the partition range with record r in the container with number cid. It fails with
+// engine.ErrCorrupt for a malformed record.
 func NewPartition(cid uint32, r record.Range) (s *Partition, err error) {
 	s = &Partition{Rec: r, ID: strconv.Itoa(r.ID), Number: r.Number, Scope: layout.RangeScope(cid, r.Number),
 		Parents: []string{}}
@@ -89,12 +90,13 @@ func (s *Partition) Clamp(lsn uint64) uint64 {
 	return lsn
 }
 
-// Plain returns the range as a plain value.
+// Plain returns the range as a view.Range, without its state in memory.
 func (s *Partition) Plain() view.Range {
 	return view.Range{ID: s.ID, Number: s.Number, Scope: s.Scope, Min: s.Min, Max: s.max, Parents: s.Parents}
 }
 
-// HasPassed reports whether the reaper may already have gone past the given second of a family.
+// HasPassed reports whether the reaper may already have gone past a second in family w or x of the index of
+// expiry.
 func (s *Partition) HasPassed(family byte, second int64) bool {
 	return s.IsPast(family, second) || s.Announcing.IsPast(family, second)
 }
@@ -105,6 +107,11 @@ func (s *Partition) AnswersFor(id string) bool { return s.ID == id || slices.Con
 // Holds reports whether an effective partition key lies in the range.
 func (s *Partition) Holds(epk []byte) bool {
 	return bytes.Compare(s.Min, epk) <= 0 && (len(s.max) == 0 || bytes.Compare(epk, s.max) < 0)
+}
+
+// StoredKeys returns the keys from which the state of a range is loaded.
+func (s *Partition) StoredKeys() [][]byte {
+	return [][]byte{layout.SweptKey(s.Scope), layout.LeasedKey(s.Scope), layout.IndexedKey(s.Scope)}
 }
 
 // Moments calls note with the latest moment of each kind that is stored in the range.

@@ -41,7 +41,7 @@ func (st *State) Scopes() [][]byte {
 	return list
 }
 
-// Partitions returns the ranges of the state that correspond to plain ones.
+// Partitions returns the ranges of the state that have the same ids as those in plain, in the order of plain.
 func (st *State) Partitions(plain []*view.Range) []*Partition {
 	list := make([]*Partition, len(plain))
 	for i, r := range plain {

@@ -6,10 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/split"
 )
 
-// ShapeBook caches the shapes that have a record in a range. A shape is the set of paths of a document. A
+// ShapeCache caches which shapes have a record in a partition range. A shape is the set of paths of a
+// document; a range stores a record for each shape, so that a query finds the documents that lack a path. A
 // record is never removed while documents have index entries, so the cache stays valid. A shape that is not
 // in the cache may have a record all the same.
-type ShapeBook struct {
+type ShapeCache struct {
 	mu    sync.RWMutex
 	Known map[ShapeHash]struct{}
 	full  bool   // there are view.MaxShapes records; no more will be added
@@ -19,18 +20,19 @@ type ShapeBook struct {
 // ShapeHash identifies a shape in the index.
 type ShapeHash = split.ShapeHash
 
-// LookUp reports whether the cache has a shape, and whether the range already has the maximum number of
-// shape records.
-func (b *ShapeBook) LookUp(name ShapeHash) (known, full bool) {
+// LookUp reports whether the cache has a shape (known), and whether the range already has the maximum number
+// of shape records (full).
+func (b *ShapeCache) LookUp(name ShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	_, known = b.Known[name]
 	return known, b.full
 }
 
-// Follow empties the cache if wipe, the number of the last wipe of the index, differs from the cache's. If
-// several servers share the engine, it is called under the lock of the range's scope.
-func (b *ShapeBook) Follow(wipe uint32) {
+// Follow empties the cache if the whole index of the range was deleted since the last call: wipe is the
+// number of the last such deletion. If several servers share the engine, it is called under the lock of the
+// range's scope.
+func (b *ShapeCache) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return
 	}
@@ -39,17 +41,18 @@ func (b *ShapeBook) Follow(wipe uint32) {
 	b.Known, b.full, b.wipe = nil, false, wipe
 }
 
-// Wipe returns the number of the last wipe of the index that the cache has followed.
-func (b *ShapeBook) Wipe() uint32 {
+// Wipe returns the number of the last deletion of the whole index that the cache has taken into account.
+func (b *ShapeCache) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.wipe
 }
 
-// Learn adds the shapes that a transaction has found, after its commit. wipe is the number of the last wipe
-// of the index before the transaction. If the cache has followed another one since, Learn does nothing,
-// because the shapes are out of date.
-func (b *ShapeBook) Learn(names []ShapeHash, full bool, wipe uint32) {
+// Learn adds the shapes that a transaction has found, after its commit. full means that the transaction has
+// found the maximum number of shape records. wipe is the number of the last deletion of the whole index
+// before the transaction. If Follow has been called with another one since, Learn does nothing, because the
+// shapes are out of date.
+func (b *ShapeCache) Learn(names []ShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
@@ -68,7 +71,7 @@ func (b *ShapeBook) Learn(names []ShapeHash, full bool, wipe uint32) {
 }
 
 // Forget empties the cache.
-func (b *ShapeBook) Forget() {
+func (b *ShapeCache) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Known, b.full = nil, false

@@ -67,8 +67,9 @@ func (st *State) Moves(ghost *view.Item) bool {
 	return ok && at >= st.Rec.MovesSince
 }
 
-// LogsExpiryOf reports whether the expiry of an item has to be added to the log of expiries. The item has
-// expired and is not deleted by a tombstone.
+// LogsExpiryOf reports whether the expiry of an item has still to be added to the log of expiries: the
+// container keeps a log, and the expiry is not in it yet. The caller has checked that the item has expired
+// and was not deleted together with its partition key.
 func (st *State) LogsExpiryOf(item *view.Item) bool {
 	return st.Rec.Log != nil && !item.Head.Announced && !st.Rec.Log.Knows(st.Life(item), st.Policy())
 }
@@ -88,9 +89,9 @@ func (st *State) Retention() int64 {
 	return 0
 }
 
-// AsksPreviousOfDelete reports whether the definition asks for the versions before deletes and expiries.
-// The version before a replace or a delete is always stored; the definition determines whether a reader of
-// the feed gets it.
+// AsksPreviousOfDelete reports whether the container's definition says that the feed of all versions shows
+// the last version of a deleted or expired item. The version is stored in any case; the definition only
+// determines whether a reader of the feed gets it.
 func (st *State) AsksPreviousOfDelete() bool {
 	mode, _ := st.Spec.PreviousImages()
 	return mode&definition.PreviousOfDelete != 0

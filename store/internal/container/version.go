@@ -39,7 +39,7 @@ func (st *State) Current(mark uint64) error {
 	return nil
 }
 
-// Commit is the common part of the transactions that replace state st by next. It checks that st is still
+// Commit is the common part of all transactions that replace state st by next. It checks that st is still
 // current, calls fn, and sets the version of next and the marks of its ranges.
 func (st *State) Commit(t engine.Txn, next *State, fn func() error) error {
 	marks := make(map[*Partition]uint64, len(st.Ranges))
@@ -56,7 +56,7 @@ func (st *State) Commit(t engine.Txn, next *State, fn func() error) error {
 		return err
 	}
 	next.Version = st.Version + 1
-	from := uint64(0) // the mark of the split range: its halves get the server id in it
+	from := uint64(0) // the mark of the split range, whose upper half its halves get
 	for _, s := range st.Ranges {
 		if !slices.Contains(next.Ranges, s) {
 			from = marks[s]

@@ -57,7 +57,7 @@ type LogPage struct {
 	Lost bool
 }
 
-// KeepsLog returns CodeBadRequest if a container keeps no log of expiries.
+// KeepsLog fails with CodeBadRequest if a container keeps no log of expiries.
 func KeepsLog(state *view.State) error {
 	if !state.Logs {
 		return fault.New(fault.CodeBadRequest,
@@ -70,14 +70,14 @@ func KeepsLog(state *view.State) error {
 type LogReader struct {
 	Owner  value.Owner   // owner of the items
 	Ranges []*view.Range // the container's ranges
-	At     []uint64      // per range: the sequence after which to read; Fill advances it
-	Share  int           // maximum number of entries per range, so that one does not fill the page
+	At     []uint64      // for each range: the sequence of the last entry that was read; Fill advances it
+	Share  int           // maximum number of entries of one range, so that none fills the page
 	Page   LogPage
 
 	bytes int
 }
 
-// Fill continues reading in the i-th range.
+// Fill continues reading in the i-th range, from its source src.
 func (r *LogReader) Fill(src *scan.Source, i int) error {
 	if err := KeepsLog(src.State); err != nil {
 		return err

@@ -57,8 +57,8 @@ const (
 // Start is the point at which a reader of a change feed begins. The zero Start is the beginning of the
 // feed.
 type Start struct {
-	// Now begins with the changes made after the call: the page is empty and only its position is of use.
-	// Now overrides After.
+	// Now begins with the changes that are made after the call. The returned page is empty; its Position is
+	// the start of the next one. Now overrides After.
 	Now bool
 	// After is the position of an earlier page of the same scope, or of a scope from which this one was
 	// split.
@@ -102,7 +102,7 @@ type Reader struct {
 	mem   []byte
 }
 
-// Full reports whether the page is full, so that no further range is read for it.
+// Full reports whether the page is full: Fill must not be called again for it.
 func (f *Reader) Full() bool { return f.full }
 
 // Fill reads one range from the given LSN (exclusive) and returns the LSN that it has reached. It returns
@@ -164,8 +164,8 @@ type feedRow struct {
 // maxFeedRows is the maximum number of entries that are read before their items are read.
 const maxFeedRows = 4096
 
-// fillLatest is Fill for the latest-version feed. It reads a batch of entries first and then gets all
-// wanted items together.
+// fillLatest reads the latest-version feed of one range, from the position *at on. It reads a batch of
+// entries first and then gets all wanted items together.
 func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
 	if f.Start.Now {
 		return nil
@@ -253,7 +253,8 @@ func (f *Reader) reach(seq layout.Sequence, at *layout.Sequence) (ended bool) {
 	return false
 }
 
-// itemKeys returns the keys of the wanted items.
+// itemKeys returns the keys of the items of all rows whose field wanted is set. The slices are valid until
+// the next call.
 func (f *Reader) itemKeys(scope []byte) [][]byte {
 	const size = layout.ScopeLen + 1 + layout.RIDLen
 	f.keys, f.mem = f.keys[:0], slices.Grow(f.mem[:0], size*len(f.rows))

@@ -103,7 +103,7 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// fillVersions is Fill for the feed of all versions.
+// fillVersions reads the feed of all versions of one range, from the position *at on.
 func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error) {
 	window := src.State.Versions
 	if window == 0 {
@@ -186,7 +186,8 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 	return !given || mode&definition.PreviousOfDelete != 0
 }
 
-// imageItem returns image i, one version of an item, as an Item.
+// imageItem converts i, one of the two versions of an item in the feed entry v, to an Item of the container
+// of.
 func imageItem(of value.Owner, v *layout.Version, i layout.Image) value.Item {
 	head := layout.Header{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS

@@ -31,10 +31,10 @@ import (
 //	| cid | range | x | due | rid |      items with a ttl of their own, by deadline
 //	| cid | range | i | ...  | rid |     index entries: package index defines the part before the rid
 //	| cid | range | o | ...  | rid |     entries of composite indexes
-//	| cid | range | s |                  first LSN not to be issued yet (the engine's)
-//	| cid | range | M |                  version of the container's state (the engine's)
-//	| cid | range | h |                  progress of a purge
-//	| cid | range | g |                  progress of indexing documents anew (a hint)
+//	| cid | range | s |                  first LSN that must not be issued yet (written by the engine)
+//	| cid | range | M |                  version of the container's state (written by the engine)
+//	| cid | range | h |                  the second of the last purge
+//	| cid | range | g |                  how far documents are indexed again (may be lost)
 //	| cid | range | l |                  when a lease was last given or ended
 //	+-----+-------+---+-----+
 //	   4      2     1    8      8
@@ -44,7 +44,7 @@ import (
 //	| cid | k | epk | pk | rid            |   one logical partition in rid order, and each prefix of a hierarchical key
 //	| cid | u | pk  | constraint | values |   -> rid: unique keys
 //	| cid | b | epk | pk |                    -> LSN: items of this partition key at or below it are deleted
-//	| cid | a |                               -> second: the container was last used then, or before
+//	| cid | a |                               -> second: the container counts as used until then
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
 //
@@ -141,12 +141,12 @@ func ScopeFamily(scope []byte, family byte) engine.Range {
 	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
 }
 
-// SweptKey returns the key under which the progress of a purge is stored.
+// SweptKey returns the key under which a range stores the second of its last purge.
 func SweptKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilySwept)
 }
 
-// IndexedKey returns the key under which the progress of indexing documents anew is stored.
+// IndexedKey returns the key under which a range stores how far its documents are indexed by a new policy.
 func IndexedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyIndexed)
 }
@@ -172,7 +172,8 @@ func ScopePrefix(scope, prefix []byte) []byte {
 // KeyRID returns the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
-// ScopeKeyNumber returns the number at the end of a key of family d, f, v or e.
+// ScopeKeyNumber returns the number at the end of a key of family d, f, v or e. It returns false for a key of
+// another length.
 func ScopeKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != ScopeLen+1+8 {
 		return 0, false
@@ -276,12 +277,12 @@ func ShapeRecordKey(scope, name []byte) []byte {
 	return append(ScopePrefix(scope, index.ShapeRecordKey(name)), make([]byte, RIDLen)...)
 }
 
-// AllReindexed is higher than the rid of every document. As the recorded progress it means that all
-// documents of the range have been indexed anew.
+// AllReindexed is higher than the rid of every document. As the recorded progress it means that all documents
+// of the range are indexed by the current policy.
 const AllReindexed = math.MaxUint64
 
-// ReindexedValue encodes the progress of indexing documents anew. It is valid only for the policy change
-// with the number round.
+// ReindexedValue encodes how far the documents of a range have been indexed by a new policy: up to rid. It is
+// valid only for the change of the policy with the number round.
 //
 //	+-------+-----+
 //	| round | rid |

@@ -27,8 +27,8 @@ var ridEncoding = base64.StdEncoding
 // RIDTypeRange is the type of a partition key range among the children of a container.
 const RIDTypeRange = 5
 
-// ItemRID returns the rid of an item that is created with the sequence born in the partition range with the
-// given number.
+// ItemRID returns the rid of an item that is created in the partition range with the given number; born is
+// the sequence of the creating write.
 func ItemRID(number uint16, born Sequence) uint64 { return uint64(number)<<SequenceBits | uint64(born) }
 
 // RIDRange returns the number of the partition range in which an item was created.

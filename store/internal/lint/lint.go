@@ -25,14 +25,14 @@ type Count struct {
 	Last  *Case // nil if Count is 0
 }
 
-// Book counts, per rule, the writes of a container that broke it.
-type Book [definition.LintRules]struct {
+// Counters counts, for each lint rule, the writes of a container that have broken it.
+type Counters [definition.LintRules]struct {
 	count atomic.Uint64
 	last  atomic.Pointer[Case]
 }
 
-// Life returns the rules that an item breaks; def is the default time to live of its container. An item
-// that breaks none costs a few comparisons, and one check for each vector of the container's policy.
+// Life returns the rules that an item breaks. def is the default time to live of its container, basis the
+// container's ttlPropertyPath, and vectors are the vectors of its policy.
 func Life(def ttl.Seconds, item *view.Item, basis *view.Basis, vectors []definition.VectorAt) (
 	found definition.Lint) {
 	own := item.Head.Life.Own
@@ -67,7 +67,7 @@ func lintBase(v jsondoc.Value) definition.Lint {
 
 // Note counts the rules that a write broke. It calls warn for each of them that should be logged now, with
 // the number of times that it has been broken.
-func (b *Book) Note(found definition.Lint, last *Case, warn func(rule definition.Lint, times uint64)) {
+func (b *Counters) Note(found definition.Lint, last *Case, warn func(rule definition.Lint, times uint64)) {
 	for i := range b {
 		rule := definition.Lint(1 << i)
 		if found&rule == 0 {
@@ -82,8 +82,8 @@ func (b *Book) Note(found definition.Lint, last *Case, warn func(rule definition
 	}
 }
 
-// Counts returns the count of each rule.
-func (b *Book) Counts() []Count {
+// Counts returns, for each rule, how many writes have broken it, and the last of them.
+func (b *Counters) Counts() []Count {
 	out := make([]Count, definition.LintRules)
 	for i := range out {
 		out[i] = Count{Rule: definition.Lint(1 << i), Count: b[i].count.Load(), Last: b[i].last.Load()}

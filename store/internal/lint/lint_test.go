@@ -35,7 +35,7 @@ func TestLife(t *testing.T) {
 
 // A loop of writes makes a line for the first, the tenth, the hundredth; one about null is written once.
 func TestNote(t *testing.T) {
-	var book Book
+	var book Counters
 	lines := map[definition.Lint][]uint64{}
 	last := &Case{}
 	for range 1000 {

@@ -1,4 +1,5 @@
-// Package posting scans index entries and the rids in their keys.
+// Package posting scans index entries and the rids in their keys. A posting is the list of the rids of all
+// entries with one value, in ascending order; its entries are the keys with one prefix.
 //
 //	walk.go   Walk: the rids of the keys with one prefix. Terms: index entries with their values
 //	union.go  Union: the rids of many prefixes in one order, read ahead to save a seek per rid

@@ -24,7 +24,7 @@ type Union struct {
 
 // postingCursor is one posting of a union.
 type postingCursor struct {
-	prefix []byte // with capacity for a rid
+	prefix []byte // with free capacity for a rid behind it
 	from   uint64 // the rid at which to continue reading
 	chunk  int    // how many rids to read next
 	ahead  []uint64
@@ -37,8 +37,9 @@ const (
 	maxChunk = 1024
 )
 
-// Merge returns the union of the postings with the given prefixes, starting at rid from. Each prefix must
-// have capacity for a rid.
+// Merge returns the union of the postings with the given prefixes, starting at rid from, in descending order
+// if reverse is set. Each prefix must have free capacity for a rid behind it, because the cursors append one
+// to it.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union {
 	u := &Union{r: r, reverse: reverse}
 	u.heap.Before = func(a, b *postingCursor) bool {
@@ -80,7 +81,8 @@ func (u *Union) fill(l *postingCursor) bool {
 	return len(l.ahead) > 0
 }
 
-// continueAfter makes a cursor continue after a rid.
+// continueAfter makes a cursor continue after a rid: with the next smaller one if reverse is set, otherwise
+// with the next larger one.
 func (l *postingCursor) continueAfter(rid uint64, reverse bool) {
 	switch {
 	case reverse && rid == 0, !reverse && rid == math.MaxUint64:

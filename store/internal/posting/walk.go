@@ -12,13 +12,14 @@ import (
 type Walk struct {
 	r      engine.Reader
 	it     engine.Iterator // nil before the first call of Next or SeekGE
-	prefix []byte          // with capacity for a rid
+	prefix []byte          // with free capacity for a rid behind it
 	rid    uint64
 	valid  bool // rid is valid
 }
 
-// New returns a Walk over the rids of the keys with a prefix, which must have capacity for a rid. No
-// iterator is opened before the first call of Next or SeekGE.
+// New returns a Walk over the rids of the keys with a prefix. The slice must have free capacity for a rid
+// behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call of Next or
+// SeekGE.
 func New(r engine.Reader, prefix []byte) *Walk { return &Walk{r: r, prefix: prefix} }
 
 // walk returns the iterator and opens it on the first call.
@@ -64,7 +65,8 @@ type Terms struct {
 	key []byte // memory for keys; begins with the scope
 }
 
-// NewTerms returns an iterator over the index entries in a range.
+// NewTerms returns an iterator over the index entries in a range of keys, in descending order if reverse is
+// set.
 func NewTerms(r engine.Reader, rg engine.Range, reverse bool) *Terms {
 	return &Terms{r.Scan(rg, reverse), slices.Clone(rg.Start[:layout.ScopeLen])}
 }

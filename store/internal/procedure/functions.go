@@ -22,11 +22,11 @@ type Functions struct {
 	run     *Runner
 	ctx     context.Context
 	runtime *script.Runtime
-	made    map[string]*function
+	made    map[string]*compiledFunction
 }
 
-// function is a compiled user defined function with the duration of its longest call.
-type function struct {
+// compiledFunction is a compiled user defined function with the duration of its longest call.
+type compiledFunction struct {
 	*script.Function
 	resource resource.Resource
 	longest  time.Duration
@@ -51,7 +51,7 @@ func (f *Functions) Call(name string, args []jsondoc.Value) (jsondoc.Value, erro
 	return v, err
 }
 
-func (f *Functions) make(name string) (*function, error) {
+func (f *Functions) make(name string) (*compiledFunction, error) {
 	res, err := f.run.Resources(record.KindFunction).Read(name)
 	if err != nil {
 		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
@@ -65,18 +65,19 @@ func (f *Functions) make(name string) (*function, error) {
 			script.Limits{Time: f.run.Time}); err != nil {
 			return nil, err
 		}
-		f.made = make(map[string]*function)
+		f.made = make(map[string]*compiledFunction)
 	}
 	compiled, err := f.runtime.Function(name, scriptText(res))
 	if err != nil {
 		return nil, err
 	}
-	fn := &function{Function: compiled, resource: res}
+	fn := &compiledFunction{Function: compiled, resource: res}
 	f.made[name] = fn
 	return fn, nil
 }
 
-// Close closes the runtime, if there is one, and records violations of the time limit by the functions.
+// Close closes the runtime, if there is one, and records which functions have exceeded the time limit: see
+// violations.go.
 func (f *Functions) Close() {
 	for _, fn := range f.made {
 		f.run.Violations.note(scriptVersionOf(&fn.resource), fn.longest, f.run.Time, fn.err)

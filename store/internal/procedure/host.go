@@ -127,7 +127,8 @@ func (h *Host) operation(op script.Operation) (value.Operation, error) {
 	return o, err
 }
 
-// OtherPartition returns the error for a document of a partition other than the script's.
+// OtherPartition returns the error for a document that does not belong to the partition in which the script
+// runs.
 func OtherPartition() error {
 	return fault.New(fault.CodeForbidden,
 		"Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")

@@ -22,7 +22,7 @@ type Runner struct {
 	Wall       ttl.Clock
 	Time       time.Duration // time limit of a run; 0 is script.DefaultTime
 	Now        func() time.Time
-	Elapsed    func() func() time.Duration // starts to measure time by a clock that cannot be set
+	Elapsed    func() func() time.Duration // starts to measure real time; the result reads it
 	Violations *Violations
 	Resources  func(record.ResourceKind) resource.Resources
 }
@@ -47,7 +47,7 @@ func (x *Runner) Procedure(id string) (resource.Resource, error) {
 	return x.Resources(record.KindStoredProcedure).Read(id)
 }
 
-// Ready compiles a script. It returns CodeForbidden if the script is blocked.
+// Ready compiles a script. It fails with CodeForbidden if the script is blocked: see violations.go.
 func (x *Runner) Ready(res *resource.Resource) error {
 	if err := x.Violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err

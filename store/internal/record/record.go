@@ -137,7 +137,8 @@ func (f *Former) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range
 	})
 }
 
-// LayoutOf returns a short hash of a partition key definition and of ranges with their ids.
+// LayoutOf returns a short hash of a partition key definition and of ranges with their ids. Two containers
+// with the same hash have ranges with the same ids and the same bounds.
 func LayoutOf(def *definition.PartitionKeyDefinition, ranges []Range) (string, error) {
 	type span struct {
 		ID       int
@@ -179,8 +180,8 @@ type ExpiryLog struct {
 	Policy ttl.Policy `json:"policy"` // the expiry policy in that second
 }
 
-// Knows reports whether an item that has expired now had already expired when the log began. p is the
-// current policy.
+// Knows reports whether an expired item had already expired when the log began, so that the log has no entry
+// for it. l is the life of the item and p the current policy.
 func (rec *ExpiryLog) Knows(l ttl.Life, p *ttl.Policy) bool {
 	switch {
 	case l.Ended:
@@ -226,7 +227,8 @@ func (o *Offer) Target(t definition.Throughput) int {
 	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxRanges))
 }
 
-// Era is a span of policy generations in which times to live counted from the same path.
+// Era is the span of a container's settings between two changes of its ttlPropertyPath. Times to live of all
+// items that were written in it are stored as they count from its Path.
 type Era struct {
 	ttl.Era
 	Path string `json:"path,omitempty"` // "": the _ts

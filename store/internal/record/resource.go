@@ -98,7 +98,8 @@ func (f Family) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }
 
-// Index finds a member's index in List by its number.
+// Index returns the index in List of the member with a number, and true. If there is no such member, it
+// returns the index at which it would be inserted, and false.
 func (s *Members) Index(num uint32) (int, bool) {
 	return slices.BinarySearchFunc(s.List, num,
 		func(rec *Resource, num uint32) int { return int(int64(rec.Num) - int64(num)) })

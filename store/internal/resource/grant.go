@@ -28,7 +28,9 @@ type Grant struct {
 	Partition definition.PartitionKey // if set, only this partition key
 }
 
-// Names resolves the names in permissions.
+// Names resolves the names in permissions. HasRID reports whether a database has the given resource id.
+// HasDatabase fails with CodeNotFound if there is no database with the given name; Target fails with the same
+// code if there is no such container.
 type Names interface {
 	HasRID(database string) bool
 	HasDatabase(id string) error
@@ -104,8 +106,8 @@ func splitLink(link string) []string {
 	return parts
 }
 
-// byRID reads a link of resource ids. They must be well-formed, and each must be a child of the one
-// before.
+// byRID sets the grant from a link of resource ids, split into its parts. The ids must be well-formed, and
+// each must belong to a child of the resource before it.
 func (g *Grant) byRID(parts []string) error {
 	coll, ok := layout.ParseRID(parts[3], 8)
 	db, _ := layout.ParseRID(parts[1], 4)
@@ -124,7 +126,8 @@ func (g *Grant) byRID(parts []string) error {
 	return nil
 }
 
-// byName resolves the names in a link. Clients write ids into links either plain or escaped.
+// byName sets the grant from a link of names, split into its parts. Clients write ids into links either plain
+// or escaped.
 func (g *Grant) byName(ctx context.Context, names Names, parts []string) error {
 	database, err := tryEscaped(parts[1],
 		func(id string) (string, error) { return id, names.HasDatabase(id) })

@@ -64,7 +64,7 @@ func (s Set) Forget(families []record.Family) {
 
 // Catalog is the catalog that small resources are part of.
 type Catalog interface {
-	Lock(ctx context.Context) error // held for one change
+	Lock(ctx context.Context) error // serializes changes; a caller holds it for one change
 	Unlock()
 	Change(ctx context.Context, fn func(*host.Change) error) error // a transaction; the caller holds Lock
 	Resources() Set                                                // the caller holds Lock or Guard
@@ -89,7 +89,8 @@ type Resources struct {
 	family record.Family
 }
 
-// Of returns the resources of a kind that belong to the owner with a number.
+// Of returns the resources of kind k that belong to an owner: the database, user or container with the given
+// number. of describes the database or container by which links and errors name them.
 func Of(in Catalog, k record.ResourceKind, number uint32, of Owner) Resources {
 	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
 }
@@ -204,13 +205,13 @@ func (r Resources) ridBytes(num uint32) []byte {
 // body, CodeNotFound if a permission is for something that does not exist, and CodeOwnerNotFound if the
 // owner is gone.
 func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
-	return r.write(ctx, body, func(draft) (*record.Resource, error) { return nil, nil })
+	return r.write(ctx, body, func(checkedBody) (*record.Resource, error) { return nil, nil })
 }
 
 // Upsert replaces the resource with the body's id, or creates it. o.IfMatch applies only to a replace.
 func (r Resources) Upsert(ctx context.Context, body []byte,
 	o value.WriteOptions) (res Resource, inserted bool, err error) {
-	res, err = r.write(ctx, body, func(d draft) (*record.Resource, error) {
+	res, err = r.write(ctx, body, func(d checkedBody) (*record.Resource, error) {
 		old := r.find(d.id)
 		inserted = old == nil
 		if inserted {
@@ -226,7 +227,7 @@ func (r Resources) Upsert(ctx context.Context, body []byte,
 // id; Replace returns CodeConflict if the new id is taken.
 func (r Resources) Replace(ctx context.Context, id string, body []byte,
 	o value.WriteOptions) (Resource, error) {
-	return r.write(ctx, body, func(d draft) (*record.Resource, error) {
+	return r.write(ctx, body, func(d checkedBody) (*record.Resource, error) {
 		old := r.find(id)
 		if old == nil {
 			return nil, r.absent(id)
@@ -245,7 +246,7 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte,
 // write stores a body. It calls replaced under the catalog's lock to get the record that the body replaces;
 // nil means that the record is new.
 func (r Resources) write(ctx context.Context, body []byte,
-	replaced func(draft) (*record.Resource, error)) (Resource, error) {
+	replaced func(checkedBody) (*record.Resource, error)) (Resource, error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
 		return Resource{}, err
@@ -289,8 +290,9 @@ func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) 
 	return nil
 }
 
-// put stores a draft in place of old, which is nil for a new record. The caller holds the catalog's lock.
-func (r Resources) put(ctx context.Context, old *record.Resource, d draft) (Resource, error) {
+// put stores a body that has passed its checks, in place of old, which is nil for a new record. The caller
+// holds the catalog's lock.
+func (r Resources) put(ctx context.Context, old *record.Resource, d checkedBody) (Resource, error) {
 	if !r.of.Exists() {
 		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+
 			" belongs to does not exist any more.")

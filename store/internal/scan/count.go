@@ -53,9 +53,9 @@ func (s *Source) pointRange() engine.Range {
 	return layout.PointsBetween(s.State.Keys.CID, lo, hi)
 }
 
-// Dead returns the rids of the documents that have expired and are not purged yet. ok is false if the
-// expiry index cannot answer: the scope is only a part of the range, whole partition keys were deleted, or
-// times to live are being changed to count from another property.
+// Dead returns the rids of the documents that have expired and are not purged yet, if there are at most most
+// of them. ok is false if the expiry index cannot answer: the scope is only a part of the range, whole
+// partition keys were deleted, or times to live are being changed to count from another property.
 func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.Range.Min, s.Range.Max
 	inside := bytes.Compare(s.Span.Min, lo) <= 0 &&
@@ -76,7 +76,7 @@ func (s *Source) countDead() (dead int64, ok bool, err error) {
 }
 
 // eachDead calls fn for each document of the scope that has expired and is not purged yet. ok is false if
-// it would have to check more than most documents.
+// more than most documents would have to be checked.
 func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	inherit, due := s.State.Policy.Cutoffs(s.State.Now)
 	looked := 0

@@ -35,7 +35,8 @@ func (d *Documents) Expect(items int) {
 // Row returns the current document. It is valid until the next call of Next.
 func (d *Documents) Row() *Row { return &d.row }
 
-// Skip sets a function that is called for each item that is not a document of the scope; see passes.
+// Skip sets a function that is called for each item that is not a document of the scope. If it returns false,
+// the iteration ends.
 func (d *Documents) Skip(on func(rid uint64) bool) { d.skip = on }
 
 // passes reports whether the iteration continues after an item that is not a document of the scope, because
@@ -79,8 +80,8 @@ func (d *Documents) nextPosted() bool {
 	return false
 }
 
-// nextRID returns the next rid of the posting. If the engine is remote, it also prefetches the documents
-// of the rids that follow.
+// nextRID returns the next rid of the posting; more is false at its end. If the engine is remote, it also
+// prefetches the documents of the rids that follow.
 func (d *Documents) nextRID() (rid uint64, more bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]

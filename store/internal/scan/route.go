@@ -101,7 +101,8 @@ func StageOf(state *view.State, over []query.Span, continuation string) (Stage, 
 	return l, nil
 }
 
-// parseRangeTokens parses a continuation of the gateway. Its ranges must be in ascending order.
+// parseRangeTokens parses a continuation of the gateway. Its ranges must be in ascending order. ok is false
+// if text is malformed.
 func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
 	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"

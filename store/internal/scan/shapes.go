@@ -12,7 +12,8 @@ import (
 
 // Lacking returns the rids of the documents that have no value at a path, from a rid on. A shape is the set
 // of paths of a document. Lacking merges the postings of the shapes without the path with the posting of
-// the documents whose shape has no record, which may have the path.
+// the documents whose shape has no record, which may have the path. It returns false if an error, kept in
+// s.err, ended it.
 func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
 	names, err := s.shapesWithout(path)
 	if err != nil {

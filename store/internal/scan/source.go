@@ -24,7 +24,7 @@ type Source struct {
 	Reader engine.Reader
 	Watch  *work.Stopwatch // limits the reads through Reader
 
-	At   engine.Position // the range's position at this snapshot
+	At   engine.Position // the range's position (LSN and mark) that the engine returned with the snapshot
 	Seen uint64          // the highest LSN returned from the range; 0: none
 
 	Tallies *work.Tallies // numbers of index entries that earlier queries have counted; nil: no such cache
@@ -73,13 +73,14 @@ func (s *Source) Close() error {
 	return s.err
 }
 
-// Index returns the indexer of the container's current policy.
+// Index returns the indexer of the container's current policy: it computes which index entries a document
+// has.
 func (s *Source) Index() *index.Indexer { return s.State.Terms }
 
 // Computed returns the container's computed properties.
 func (s *Source) Computed() []definition.ComputedProperty { return s.State.Spec.ComputedProperties }
 
-// Row is a document as a query reads it.
+// Row is a stored document, in the form in which a query reads it (query.Document).
 type Row struct {
 	of   *view.Identity
 	rid  uint64
@@ -156,14 +157,7 @@ func (s *Source) inPartition(h layout.Header, body []byte) bool {
 const maxPrefetch = 128
 
 // ahead returns the engine's prefetching methods, or nil if the engine is local and does not need them.
-func (s *Source) ahead() engine.Prefetcher {
-	r := s.Reader
-	if w, ok := r.(work.Watched); ok {
-		r = w.Reader
-	}
-	far, _ := r.(engine.Prefetcher)
-	return far
-}
+func (s *Source) ahead() engine.Prefetcher { return work.Far(s.Reader) }
 
 // Prefetches returns how many documents should be prefetched at a time; 0 if prefetching is useless.
 func (s *Source) Prefetches() int {
@@ -198,8 +192,8 @@ func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
-// get reads a document by a single get. It uses the results of Prefetch, also if the document was found to
-// be absent.
+// get reads a document by a single get of the engine. If Prefetch has read the document already, or has found
+// that it does not exist, get uses that result. listed is passed to Take.
 func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	value, err := s.Reader.Get(s.key)
@@ -248,7 +242,8 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 // Scan returns an iterator over the documents of the scope that follow a rid.
 func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
 
-// Documents is Scan with its concrete type, for the store's own pages.
+// Documents returns an iterator over the documents of the scope that follow a rid, like Scan, but as a
+// *Documents, for the lists and feeds of the store.
 func (s *Source) Documents(after uint64) *Documents {
 	d := &Documents{s: s}
 	if after == math.MaxUint64 {

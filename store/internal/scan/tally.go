@@ -28,7 +28,8 @@ import (
 //
 // On a remote engine there is no version, because determining it would take additional round trips.
 //
-// Whether documents are alive is not a part of a cached number: the query decides it at each run.
+// A cached number counts index entries, including those of expired documents. Each run of a query subtracts
+// the expired documents itself.
 
 // tallyVersion returns the version of the snapshot; ok is false if it has none.
 func (s *Source) tallyVersion() (v work.TallyVersion, ok bool) {

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A Mover copies the keys of a partition range that is being split to its halves, while clients read and
-// write the range. It copies all items once. Then it copies again those items that writers have recorded as
-// changed. Nothing reads the copies before the switch to the halves. They are always a past state of the
-// range's items; after a crash or a failure they are deleted.
+// A Mover copies the keys of a partition range that is being split to its halves, the two new ranges, while
+// clients read and write the old one. It copies all items once. Then it copies again those items that writers
+// have recorded as changed. Nothing reads the copies before the switch to the halves. They are always a past
+// state of the range's items; after a crash or a failure they are deleted.
 //
 // The keys of the whole container (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
 type Mover struct {
@@ -30,7 +30,7 @@ type Mover struct {
 	logs   [len(splitLogs)]movedLog
 	alone  bool // the caller holds the gate exclusively
 
-	batch []change
+	batch []keyWrite
 	bytes int
 }
 
@@ -67,8 +67,8 @@ type movedLog struct {
 	first, last layout.Sequence
 }
 
-// change is one write to the halves: it sets a key, deletes a key, or deletes a key range.
-type change struct {
+// keyWrite is one write to the new ranges: it sets a key, deletes a key, or deletes a key range.
+type keyWrite struct {
 	view.KeyValue
 	deleted bool
 	below   []byte // the end of the range; nil: a single key
@@ -116,17 +116,17 @@ func (m *Mover) Restart(ctx context.Context, p Policy) error {
 }
 
 func (m *Mover) set(key, value []byte) {
-	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: key, Value: value}})
+	m.batch = append(m.batch, keyWrite{KeyValue: view.KeyValue{Key: key, Value: value}})
 	m.bytes += len(key) + len(value)
 }
 
 func (m *Mover) remove(key []byte) {
-	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: key}, deleted: true})
+	m.batch = append(m.batch, keyWrite{KeyValue: view.KeyValue{Key: key}, deleted: true})
 	m.bytes += len(key)
 }
 
 func (m *Mover) removeAll(r engine.Range) {
-	m.batch = append(m.batch, change{KeyValue: view.KeyValue{Key: r.Start}, deleted: true, below: r.End})
+	m.batch = append(m.batch, keyWrite{KeyValue: view.KeyValue{Key: r.Start}, deleted: true, below: r.End})
 }
 
 // flush writes the batch in order, in as many transactions as needed, without waiting for the disk: the
@@ -153,7 +153,7 @@ func (m *Mover) flush(ctx context.Context) error {
 // writer, and the LSN counters of the halves stay unused until Inherit sets them. Its second scope, the
 // catalog, lets it check that the split has not been undone. If it has been, nothing more may be written,
 // because another split may use the same range numbers.
-func (m *Mover) write(ctx context.Context, part []change) error {
+func (m *Mover) write(ctx context.Context, part []keyWrite) error {
 	scope := layout.ScopeFamily(m.Halves[1].Scope, layout.FamilyItem).Start
 	scopes := [][]byte{scope, host.CatalogScope()}
 	return m.c.Write(ctx, m.policy.Round, m.alone, scopes, func(t engine.Txn) {

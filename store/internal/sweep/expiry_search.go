@@ -12,7 +12,8 @@ import (
 
 // A clock that is set back would revive the items that have expired since, unless the reaper has purged
 // them. To make the result independent of the reaper's speed, a clock cannot be set back behind the last
-// expiry, whether the item is purged (then the marks have the second) or not.
+// expiry, whether the item is purged or not. This file finds the last expiry of the items that are not
+// purged; the container's marks have the second of the last purge.
 
 // ExpiredSince returns the latest second in which an item expired that was live in second to and is not
 // purged yet, or 0 if there is none.
@@ -77,7 +78,7 @@ func (w *expirySearch) all(ctx context.Context) (err error) {
 	return err
 }
 
-// look checks the item at the current position of items.
+// look checks the item at which the iterator items is.
 func (w *expirySearch) look() error {
 	h, body, err := layout.DecodeItem(w.items.Value())
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 // visits the keys in the order of time, a few in each step.
 type ExpiryPasses struct{ written, deadline host.Pass }
 
-// Restart restarts both passes at a second.
+// Restart makes both passes continue at the entries of a second.
 func (p *ExpiryPasses) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
 }
 
-// IsPast reports whether the pass over a family may already have gone past a second. A writer calls it when
-// its commit is visible.
+// IsPast reports whether the pass over a family may already have gone past a second, so that it will not find
+// a key that is written there now. A writer calls it when its commit is visible.
 func (p *ExpiryPasses) IsPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return p.written.IsPast(second)
@@ -80,7 +80,7 @@ func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int
 	}}
 }
 
-// Take collects the candidates and sets Next.
+// Take collects the expired items that the step may purge, the candidates, and sets Next.
 func (l *Step) Take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.families {
 		if l.limit > 0 {
@@ -128,8 +128,8 @@ func (l *Step) judge(family byte) func(host.Entry) host.SweepAction {
 	}
 }
 
-// Finish moves the passes past the checked entries, up to the first survivor. It reports whether a limit
-// ended the step before all candidates were found.
+// Finish moves the passes past the checked entries, but not past an entry of survivors, the candidates that
+// have turned out to be live. It reports whether a limit ended the step before all candidates were found.
 func (l *Step) Finish(survivors []Candidate) (more bool) {
 	for i := range l.families {
 		g := &l.families[i]
@@ -172,8 +172,8 @@ func (l *Step) NextExpiry(r engine.Reader) error {
 }
 
 // ExpiredAt returns the second in which the item of an entry in w or x expired, computed from the entry's
-// key. The item may have expired later, because of a lease or of a floor for older items. The result never
-// decreases from one entry to the next.
+// key. The item may have expired later, because of a lease or of an earlier policy (a floor: see package
+// ttl). The result never decreases from one entry to the next.
 func ExpiredAt(p *ttl.Policy, family byte, second int64) int64 {
 	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at

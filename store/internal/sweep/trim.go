@@ -19,8 +19,8 @@ const (
 	trimBytes = 4 << 20
 )
 
-// Old describes the entries of a range's log that are older than its retention.
-type Old struct {
+// ExpiredEntries describes the entries of a range's log that are older than its retention.
+type ExpiredEntries struct {
 	Last layout.Sequence // of the last entry to be deleted; 0: there is none
 	TS   int64           // its second
 	More bool            // there are more old entries than one step reads
@@ -28,10 +28,11 @@ type Old struct {
 }
 
 // OldEntries reads the oldest entries of a range's log. family is the log of versions or of expiries, window
-// its retention in seconds.
+// its retention in seconds. decode decodes an entry of that log; of its result only the kind and the time are
+// used.
 func OldEntries(ctx context.Context, e engine.Engine, scope []byte, family byte, window, now int64,
-	decode func(value []byte) (layout.Version, error)) (Old, error) {
-	out := Old{Next: view.Never}
+	decode func(value []byte) (layout.Version, error)) (ExpiredEntries, error) {
+	out := ExpiredEntries{Next: view.Never}
 	err := work.ViewUnder(&work.Stopwatch{Ctx: ctx}, e, func(r engine.Reader) error {
 		it := r.Scan(layout.ScopeFamily(scope, family), false)
 		for n, size := 0, 0; !out.More && it.Next(); n++ {

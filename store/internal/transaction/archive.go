@@ -26,8 +26,8 @@ type ArchivedItem struct {
 	Range *container.Partition // of the archive
 }
 
-// Convert converts a ghost to the document that the archive stores, and chooses an id that is free in second
-// now of the archive's clock.
+// Convert converts a ghost to the document that the archive stores. It chooses an id that no live item of the
+// archive has at now, a second of the archive's clock.
 func (b *Archive) Convert(r engine.Reader, ghost *Stored, now int64) (*ArchivedItem, error) {
 	a := &ArchivedItem{Prepared: Prepared{Kind: value.OperationCreate}}
 	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.Item))

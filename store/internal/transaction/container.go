@@ -28,7 +28,8 @@ type Container struct {
 
 // Host has the methods of the store that a transaction calls for its container.
 type Host interface {
-	// Note records that something in the container is stored with second t.
+	// Note records that an event of kind k is stored with second t, so that the container's clock never goes
+	// behind it.
 	Note(k container.Mark, t int64)
 	// Refused is called for a document that is refused because of its ttl. token is the value of the ttl.
 	Refused(id string, body, token []byte)
@@ -47,7 +48,7 @@ type Blocker struct {
 	rid  uint64
 }
 
-// Clear moves the item.
+// Clear moves the expired item to the expiry sink.
 func (b *Blocker) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
 
 // Decode decodes a stored value completely.

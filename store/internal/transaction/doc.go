@@ -17,7 +17,8 @@
 //	t.Finish() // the last step inside of the engine's transaction
 //	t.Learn()  // after the commit
 //
-// A transaction purges an expired item that holds an id or a unique key which a write needs. If that item
-// must be moved to an expiry sink, the transaction lacks the sink's scopes: it ends with ErrBlocked, and
-// Blocked names the item. The caller moves it and runs the transaction again.
+// A ghost is an item that has expired, or was deleted with its whole partition key, and is still stored. A
+// transaction purges a ghost that holds an id or a unique key which a write needs. If the ghost must be moved
+// to an expiry sink, the transaction lacks the sink's scopes: it ends with ErrBlocked, and Blocked names the
+// item. The caller moves it and runs the transaction again.
 package transaction

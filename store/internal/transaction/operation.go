@@ -70,7 +70,7 @@ func (c *Container) Prepare(st *container.State, now int64, pk definition.Partit
 	return p, op.Import.Check()
 }
 
-// Address prepares an operation that names its item by id.
+// Address prepares an operation that names its item by id: it computes the item's location.
 func (c *Container) Address(st *container.State, pk definition.PartitionKey, op value.Operation) (*Prepared,
 	error) {
 	pk, err := c.Keys.Def.FullKey(pk, op.ID)
@@ -116,7 +116,7 @@ func (c *Container) replacement(st *container.State, now int64, pk definition.Pa
 	return p, nil
 }
 
-// Draft parses and checks a document that is to be written.
+// Draft parses and checks a document that is to be written, and builds the item that will be stored.
 func (c *Container) Draft(st *container.State, now int64, given definition.PartitionKey,
 	body []byte) (*Prepared, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
@@ -210,7 +210,7 @@ func (t *Tx) read(p *Prepared) value.OperationResult {
 	return r
 }
 
-// erase deletes a live item.
+// erase carries out a prepared deletion of a live item.
 func (t *Tx) erase(p *Prepared) value.OperationResult {
 	old, err := t.target(p)
 	if err != nil {
@@ -237,7 +237,8 @@ func (t *Tx) rename(p *Prepared, old *Stored) error {
 	return t.replace(old, &p.Item)
 }
 
-// upsert replaces a live item, which it returns as old, or creates it.
+// upsert creates the item of p, or replaces the live item with the same id and partition key, which it then
+// returns as old.
 func (t *Tx) upsert(p *Prepared) (old *Stored, err error) {
 	found, ghost, err := t.Find(p.Point)
 	if err != nil {

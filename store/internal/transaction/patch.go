@@ -24,7 +24,7 @@ type PreparedPatch struct {
 	pk   definition.PartitionKey // of the item
 
 	Result ConditionResult
-	Again  bool // the condition is evaluated before the transaction
+	Again  bool // the condition was evaluated before the transaction, and can be evaluated there again
 }
 
 func (c *Container) preparePatch(st *container.State, pk definition.PartitionKey, p value.Patch) (

@@ -53,10 +53,11 @@ func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Par
 // purgeBytes is the number of bytes of bodies that one purging transaction reads before it stops.
 const purgeBytes = 4 << 20
 
-// SelectExpired reads the candidates, as many as fit into a transaction, and returns the number that it has
-// read and the expired items. It appends to alive those candidates that have not expired and whose entry in
-// the index of expiry is still correct. The rids of a batch are mostly ascending, so one iterator that
-// moves forward is faster than single gets.
+// SelectExpired reads the candidates of batch, as many as fit into a transaction. judged is the number of
+// candidates that it has read, and ghosts are the items among them that have expired but are still stored. It
+// appends to alive the candidates that have not expired and whose entry in the index of expiry is still
+// correct. The rids of a batch are mostly ascending, so one iterator that moves forward is faster than single
+// gets.
 func (t *Tx) SelectExpired(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*Stored,
 	err error) {
 	it := t.Scan(layout.ScopeFamily(t.Range.Scope, layout.FamilyItem), false)
@@ -116,8 +117,9 @@ func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late 
 	return nil, nil
 }
 
-// RaiseFloor turns the entry of a sequence in the feed of all versions into the floor, unless the retention
-// has become longer and the entry is inside the window again.
+// RaiseFloor deletes the entries of the feed of all versions up to a sequence, and makes the entry of that
+// sequence the floor, the lower end of the feed. It does nothing if the retention has become longer
+// meanwhile, so that the entry must be kept.
 func (t *Tx) RaiseFloor(seq layout.Sequence) error {
 	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq))
 	if errors.Is(err, engine.ErrNotFound) {

@@ -37,7 +37,7 @@ type Tx struct {
 	listed     []container.ShapeHash // shapes known in this transaction to have a record
 	full       bool                  // there is no room for records of more shapes
 	termsWiped bool                  // all index entries of the range have been deleted
-	wipe       uint32                // the last wipe before the transaction: see container.ShapeBook
+	wipe       uint32                // the last wipe before the transaction: see container.ShapeCache
 	feed       []feedWrite           // entries that Finish writes, when the last sequence is known
 	history    []versionWrite        // the same
 	changed    []view.KeyValue       // reused by put and del
@@ -57,8 +57,8 @@ type Tx struct {
 type Stored struct {
 	view.Item
 
-	terms *terms // prepared index entries, or nil
-	dated bool   // put keeps its _ts
+	terms *preparedTerms // prepared index entries, or nil
+	dated bool           // put keeps its _ts
 }
 
 // Begin begins the transaction in second now. st is the current state of the container.
@@ -73,7 +73,8 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 	t.dues = earliestKeys{view.Never, view.Never}
 }
 
-// set sets a key. fresh means that the key has not been stored before, since it contains a new sequence.
+// set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new
+// sequence: see engine.Fresher.
 func (t *Tx) set(fresh bool, key, value []byte) {
 	if fresh && t.fresher != nil {
 		t.fresher.SetFresh(key, value)
@@ -141,7 +142,7 @@ func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
 	return item, !t.Live(item), nil
 }
 
-// entries appends all keys of an item except the key d, the feed entry and the index entries.
+// entries appends the keys of an item except its own key (family d), its feed entry and its index entries.
 func (t *Tx) entries(dst []view.KeyValue, item *Stored) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
@@ -211,8 +212,9 @@ func (t *Tx) putTerms(old, item *Stored, fresh bool) error {
 	return nil
 }
 
-// diffTerms is diff for index entries; both lists are in the order of their keys. complete means that all
-// entries of before are stored.
+// diffTerms deletes those old index entries of an item that are not among the new ones, and sets the new
+// ones. Both lists are in the order of their keys. complete means that all entries of before are known to be
+// stored, so that an entry which is also in after need not be written. fresh is passed to set.
 func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
@@ -289,8 +291,9 @@ func (t *Tx) purge(ghost *Stored) error {
 	return nil
 }
 
-// purgeWith is purge for a ghost whose keys are known. Only the feed of all versions shows a purge. There
-// it is a change with its own sequence, before that of an item that takes over the ghost's id.
+// purgeWith deletes a ghost and its other keys, which the caller has determined. Only the feed of all
+// versions shows a purge. There it is a change with its own sequence, before that of an item that takes over
+// the ghost's id.
 func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)
@@ -310,8 +313,8 @@ func (t *Tx) purgeWith(ghost *Stored, keys []view.KeyValue) {
 	t.remove(ghost, keys)
 }
 
-// charge adds the entries that the container's indexing policy asks for to the number on which the charge
-// depends.
+// charge counts index entries for the charge of the request. It counts only those that the container's own
+// indexing policy asks for.
 func (t *Tx) charge(entries []index.Entry) {
 	t.terms += max(0, len(entries)-t.State.Terms.Unnamed())
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// The writes to the log of expiries: see events.go.
+// This file has the writes to the log of expiries, which store/events.go describes.
 
 // expiryWrite is an entry of the log that Finish writes.
 type expiryWrite struct {

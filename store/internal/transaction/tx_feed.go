@@ -9,11 +9,13 @@ import (
 // The entries of both feeds contain the last sequence of their transaction, which is known only when
 // everything else has been written. Until then the entries are kept here.
 
+// feedWrite is an entry of the latest-version feed that Finish writes.
 type feedWrite struct {
 	seq   layout.Sequence
 	entry layout.FeedEntry
 }
 
+// versionWrite is an entry of the feed of all versions that Finish writes.
 type versionWrite struct {
 	seq   layout.Sequence
 	entry layout.Version

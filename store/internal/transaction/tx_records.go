@@ -44,7 +44,7 @@ func (t *Tx) SetLease(item *Stored, until int64) {
 	t.Set(layout.LeasedKey(t.Range.Scope), layout.Number(uint64(t.Now)))
 }
 
-// setItem writes the item's own key.
+// setItem writes the item's own key. fresh is passed to set.
 func (t *Tx) setItem(item *Stored, fresh bool) {
 	value := slices.Grow(t.value[:0], item.Head.Len()+len(item.Body))
 	t.value = append(item.Head.Append(value), item.Body...)

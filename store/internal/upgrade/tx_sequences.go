@@ -17,17 +17,18 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// In format 1 a sequence is an LSN: each write of a transaction has its own. PlaceSequences turns each into
-// the first sequence of that LSN. Clients keep their session tokens and continuations, which are LSNs, and
-// the order of writes stays. Rids stay, since their old sequences are below all new ones. Etags change.
+// In format 1 a sequence is an LSN: each write of a transaction has its own. PlaceSequences turns each of
+// them into the first sequence of that LSN. Clients keep their session tokens and continuations, which are
+// LSNs, and the order of writes stays. Rids stay, since their old sequences are below all new ones. Etags
+// change.
 //
 // An old sequence looks like a new one, so each must be changed exactly once. Each transaction stores the
 // progress in the same commit. It reads a family backwards, because the new key of an entry lies after its
 // old one, in the part that has been read already.
 
-// progress is the position of PlaceSequences: all entries before it, in the order of the method compare,
-// have been changed.
-type progress struct {
+// sequenceProgress is the position of PlaceSequences: all entries before it, in the order of the method
+// compare, have been changed.
+type sequenceProgress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
 	Family int    `json:"family"`        // index in sequenceFamilies; len: confirmed positions of webhooks
@@ -36,11 +37,12 @@ type progress struct {
 
 func progressKey() []byte { return layout.CatalogKey(layout.KindUpgrade, 0, "sequences") }
 
-// dropProgress removes the progress. The step from format 2 calls it; PlaceSequences itself cannot, since
-// after a crash it may run once more.
+// dropProgress removes the stored progress of PlaceSequences. The step from format 2 calls it, when
+// PlaceSequences cannot run any more. PlaceSequences itself must keep it, because it may run once more after
+// a crash.
 func dropProgress(t engine.Txn) { t.Delete(progressKey()) }
 
-func (p progress) compare(q progress) int {
+func (p sequenceProgress) compare(q sequenceProgress) int {
 	return cmp.Or(cmp.Compare(p.CID, q.CID), cmp.Compare(p.Slot, q.Slot), cmp.Compare(p.Family, q.Family))
 }
 
@@ -68,9 +70,9 @@ const (
 // those of later documents.
 func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
-	var at progress
+	var at sequenceProgress
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(r engine.Txn) error {
-		containers, at = nil, progress{}
+		containers, at = nil, sequenceProgress{}
 		err := host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 			containers = append(containers, rec)
 			return noTombstones(r, rec.CID)
@@ -95,7 +97,7 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 		}
 		for number := range last + 1 {
 			for family := range sequenceFamilies {
-				next := progress{CID: rec.CID, Slot: number, Family: family}
+				next := sequenceProgress{CID: rec.CID, Slot: number, Family: family}
 				switch c := next.compare(at); {
 				case c < 0:
 					continue
@@ -107,7 +109,7 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 				}
 			}
 		}
-		end := progress{CID: rec.CID, Slot: last, Family: len(sequenceFamilies)}
+		end := sequenceProgress{CID: rec.CID, Slot: last, Family: len(sequenceFamilies)}
 		if end.compare(at) <= 0 {
 			continue // the confirmed positions are changed in one transaction
 		}
@@ -130,7 +132,7 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 }
 
 // placeFamily changes one family of a range, from the progress on.
-func placeFamily(ctx context.Context, e engine.Engine, p progress) error {
+func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {
 		reached := p
@@ -170,7 +172,7 @@ func placeFamily(ctx context.Context, e engine.Engine, p progress) error {
 }
 
 // lastEntries returns copies of the last entries of a family before p.Key, the last first.
-func lastEntries(r engine.Reader, family byte, p progress) (keys, values [][]byte, err error) {
+func lastEntries(r engine.Reader, family byte, p sequenceProgress) (keys, values [][]byte, err error) {
 	rg := layout.ScopeFamily(layout.RangeScope(p.CID, p.Slot), family)
 	if p.Key != nil {
 		rg.End = p.Key
@@ -198,7 +200,7 @@ func placeNumber(b []byte, at int) error {
 }
 
 // placeConfirmed changes the positions that the webhooks of a container have confirmed.
-func placeConfirmed(ctx context.Context, e engine.Engine, p progress) error {
+func placeConfirmed(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) (err error) {
 		changed := map[string]string{}
 		it := t.Scan(engine.Prefix(append(layout.AppendCID(nil, p.CID), layout.FamilyConfirmed)), false)

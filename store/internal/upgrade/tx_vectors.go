@@ -15,9 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// CodeVectors upgrades from format 2, whose vector indexes hold no codes. It marks the documents of the
-// affected containers as possibly indexed without vectors, as after a change of the indexing policy. The
-// reindexer then creates all entries. Until it has finished, no query uses the vector index.
+// CodeVectors upgrades from format 2, whose vector indexes hold no codes (the compressed vectors by which a
+// search finds candidates). It marks the documents of the affected containers as possibly indexed without
+// vectors, as after a change of the indexing policy. The reindexer then creates all entries. Until it has
+// finished, no query uses the vector index.
 func CodeVectors(ctx context.Context, e engine.Engine) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		dropProgress(t)

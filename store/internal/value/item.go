@@ -19,7 +19,7 @@ type Item struct {
 	rid  uint64
 	head layout.Header
 	body []byte
-	id   string // of an item from a scan: empty, ID reads it from the body
+	id   string // empty for an item from a scan: ID then reads it from the body
 }
 
 // NewItem returns an item of a container. It keeps body without copying it. If id is empty, ID reads it
@@ -75,7 +75,7 @@ func (it Item) AppendJSON(dst []byte) []byte {
 	return sys.Append(dst, it.body)
 }
 
-// AppendChanged is AppendJSON with the system property _lsn, as in change feeds.
+// AppendChanged appends the document with its system properties and with _lsn, as in change feeds.
 func (it Item) AppendChanged(dst []byte, lsn uint64) []byte {
 	sys := it.of.Identity().System(it.rid, &it.head)
 	sys.LSN = lsn

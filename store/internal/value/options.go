@@ -112,8 +112,8 @@ const (
 	MaxPageBytes     = 4 << 20 // at this size a page ends; its last item may exceed it
 )
 
-// PageLimit returns the maximum number of items of a page; asked is the client's number: see
-// ListOptions.MaxItems.
+// PageLimit returns the maximum number of items of a page. asked is the number that the client has asked for:
+// see ListOptions.MaxItems.
 func PageLimit(asked int) int {
 	switch {
 	case asked == 0:

@@ -50,7 +50,8 @@ func (b *Basis) Of(body []byte) (second int64, ok bool) {
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
 }
 
-// An Era is a ttl.Era with the Basis that was set at its end.
+// An Era is a ttl.Era, the policy before a change of the ttlPropertyPath, with the Basis that the change has
+// set.
 type Era struct {
 	ttl.Era
 	After Basis

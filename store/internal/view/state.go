@@ -25,7 +25,7 @@ type State struct {
 	Lives          LifeRules        // computes the life of an item for Policy
 	Now            int64            // seconds since 1970
 	Terms          *index.Indexer   // the indexer of Spec; queries use only paths that Olders index too
-	Olders         []*index.Indexer // policies by which documents may still be indexed
+	Olders         []*index.Indexer // the indexers of older policies by which documents may still be indexed
 	Ranges         []Range          // sorted by effective partition key
 	Tombstones     map[string]uint64
 	Copies         []uint16 // ranges into which a split copies; they are not read
@@ -81,7 +81,8 @@ func (s *State) Live(item *Item) bool {
 	return !s.Expired(&item.Head, item.Body) && !s.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
-// Tombstoned reports whether an item was deleted with its whole partition key.
+// Tombstoned reports whether an item was deleted with its whole partition key. It calls the function
+// Tombstoned with the tombstones of the state.
 func (s *State) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
@@ -107,9 +108,10 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 // a range.
 const MaxGhosts = 10_000
 
-// KeyLife returns a life that a policy treats like the life of the item whose key in family w or x has the
-// given second. The key does not have the item's own ttl by itself, but only the sum of base and ttl
-// matters. The life has the first policy's generation, so every floor at or above its second applies to it.
+// KeyLife returns a life with the same expiry as the item whose key in family w or x has the given second.
+// Such a key does not contain the item's _ts and ttl separately, but expiry depends on their sum only. The
+// generation of the life is that of the first policy, so every floor (see package ttl) at or above its second
+// applies to it.
 func KeyLife(family byte, second int64) ttl.Life {
 	if family == layout.FamilyDeadline {
 		return ttl.Life{TS: second - 1, Own: 1}

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// MaxShapes is the maximum number of shapes with a record in a range. Queries check the documents of all
-// other shapes, the unlisted ones, one by one. If there were more records, merging their postings would
-// cost as much as these checks.
+// MaxShapes is the maximum number of shapes with a record in a range. A query that looks for documents
+// without a path merges the postings of the shapes that have a record, and checks the documents of all other
+// shapes one by one. With more records, merging would cost as much as these checks.
 const MaxShapes = 512
 
 // AppendTerms appends the index entries of an item that is indexed by x in a range, in the order of their
@@ -41,7 +41,7 @@ func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([
 	return list, err
 }
 
-// IsListed reports whether a shape has a record in a range.
+// IsListed reports whether the shape with this name is recorded in the range whose scope is given.
 func IsListed(r engine.Reader, scope, name []byte) (bool, error) {
 	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if errors.Is(err, engine.ErrNotFound) {

@@ -36,9 +36,9 @@ func (x *Background) Prepare(log *slog.Logger, what string, work func(context.Co
 	x.Life, x.end = context.WithCancel(context.Background())
 }
 
-// Start starts the goroutine, which runs lead. lead calls the function that it gets whenever this process
-// is the one that does the work, and cancels the function's context when it no longer is. Each such call
-// begins with a pass. Close must be called before anything that work needs is closed.
+// Start starts the goroutine. If several servers share the data, one of them does the work: lead calls its
+// argument whenever this process becomes that server, and cancels the context of the call when it no longer
+// is. Each call begins with a pass. Close must be called before anything that work needs is closed.
 func (x *Background) Start(lead func(context.Context, func(context.Context))) {
 	x.running.Go(func() { lead(x.Life, x.loop) })
 }

@@ -4,7 +4,7 @@
 //	heavy.go        limits the number of long queries and scripts, and lowers their priority
 //	memory.go       one budget of bytes for all requests
 //	stopwatch.go    ends a scan with its context and at its time limit
-//	patience.go     limits the time that a write waits for its range
+//	wait_context.go     limits the time that a write waits for its range
 //	throttle.go     budgets of request units, refilled every second
 //	background.go   a goroutine that works when it is woken, and repeats failed work
 //	page_states.go, plans.go, ridcache.go   caches between requests

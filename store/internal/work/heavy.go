@@ -96,8 +96,8 @@ func (w *Heavy) RunScript(clock ttl.Clock, fn func()) {
 	}
 }
 
-// errUnwatched ends a long query that runs in a goroutine whose priority cannot be lowered, so that it is
-// restarted in another one.
+// errUnwatched ends a long query whose goroutine has a priority that cannot be lowered. The query is then
+// restarted in a goroutine that can run at a lower priority.
 var errUnwatched = errors.New("a long query is not watched")
 
 // WithScripts runs fn, a transaction with scripts. If too many scripts run, it waits until one has ended
@@ -136,7 +136,7 @@ type HeavyQuery struct {
 	placed, runs bool
 	since        time.Duration // start of the turn, by elapsed
 	work         *priority.Work
-	BegunAnew    bool // the query has been restarted, or must not be
+	BegunAnew    bool // the query must not be restarted, for instance because it has been restarted already
 }
 
 // Run runs fn, which calls Turn repeatedly. The query may continue in another call of Run. If the query

@@ -21,7 +21,7 @@ const minMemory = 640 << 10
 // safe for concurrent use.
 type Memory struct {
 	room  *semaphore.Weighted
-	large *semaphore.Weighted // of messages larger than a share
+	large *semaphore.Weighted // the half of the budget for messages that are larger than Share
 	most  int64
 }
 

@@ -23,6 +23,7 @@ type PageStates struct {
 	most int         // maximum of size
 }
 
+// pageState is a cached state and the cursor of the page that it is for.
 type pageState struct {
 	cursor string
 	rows   *query.PageState

@@ -38,7 +38,8 @@ func NewPlans() Plans {
 	return Plans{lately}
 }
 
-// Plan returns the plan of a query for a container that is indexed by terms.
+// Plan returns the plan of a query for a container that is indexed by terms. info is called if there is no
+// plan yet.
 func (p Plans) Plan(text string, params []query.Parameter, terms *index.Indexer,
 	info func() query.Info) (*query.Plan, error) {
 	values, types := parameterKeys(params)

@@ -24,11 +24,13 @@ const (
 	RIDPerStripe = 1024
 )
 
+// ridStripe is a part of a RIDCache with a lock of its own.
 type ridStripe struct {
 	sync.Mutex
 	slots *[RIDPerStripe]ridSlotEntry // allocated at the first Put
 }
 
+// ridSlotEntry is a cached rid; a and b are the two hashes of its point key.
 type ridSlotEntry struct{ a, b, rid uint64 }
 
 // Seed initialises the cache. It must be called before all other methods.

@@ -17,7 +17,7 @@ const watchEvery = 256
 const yieldBytes = 256 << 10
 
 // Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. It
-// counts the steps of all iterators of a view that ViewUnder has opened.
+// counts the steps of all iterators of a snapshot that ViewUnder has opened.
 type Stopwatch struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration // real time since the scan began; nil: only the context ends it
@@ -35,7 +35,7 @@ const LookBudget = time.Second
 // step counts a step. It returns false if the scan must fail with err.
 func (w *Stopwatch) step() bool { return w.steps(1) }
 
-// steps counts n steps.
+// steps counts n steps. It returns false if the work must end: see Check.
 func (w *Stopwatch) steps(n int) bool {
 	before := w.n
 	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
@@ -79,6 +79,16 @@ type Watched struct {
 	watch *Stopwatch
 }
 
+// Far returns the prefetching methods of a reader, watched or not; nil if its engine is local and does not
+// need them.
+func Far(r engine.Reader) engine.Prefetcher {
+	if w, ok := r.(Watched); ok {
+		r = w.Reader
+	}
+	far, _ := r.(engine.Prefetcher)
+	return far
+}
+
 // Scan returns an iterator whose steps the stopwatch counts.
 func (r Watched) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &watchedIterator{r.Reader.Scan(rg, reverse), r.watch}
@@ -93,6 +103,7 @@ func (r Watched) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
+// watchedIterator is an iterator whose steps a stopwatch counts.
 type watchedIterator struct {
 	engine.Iterator
 	watch *Stopwatch

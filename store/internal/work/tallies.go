@@ -13,15 +13,18 @@ type Tallies struct {
 	recent *lru.Cache[tallyRange, tally]
 }
 
+// tallyRange is a range of keys of the engine, as a key of the cache.
 type tallyRange struct{ start, end string }
 
+// tally is a cached number of keys, for one version of a partition range.
 type tally struct {
 	version TallyVersion
 	keys    int64
 }
 
-// TallyVersion identifies a state of a partition range: all states of one version have the same index
-// entries.
+// TallyVersion identifies a state of a partition range whose index entries have been counted (a tally is such
+// a count). Two states with the same TallyVersion have the same index entries, so a count that was cached for
+// one is valid for the other.
 type TallyVersion struct {
 	LSN, Mark     uint64
 	Swept, Leased uint64 // the seconds of the last purge and of the last change of a lease

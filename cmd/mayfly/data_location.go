@@ -15,19 +15,20 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// place is where a store keeps its data: the path of a folder, or the URL of a PostgreSQL database.
-type place string
+// dataLocation is where a store keeps its data: the path of a folder, or the URL of a PostgreSQL database.
+type dataLocation string
 
-// remote reports whether the place is a database.
-func (p place) remote() bool { return postgres.IsURL(string(p)) }
+// remote reports whether the place is a PostgreSQL database.
+func (p dataLocation) remote() bool { return postgres.IsURL(string(p)) }
 
-// openDatabase opens the engine of a database. It fails with postgres.ErrURL if url is not its address.
+// openDatabase opens the engine on a PostgreSQL database. It fails with postgres.ErrURL if url is not the URL
+// of one.
 func openDatabase(ctx context.Context, url string, log *slog.Logger) (engine.Engine, error) {
 	return postgres.Open(ctx, postgres.Options{URL: url, Logger: log})
 }
 
 // name describes the place in messages, without a password.
-func (p place) name() (string, error) {
+func (p dataLocation) name() (string, error) {
 	if p.remote() {
 		return postgres.Options{URL: string(p)}.Name()
 	}
@@ -37,7 +38,7 @@ func (p place) name() (string, error) {
 
 // open opens the engine of the place. A folder that does not exist is created only if create
 // is set.
-func (p place) open(ctx context.Context, create bool, log *slog.Logger) (engine.Engine, error) {
+func (p dataLocation) open(ctx context.Context, create bool, log *slog.Logger) (engine.Engine, error) {
 	if p.remote() {
 		return openDatabase(ctx, string(p), log)
 	}

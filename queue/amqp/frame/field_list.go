@@ -2,8 +2,8 @@ package frame
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// list encodes the fields of a body.
-type list struct {
+// fieldList encodes the fields of a performative or another body, as the described list that AMQP prescribes.
+type fieldList struct {
 	dst []byte
 	n   int
 }
@@ -11,27 +11,27 @@ type list struct {
 // appendBody encodes a described list.
 func appendBody(dst []byte, b interface {
 	descriptor() uint64
-	fields(*list)
+	fields(*fieldList)
 }) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, b.descriptor()))
-	l := list{dst: dst}
+	l := fieldList{dst: dst}
 	b.fields(&l)
 	return o.CloseWith(l.dst, l.n)
 }
 
-func (l *list) null() { l.dst, l.n = wire.AppendNull(l.dst), l.n+1 }
+func (l *fieldList) null() { l.dst, l.n = wire.AppendNull(l.dst), l.n+1 }
 
-func (l *list) bool(v bool) { l.dst, l.n = wire.AppendBool(l.dst, v), l.n+1 }
+func (l *fieldList) bool(v bool) { l.dst, l.n = wire.AppendBool(l.dst, v), l.n+1 }
 
-func (l *list) uint8(v uint8) { l.dst, l.n = wire.AppendUint8(l.dst, v), l.n+1 }
+func (l *fieldList) uint8(v uint8) { l.dst, l.n = wire.AppendUint8(l.dst, v), l.n+1 }
 
-func (l *list) uint16(v uint16) { l.dst, l.n = wire.AppendUint16(l.dst, v), l.n+1 }
+func (l *fieldList) uint16(v uint16) { l.dst, l.n = wire.AppendUint16(l.dst, v), l.n+1 }
 
-func (l *list) uint32(v uint32) { l.dst, l.n = wire.AppendUint32(l.dst, v), l.n+1 }
+func (l *fieldList) uint32(v uint32) { l.dst, l.n = wire.AppendUint32(l.dst, v), l.n+1 }
 
-func (l *list) uint64(v uint64) { l.dst, l.n = wire.AppendUint64(l.dst, v), l.n+1 }
+func (l *fieldList) uint64(v uint64) { l.dst, l.n = wire.AppendUint64(l.dst, v), l.n+1 }
 
-func (l *list) maybe(v Maybe) {
+func (l *fieldList) maybe(v Maybe) {
 	if v.Set {
 		l.uint32(v.Value)
 	} else {
@@ -39,10 +39,10 @@ func (l *list) maybe(v Maybe) {
 	}
 }
 
-func (l *list) string(v string) { l.dst, l.n = wire.AppendString(l.dst, v), l.n+1 }
+func (l *fieldList) string(v string) { l.dst, l.n = wire.AppendString(l.dst, v), l.n+1 }
 
 // text writes a string, "" as null.
-func (l *list) text(v string) {
+func (l *fieldList) text(v string) {
 	if v == "" {
 		l.null()
 	} else {
@@ -51,7 +51,7 @@ func (l *list) text(v string) {
 }
 
 // symbol writes a symbol, "" as null.
-func (l *list) symbol(v wire.Symbol) {
+func (l *fieldList) symbol(v wire.Symbol) {
 	if v == "" {
 		l.null()
 		return
@@ -60,7 +60,7 @@ func (l *list) symbol(v wire.Symbol) {
 }
 
 // bytes writes a binary, nil as null.
-func (l *list) bytes(v []byte) {
+func (l *fieldList) bytes(v []byte) {
 	if v == nil {
 		l.null()
 		return
@@ -69,7 +69,7 @@ func (l *list) bytes(v []byte) {
 }
 
 // raw writes an encoded value, nil as null.
-func (l *list) raw(v []byte) {
+func (l *fieldList) raw(v []byte) {
 	if v == nil {
 		l.null()
 		return
@@ -79,7 +79,7 @@ func (l *list) raw(v []byte) {
 
 // value writes any value. If the type of the value has no encoding, which is a bug of the caller, it writes
 // null.
-func (l *list) value(v any) {
+func (l *fieldList) value(v any) {
 	out, err := wire.Append(l.dst, v)
 	if err != nil {
 		l.null()
@@ -89,7 +89,7 @@ func (l *list) value(v any) {
 }
 
 // symbols writes an array, an empty one as null.
-func (l *list) symbols(v []wire.Symbol) {
+func (l *fieldList) symbols(v []wire.Symbol) {
 	if len(v) == 0 {
 		l.null()
 		return
@@ -98,7 +98,7 @@ func (l *list) symbols(v []wire.Symbol) {
 }
 
 // pairs writes a map, nil as null.
-func (l *list) pairs(v wire.Map) {
+func (l *fieldList) pairs(v wire.Map) {
 	if v == nil {
 		l.null()
 		return
@@ -106,10 +106,10 @@ func (l *list) pairs(v wire.Map) {
 	l.value(v)
 }
 
-// body writes a described list as a field of another one. If is is false, it writes null.
-func (l *list) body(v interface {
+// body writes b, a described list, as a field of another one. If is is false, it writes null instead.
+func (l *fieldList) body(v interface {
 	descriptor() uint64
-	fields(*list)
+	fields(*fieldList)
 }, is bool) {
 	if !is {
 		l.null()
@@ -127,7 +127,7 @@ type Maybe struct {
 // Some returns a Maybe with a value.
 func Some(v uint32) Maybe { return Maybe{v, true} }
 
-// Or returns the value if it is set, else absent.
+// Or returns the value if it is set, else the argument absent.
 func (m Maybe) Or(absent uint32) uint32 {
 	if m.Set {
 		return m.Value

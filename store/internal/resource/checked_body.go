@@ -13,20 +13,20 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// draft is the body of a small resource that has passed its checks.
-type draft struct {
+// checkedBody is the body of a small resource that has passed its checks.
+type checkedBody struct {
 	id   string
 	body []byte
 }
 
 // draft checks a body by the rules of its kind and removes the property that the server adds.
-func (r Resources) draft(ctx context.Context, body []byte) (draft, error) {
+func (r Resources) draft(ctx context.Context, body []byte) (checkedBody, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
-		return draft{}, definition.DocumentError(err)
+		return checkedBody{}, definition.DocumentError(err)
 	}
 	kind := &record.Kinds[r.family.Kind]
-	d := draft{body: withoutMember(parsed.Body, kind.System)}
+	d := checkedBody{body: withoutMember(parsed.Body, kind.System)}
 	v := jsondoc.Of(d.body)
 	if err := checkRequired(v, requiredMembers[r.family.Kind]); err != nil {
 		return d, err
@@ -117,7 +117,7 @@ func withoutMember(body []byte, name string) []byte {
 
 // checkSiblings returns CodeConflict if the user already has a permission for the same resource: two
 // permissions for one resource could have different modes. The caller holds the catalog's lock.
-func (r Resources) checkSiblings(old *record.Resource, d draft) error {
+func (r Resources) checkSiblings(old *record.Resource, d checkedBody) error {
 	s := r.in.Resources()[r.family]
 	if r.family.Kind != record.KindPermission || s == nil {
 		return nil

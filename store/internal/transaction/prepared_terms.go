@@ -11,22 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// terms are index entries of an item that were computed before the transaction that writes them. They are
-// valid for one indexer, one _ts and one range. Their rid is not set.
-type terms struct {
+// preparedTerms are the index entries of an item, computed before the transaction that writes them. They are
+// valid for one indexer, one _ts and one range. Their keys have room for the rid, which is not known yet.
+type preparedTerms struct {
 	by      *index.Indexer
 	ts      int64
 	slot    *container.Partition
 	entries []index.Entry
 }
 
-func makeTerms(by *index.Indexer, ts int64, s *container.Partition, body []byte) *terms {
-	return &terms{by, ts, s, by.EntriesWithin(nil, s.Scope, layout.RIDLen, body, ts)}
+func makeTerms(by *index.Indexer, ts int64, s *container.Partition, body []byte) *preparedTerms {
+	return &preparedTerms{by, ts, s, by.EntriesWithin(nil, s.Scope, layout.RIDLen, body, ts)}
 }
 
 // termsOf returns the index entries of an item that is being written, by the current policy and in the
-// order of their keys. It uses the prepared entries, once, if they are still valid. They rarely are not,
-// for instance if the transaction runs in a later second.
+// order of their keys. It uses the prepared entries, once, if they are still valid. They are no longer valid
+// if the transaction runs in a later second, for instance.
 func (t *Tx) termsOf(item *Stored) ([]index.Entry, error) {
 	made := item.terms
 	item.terms = nil
