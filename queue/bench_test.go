@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -51,7 +51,7 @@ func TestMemory(t *testing.T) {
 }
 
 func BenchmarkSend(b *testing.B) {
-	w := newWorldOn(b, crashdisk.New(), Options{})
+	w := newWorldOn(b, testdisk.NewCrashable(b), Options{})
 	w.queue("q")
 	for i := range b.N {
 		w.send("q", msg(fmt.Sprint(i)))
@@ -59,7 +59,7 @@ func BenchmarkSend(b *testing.B) {
 }
 
 func BenchmarkSendParallel(b *testing.B) {
-	w := newWorldOn(b, crashdisk.New(), Options{})
+	w := newWorldOn(b, testdisk.NewCrashable(b), Options{})
 	w.queue("q")
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -75,7 +75,7 @@ func BenchmarkSendParallel(b *testing.B) {
 func BenchmarkReceive(b *testing.B) {
 	for _, many := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) {
-			w := newWorldOn(b, crashdisk.New(), Options{})
+			w := newWorldOn(b, testdisk.NewCrashable(b), Options{})
 			w.queue("q", lockFor(5*time.Minute))
 			w.fill("q", many+b.N)
 			a := entity.Address{Entity: "q"}

@@ -5,9 +5,8 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -64,7 +63,7 @@ func TestKeptCounters(t *testing.T) {
 // TestTripsOfSoleServer counts what operations read and write if one server has the engine alone.
 func TestTripsOfSoleServer(t *testing.T) {
 	volatile(t)
-	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
+	e, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -63,7 +63,7 @@ func TestCrashWhileExpiring(t *testing.T) {
 			}
 		}
 	})
-	var disks []*crashdisk.Disk
+	var disks []*testdisk.Disk
 	for range 20 {
 		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))
 		w.expectNothingLost(disks[len(disks)-1], messages)
@@ -73,7 +73,7 @@ func TestCrashWhileExpiring(t *testing.T) {
 }
 
 // expectNothingLost opens what a crash has left, and counts what is there, before and after a sweep.
-func (w *world) expectNothingLost(fs *crashdisk.Disk, messages int) {
+func (w *world) expectNothingLost(fs *testdisk.Disk, messages int) {
 	w.t.Helper()
 	c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 	c.open()

@@ -14,8 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -24,10 +24,8 @@ import (
 // enough for others to see what is not durable yet. Senders, receivers of both modes and a reaper work side
 // by side.
 func TestAcknowledgedSurvives(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.must(w.h.Close())
-	mem := crashdisk.New()
-	w.openOn(slowly(mem))
+	mem := testdisk.NewCrashable(t)
+	w := newWorldOn(t, slowly(mem), Options{})
 	for _, q := range []string{locked, deleted} {
 		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
 	}
@@ -67,8 +65,8 @@ func TestAcknowledgedSurvives(t *testing.T) {
 }
 
 // slowly is a file system with slow syncs.
-func slowly(fs vfs.FS) vfs.FS {
-	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+func slowly(fs *testdisk.Disk) *testdisk.Disk {
+	return fs.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 			for range 100 {
 				runtime.Gosched()
@@ -175,7 +173,7 @@ func (l *observations) deleteAll(ctx context.Context) {
 }
 
 // verify opens what a crash has left, and compares it with what was known.
-func (l *observations) verify(disk *crashdisk.Disk, facts map[string]observation) {
+func (l *observations) verify(disk *testdisk.Disk, facts map[string]observation) {
 	c := &world{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
 	defer func() { c.must(c.h.Close()) }()
@@ -206,6 +204,7 @@ func (l *observations) verify(disk *crashdisk.Disk, facts map[string]observation
 
 // TestUndurable: nobody is told of a message before it is durable.
 func TestUndurable(t *testing.T) {
+	testdisk.Pebble(t, "a sync of a file is held up")
 	a := entity.Address{Entity: "q"}
 	for name, look := range map[string]func(w *world) ([]Delivery, error){
 		"receive": func(w *world) ([]Delivery, error) {
@@ -220,7 +219,7 @@ func TestUndurable(t *testing.T) {
 			w := newWorld(t, Options{})
 			w.must(w.h.Close())
 			var disk sync.RWMutex // held by who holds syncs up
-			w.openOn(errorfs.Wrap(crashdisk.New(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			w.openOn(testdisk.NewCrashable(t).Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 					disk.RLock()
 					defer disk.RUnlock()

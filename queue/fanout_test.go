@@ -8,8 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -167,7 +167,7 @@ func TestPublishLarge(t *testing.T) {
 		return m
 	}
 	w.send("t", large("A"))
-	disks := []*crashdisk.Disk{w.fs.CrashClone(vfs.CrashCloneCfg{})}
+	disks := []*testdisk.Disk{w.fs.CrashClone(vfs.CrashCloneCfg{})}
 	w.send("t", large("B"), msg("C", due(time.Second)))
 	for range 10 {
 		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -262,7 +262,7 @@ func TestCrashWhileForwarding(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.chain(4)
 	var sending sync.WaitGroup
-	var sent []*crashdisk.Disk
+	var sent []*testdisk.Disk
 	sending.Go(func() {
 		for i := range messages {
 			list := []*message.Message{msg(fmt.Sprint(i))}

@@ -3,17 +3,17 @@ package queue
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 // TestTripsOfLocks counts the round trips to a shared engine.
 func TestTripsOfLocks(t *testing.T) {
+	testdisk.Pebble(t, "the trips of a database are counted on its connections")
 	t.Parallel()
-	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
+	e, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

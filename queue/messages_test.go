@@ -237,7 +237,7 @@ func TestMessages(t *testing.T) {
 			d := w.expect("q", "A B")
 			w.settle("q", d[1], Settlement{Outcome: Complete})
 			w.reopen()
-			if storedLocksTested() { // they survive a server
+			if storedLocksTested(t) { // they survive a server
 				w.settle("q", d[0], Settlement{Outcome: Release})
 			}
 			w.loses("q", d[0], Settlement{})

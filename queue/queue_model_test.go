@@ -44,10 +44,10 @@ func newQueueModel(p entity.Properties, now int64) *queueModel {
 		dead: map[int64]*modelMessage{}, seen: map[string]int64{}, sessions: map[string]*modelSession{}}
 }
 
-// clone is the model as it is after a crash: without locks, unless these are stored.
-func (w *queueModel) clone() *queueModel {
+// clone is the model as it is after a crash: without locks, unless these are stored in keys.
+func (w *queueModel) clone(stored bool) *queueModel {
 	c := *w
-	if storedLocksTested() {
+	if stored {
 		c.msgs, c.dead, c.seen = copied(w.msgs), copied(w.dead), maps.Clone(w.seen)
 		return &c
 	}

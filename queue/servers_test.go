@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
@@ -26,8 +25,8 @@ func (sharedDoor) Shared() bool { return true }
 // newServers returns two servers over one engine, with one clock.
 func newServers(t *testing.T, o Options) (a, b *world) {
 	t.Helper()
-	disk := crashdisk.New()
-	e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: disk, Strict: true})
+	disk := testdisk.NewCrashable(t)
+	e, err := disk.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/ttl"
@@ -16,7 +15,7 @@ import (
 
 // uncertainEngine is an engine whose transactions are committed and fail all the same.
 type uncertainEngine struct {
-	*pebble.Engine
+	testdisk.Engine
 	shared bool
 	lost   atomic.Bool // read by the background work of the host, too
 }
@@ -36,7 +35,7 @@ func (e *uncertainEngine) Update(ctx context.Context, scopes [][]byte, fn func(e
 // none is tried again.
 func TestUncertainSettlement(t *testing.T) {
 	for _, shared := range []bool{false, true} {
-		inner, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: crashdisk.New(), Strict: true})
+		inner, err := testdisk.NewCrashable(t).Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,12 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -26,7 +23,7 @@ var start = time.UnixMilli(1_700_000_000_500).UTC()
 type world struct {
 	t    testing.TB
 	ctx  context.Context
-	fs   *crashdisk.Disk
+	fs   *testdisk.Disk
 	base *ttl.Virtual
 	opts Options
 	q    *Queues
@@ -39,10 +36,10 @@ type world struct {
 
 func newWorld(t testing.TB, o Options) *world {
 	t.Helper()
-	return newWorldOn(t, crashdisk.New(), o)
+	return newWorldOn(t, testdisk.NewCrashable(t), o)
 }
 
-func newWorldOn(t testing.TB, fs *crashdisk.Disk, o Options) *world {
+func newWorldOn(t testing.TB, fs *testdisk.Disk, o Options) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
 	w.open()
@@ -67,14 +64,14 @@ func (w *world) open() {
 	w.openOn(w.fs)
 }
 
-func (w *world) openOn(fs vfs.FS) {
+func (w *world) openOn(fs *testdisk.Disk) {
 	w.t.Helper()
-	e, err := pebble.Open(w.ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
+	e, err := fs.OpenAt(w.ctx, w.base)
 	w.must(err)
 	w.q = New(w.opts)
-	o := host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: !w.auto}
+	o := host.Options{Clock: ttl.NewVirtual(w.base), Wall: w.base, ManualReaper: !w.auto}
 	var over engine.Engine = e
-	if storedLocksTested() {
+	if storedLocksTested(w.t) && !engine.IsShared(e) {
 		over = sharedEngine{e}
 	}
 	w.h, err = host.Open(w.ctx, over, o, w.q.Tenant())

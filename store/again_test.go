@@ -6,8 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -17,7 +16,7 @@ import (
 // restart, and after a crash between the two.
 func TestMadeAgain(t *testing.T) {
 	t.Parallel()
-	fs := crashdisk.New()
+	fs := testdisk.NewCrashable(t)
 	b := newBenchOn(t, fs, `"changeFeedPolicy":{"retentionDuration":10}`, 3)
 	etags := map[string]bool{}
 	spec := b.c.Info().Spec
@@ -61,11 +60,11 @@ func TestMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reopen := func(fs vfs.FS) {
+	reopen := func(fs *testdisk.Disk) {
 		t.Helper()
 		checkClean(t, b.db)
 		b.close()
-		e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: fs, Strict: true})
+		e, err := fs.Open(b.ctx)
 		if err == nil {
 			b.db, err = store.Open(b.ctx, e, store.Options{Clock: b.clock, Ranges: 3, ManualReaper: true})
 		}

@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -25,7 +24,7 @@ type archiveModel struct {
 	t     *testing.T
 	ctx   context.Context
 	r     *rand.Rand
-	fs    vfs.FS
+	fs    *testdisk.Disk
 	clock *ttl.Virtual
 	db    *store.DB
 	d     *store.Database
@@ -71,7 +70,7 @@ func TestMortals(t *testing.T) {
 }
 
 func newArchiveModel(t *testing.T, seed uint64) *archiveModel {
-	m := &archiveModel{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: vfs.NewMem(),
+	m := &archiveModel{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: testdisk.NewCrashable(t),
 		live: map[string]*archiveModelItem{}, def: -1,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	m.open()

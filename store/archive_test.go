@@ -12,9 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -409,7 +409,7 @@ func TestArchiveRules(t *testing.T) {
 // true.
 func TestMoveSurvivesACrash(t *testing.T) {
 	t.Parallel()
-	ctx, fs := context.Background(), crashdisk.New()
+	ctx, fs := context.Background(), testdisk.NewCrashable(t)
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, slowly(fs), clock)
 	if err != nil {
@@ -447,7 +447,7 @@ func TestMoveSurvivesACrash(t *testing.T) {
 	}
 }
 
-func checkMoveWreck(t *testing.T, fs *crashdisk.Disk, now time.Time, expected []string) {
+func checkMoveWreck(t *testing.T, fs *testdisk.Disk, now time.Time, expected []string) {
 	t.Helper()
 	ctx := context.Background()
 	b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(now)}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -23,7 +23,7 @@ import (
 func TestAtomicBatchSurvivesACrashWhole(t *testing.T) {
 	t.Parallel()
 	const writers, rounds, crashes = 3, 40, 12
-	ctx, fs := context.Background(), crashdisk.New()
+	ctx, fs := context.Background(), testdisk.NewCrashable(t)
 	db, err := openAt(ctx, slowly(fs), ttl.NewManual(time.Unix(1_700_000_000, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func crashBatch(ctx context.Context, c *store.Container, w, n int) error {
 
 // checkBatchWreck opens what a crash has left, and looks for halves. least are the batches that were
 // answered.
-func checkBatchWreck(t *testing.T, fs *crashdisk.Disk, least []int64) {
+func checkBatchWreck(t *testing.T, fs *testdisk.Disk, least []int64) {
 	t.Helper()
 	ctx := context.Background()
 	db, err := openAt(ctx, fs, ttl.NewManual(time.Unix(1_700_000_000, 0)))

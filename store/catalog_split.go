@@ -53,6 +53,7 @@ func (c *Container) undoSplit(ctx context.Context, st container.State) error {
 	})
 	if err == nil {
 		c.state.Store(&next)
+		c.splitEnds.Notify()
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -78,6 +79,7 @@ func (w *worldModel) allowed(id string, to int64) bool {
 // by the clock of its own database, a clock goes back as far as it may and no further, and a restart changes
 // nothing.
 func TestClockHistories(t *testing.T) {
+	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	racetest.Sequential(t)
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -17,6 +17,7 @@ import (
 
 // TestClockChanges: each change of a clock, on the server's and on a database's own.
 func TestClockChanges(t *testing.T) {
+	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	type clock struct {
 		set func(context.Context, store.ClockChange) (ttl.State, error)
@@ -80,7 +81,7 @@ func TestClockChanges(t *testing.T) {
 // TestClockOfTheSystem: without a virtual clock there is nothing to move.
 func TestClockOfTheSystem(t *testing.T) {
 	t.Parallel()
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
+	e, err := testdisk.New(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,7 @@ type Container struct {
 	marks             container.Marks
 	notifier          host.Notifier
 	expirySubscribers host.Notifier // subscribers of the log of expiries
+	splitEnds         host.Notifier // notified when another server's change of the state has been read
 	reaping           reaping
 	// used is the last second in which the container was used: see idle.go. It is kept only if
 	// AutoDeleteOnIdle is set

@@ -18,10 +18,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -126,7 +125,7 @@ func keyOf(it store.Item) metatest.Key {
 type life struct {
 	t   *testing.T
 	ctx context.Context
-	fs  *crashdisk.Disk
+	fs  *testdisk.Disk
 	now int64
 	db  *store.DB
 	c   *store.Container
@@ -137,7 +136,7 @@ type life struct {
 
 // A crashedDisk is what a crash leaves: the disk, and what clients know.
 type crashedDisk struct {
-	fs     *crashdisk.Disk
+	fs     *testdisk.Disk
 	now    int64
 	ledger *ledger
 }
@@ -147,8 +146,8 @@ const crashWriters = 3
 var crashIDs = []string{"a", "b", "ghost"}
 
 // slowly is a file system whose syncs take long enough for others to see what is not synced yet.
-func slowly(fs vfs.FS) vfs.FS {
-	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+func slowly(fs *testdisk.Disk) *testdisk.Disk {
+	return fs.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 			for range 100 {
 				runtime.Gosched()
@@ -158,8 +157,8 @@ func slowly(fs vfs.FS) vfs.FS {
 	}))
 }
 
-func openAt(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, error) {
-	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
+func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB, error) {
+	e, err := fs.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +168,7 @@ func openAt(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, error) 
 // firstLife has a container in which nothing lives, but each partition has a ghost that nobody has purged.
 func firstLife(t *testing.T) *life {
 	t.Helper()
-	l := &life{t: t, ctx: context.Background(), fs: crashdisk.New(), now: 1_700_000_000,
+	l := &life{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
 		ledger: &ledger{map[metatest.Key]*observedKey{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
@@ -454,6 +453,7 @@ func (k *observedKey) contradicts(s state) string {
 // TestFailingDisk lets the disk fail at the n-th operation, with n rising until nothing fails any more: once,
 // from then on, and for want of room. Nothing that was acknowledged is lost, and every error says what it is.
 func TestFailingDisk(t *testing.T) {
+	testdisk.Pebble(t, "operations on files fail")
 	t.Parallel()
 	// Pebble leaves this goroutine behind where it fails to open.
 	t.Run("side by side", storesOnFailingDisk)
@@ -478,8 +478,8 @@ func storesOnFailingDisk(t *testing.T) {
 			}
 			for n := int(metatest.FirstSeed() % uint64(stride)); ; n += stride {
 				var calls atomic.Int64
-				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: crashdisk.New(), allowed: map[string][]string{}}
-				s.run(errorfs.Wrap(s.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: testdisk.NewCrashable(t), allowed: map[string][]string{}}
+				s.run(s.disk.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 					i := int(calls.Add(1)) - 1
 					if i < n || i > n && !f.lasts || f.err == syscall.ENOSPC && op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 						return nil
@@ -507,13 +507,13 @@ func storesOnFailingDisk(t *testing.T) {
 type script struct {
 	t        *testing.T
 	what     string
-	disk     *crashdisk.Disk
+	disk     *testdisk.Disk
 	made     bool                // the container was acknowledged
 	allowed  map[string][]string // id: the bodies that it may have; "" is gone
 	failures int
 }
 
-func (s *script) run(fs vfs.FS) {
+func (s *script) run(fs *testdisk.Disk) {
 	ctx := context.Background()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, fs, clock)

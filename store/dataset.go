@@ -141,6 +141,7 @@ func (ds *dataset) Gone() {
 	for _, c := range ds.cat.containers {
 		c.notifier.Notify()
 		c.expirySubscribers.Notify()
+		c.splitEnds.Notify()
 	}
 }
 

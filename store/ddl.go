@@ -209,6 +209,24 @@ func (ds *dataset) newRanges(
 // is the container's etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
 	o WriteOptions) (*Container, error) {
+	for {
+		c, err := d.replaceContainer(ctx, id, spec, o)
+		if err == nil {
+			return c, nil
+		}
+		if c == nil {
+			return nil, err
+		}
+		if again, err := c.afterSplit(ctx, err); !again {
+			return nil, err
+		}
+	}
+}
+
+// replaceContainer is ReplaceContainer, but does not wait for splits. If it fails it returns the container
+// with the error, unless there is none.
+func (d *Database) replaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
+	o WriteOptions) (*Container, error) {
 	db := d.ds
 	if err := db.lockCatalog(ctx); err != nil {
 		return nil, err
@@ -219,7 +237,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 		return nil, err
 	}
 	if err := c.againLocked(ctx, func() error { return c.replaceSpec(ctx, spec, o) }); err != nil {
-		return nil, err
+		return c, err
 	}
 	container.Raise(&c.used, c.moment())
 	db.in.WakeReaper()

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
@@ -194,7 +193,7 @@ func (c tickingClock) Now() time.Time {
 func TestPageWithin(t *testing.T) {
 	t.Parallel()
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
 	defer b.close()
 	for i := range 700 {
 		b.put(`{"id":"` + strconv.Itoa(i) + `","pk":"a"}`)
@@ -226,7 +225,7 @@ func TestPageWithin(t *testing.T) {
 func TestLooksAreCutShort(t *testing.T) {
 	t.Parallel()
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
-	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":50`,
+	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":50`,
 		store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
 	defer b.close()
 	for i := range 700 {

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -85,10 +84,11 @@ func (b *bench) stuckScripts() int {
 // TestStuckScriptIsLeftBehind: a procedure whose interpreter does not come back holds neither its caller nor
 // its range nor Close, and nothing that it has done stays, then or when it comes back after all.
 func TestStuckScriptIsLeftBehind(t *testing.T) {
+	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
 	b.put(`{"id":"1","pk":"a"}`)
 	b.procedure("p", `function () {
@@ -123,11 +123,12 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 
 // TestCloseDoesNotWaitForStuckScript lets one be stuck until the store is closed.
 func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
+	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
 	for i := range 9 {
 		b.procedure(fmt.Sprint("p", i), `function () { Date.now(); }`)
@@ -166,7 +167,7 @@ func TestQueryOfScriptEnds(t *testing.T) {
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	close(clock.release)
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
 	defer b.close()
 	b.put(many())

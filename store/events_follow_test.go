@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
@@ -19,7 +19,7 @@ import (
 func TestFollowersOfABusyLog(t *testing.T) {
 	t.Parallel()
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
-	e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, Strict: true})
+	e, err := testdisk.New(t).Open(b.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -288,7 +288,7 @@ func TestReaperSteps(t *testing.T) {
 // A reaper that starves purges nothing while a request is being served, and so many in a second as it may.
 func TestStarvedReaper(t *testing.T) {
 	t.Parallel()
-	b, engine := newSplitBench(t, vfs.NewMem())
+	b, engine := newSplitBench(t, testdisk.New(t))
 	defer b.close()
 	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
@@ -362,7 +362,7 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		fs, now := crashdisk.New(), int64(1_700_000_000)
+		fs, now := testdisk.NewCrashable(t), int64(1_700_000_000)
 		told, position := crashLog{}, ""
 		born := map[string]int64{} // by rid and etag: when it dies
 		var b *bench

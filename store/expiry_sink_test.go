@@ -11,11 +11,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/hosttest"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -26,7 +25,7 @@ import (
 // container passes on to a book.
 type sharedHost struct {
 	t     *testing.T
-	fs    *crashdisk.Disk
+	fs    *testdisk.Disk
 	clock *ttl.Virtual
 	last  bool // the documents are the second tenant
 	h     *host.Host
@@ -37,7 +36,7 @@ type sharedHost struct {
 
 func newSharedHost(t *testing.T, last bool) *sharedHost {
 	t.Helper()
-	w := &sharedHost{t: t, fs: crashdisk.New(), last: last}
+	w := &sharedHost{t: t, fs: testdisk.NewCrashable(t), last: last}
 	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
@@ -54,7 +53,7 @@ func newSharedHost(t *testing.T, last bool) *sharedHost {
 
 func (w *sharedHost) open() {
 	w.t.Helper()
-	e, err := pebble.Open(w.t.Context(), pebble.Options{Memory: true, FS: w.fs})
+	e, err := w.fs.Open(w.t.Context())
 	w.must(err)
 	w.db, err = store.New(store.Options{})
 	w.must(err)
@@ -213,6 +212,7 @@ func TestHeirAndCrashes(t *testing.T) {
 // A restore raises the numbers of each tenant above those of all; the clock moves for both, and neither is
 // set back behind the other.
 func TestTenantsShareRestoreAndClock(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	inBothOrders(t, func(w *sharedHost) {
 		ctx := w.t.Context()

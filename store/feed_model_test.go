@@ -12,12 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -51,7 +49,7 @@ type feedWorld struct {
 	t      *testing.T
 	ctx    context.Context
 	r      *rand.Rand
-	fs     vfs.FS
+	fs     *testdisk.Disk
 	clock  *ttl.Virtual
 	ranges int
 	db     *store.DB
@@ -74,7 +72,7 @@ type feedItem struct {
 }
 
 func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
-	w := &feedWorld{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: vfs.NewMem(), ranges: ranges,
+	w := &feedWorld{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), items: map[metatest.Key]feedItem{}, history: map[metatest.Key][]string{}}
 	w.open()
 	var err error
@@ -94,7 +92,7 @@ func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
 }
 
 func (w *feedWorld) open() {
-	e, err := pebble.Open(w.ctx, pebble.Options{Dir: "data", FS: w.fs, Strict: true})
+	e, err := w.fs.Open(w.ctx)
 	if err == nil {
 		w.db, err = store.Open(w.ctx, e, store.Options{Clock: w.clock, Ranges: w.ranges, ManualReaper: true})
 	}

@@ -12,9 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -30,7 +29,7 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 	for _, ranges := range []int{1, 4} {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
 			clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
-			fs := crashdisk.New()
+			fs := testdisk.NewCrashable(t)
 			latest, all := newReplica(store.LatestVersions), newReplica(store.AllVersions)
 			for life := range 4 {
 				db, c := openReplicated(t, fs, clock, ranges)
@@ -58,11 +57,11 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 }
 
 // openReplicated opens a store with one container, whose items may expire and whose versions are kept.
-func openReplicated(t *testing.T, fs *crashdisk.Disk, clock *ttl.Virtual, ranges int) (*store.DB,
+func openReplicated(t *testing.T, fs *testdisk.Disk, clock *ttl.Virtual, ranges int) (*store.DB,
 	*store.Container) {
 	t.Helper()
 	ctx := context.Background()
-	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: slowly(fs), Strict: true})
+	e, err := slowly(fs).Open(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +87,8 @@ func openReplicated(t *testing.T, fs *crashdisk.Disk, clock *ttl.Virtual, ranges
 }
 
 // liveWithReaders lets everybody work and returns the disk as a crash leaves it.
-func liveWithReaders(t *testing.T, r *rand.Rand, fs *crashdisk.Disk, db *store.DB, c *store.Container,
-	clock *ttl.Virtual, readers ...*replica) *crashdisk.Disk {
+func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.Disk, db *store.DB, c *store.Container,
+	clock *ttl.Virtual, readers ...*replica) *testdisk.Disk {
 	const writers, operations = 4, 60
 	ctx := context.Background()
 	seeds := make([]uint64, writers)
@@ -97,7 +96,7 @@ func liveWithReaders(t *testing.T, r *rand.Rand, fs *crashdisk.Disk, db *store.D
 		seeds[i] = r.Uint64()
 	}
 	var crash sync.Once
-	var wreck *crashdisk.Disk
+	var wreck *testdisk.Disk
 	power := func() {
 		crash.Do(func() {
 			for _, f := range readers { // whoever is in the middle of a page has not been told yet

@@ -5,11 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // Data of a format that no step leads from is neither opened nor adopted, and the error says what to do with
@@ -24,9 +22,9 @@ func TestOtherFormats(t *testing.T) {
 		{4, engine.ErrNewerFormat, "the program that wrote it"},
 		{0, engine.ErrOlderFormat, "import into a new folder"},
 	} {
-		disk := vfs.NewMem()
+		disk := testdisk.NewCrashable(t)
 		open := func() engine.Engine {
-			e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: disk, Strict: true})
+			e, err := disk.Open(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -145,10 +145,10 @@ func TestIdleThroughRestarts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, crash := range []bool{false, true} {
-		fs := crashdisk.New()
+		fs := testdisk.NewCrashable(t)
 		b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 		var err error
-		open := func(on *crashdisk.Disk) {
+		open := func(on *testdisk.Disk) {
 			t.Helper()
 			if b.db, err = openAt(ctx, on, b.clock); err != nil {
 				t.Fatal(err)

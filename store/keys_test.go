@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
@@ -19,10 +19,11 @@ import (
 // JSON, items are created, replaced and deleted, and all keys of the container are printed as they lie in the
 // store.
 func TestKeys(t *testing.T) {
+	testdisk.Pebble(t, "the golden file has its ceilings")
 	t.Parallel()
 	datatest.Walk(t, "testdata/keys", func(t *testing.T, d *datatest.Case) string {
 		clock := ttl.NewManual(time.Unix(1_000_000, 0))
-		e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
+		e, err := testdisk.New(t).Open(t.Context())
 		if err != nil {
 			d.Fatalf("%v", err)
 		}

@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -22,7 +20,7 @@ const clockStart = 1_700_000_000
 type lab struct {
 	t      *testing.T
 	ctx    context.Context
-	fs     vfs.FS
+	fs     *testdisk.Disk
 	system *ttl.Virtual
 	opts   store.Options
 	db     *store.DB
@@ -38,7 +36,7 @@ func newLab(t *testing.T, o store.Options) *lab {
 // openLab is newLab for who closes it.
 func openLab(t *testing.T, o store.Options) *lab {
 	t.Helper()
-	l := &lab{t: t, ctx: context.Background(), fs: vfs.NewMem(),
+	l := &lab{t: t, ctx: context.Background(), fs: testdisk.New(t),
 		system: ttl.NewManual(time.Unix(clockStart, 0)), opts: o}
 	l.open()
 	return l
@@ -46,7 +44,7 @@ func openLab(t *testing.T, o store.Options) *lab {
 
 func (l *lab) open() {
 	l.t.Helper()
-	e, err := pebble.Open(l.ctx, pebble.Options{Memory: true, FS: l.fs})
+	e, err := l.fs.OpenAt(l.ctx, l.system)
 	if err != nil {
 		l.t.Fatal(err)
 	}

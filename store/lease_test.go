@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -136,7 +136,7 @@ func TestLeaseIsNoWrite(t *testing.T) {
 // What a lease was acknowledged for is not lost in a crash, and does not begin anew.
 func TestLeaseIsDurable(t *testing.T) {
 	t.Parallel()
-	ctx, fs := context.Background(), crashdisk.New()
+	ctx, fs := context.Background(), testdisk.NewCrashable(t)
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, fs, clock)
 	if err != nil {

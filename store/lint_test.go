@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -19,7 +18,7 @@ func TestLint(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Logger: logger, Ranges: 1, ManualReaper: true})
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Logger: logger, Ranges: 1, ManualReaper: true})
 	defer b.close()
 	n := 0
 	write := func(own string) string {
@@ -162,7 +161,7 @@ func TestLintOfVectors(t *testing.T) {
 func TestLintOfAPath(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10,"ttlPropertyPath":"/base"`,
+	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10,"ttlPropertyPath":"/base"`,
 		store.Options{ManualReaper: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	defer b.close()
 	for base, want := range map[string]definition.Lint{`,"base":1700000000`: 0, `,"base":0`: 0,

@@ -4,11 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
@@ -18,10 +16,10 @@ import (
 // opened: from then on items count from the property, and what had expired before stays expired.
 func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
 	t.Parallel()
-	disk, clock := vfs.NewMem(), ttl.NewManual(time.Unix(1_000_000, 0))
+	disk, clock := testdisk.NewCrashable(t), ttl.NewManual(time.Unix(1_000_000, 0))
 	open := func() (*DB, *Container) {
 		t.Helper()
-		e, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: disk, Strict: true})
+		e, err := disk.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -19,7 +18,7 @@ import (
 // of it alone is refused for good.
 func TestQueriesShareOneMemory(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Memory: 10 << 20})
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Memory: 10 << 20})
 	defer b.close()
 	long := strings.Repeat("x", 1000)
 	for n := range 1500 {

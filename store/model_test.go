@@ -6,26 +6,27 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// onDisk opens stores whose data outlives them, each on a file system of its own.
-func onDisk(c metatest.Config) (metatest.Subject, error) {
-	fs := vfs.NewMem()
-	return metatest.OpenStore(c, func() (engine.Engine, error) {
-		return pebble.Open(context.Background(), pebble.Options{Dir: "data", FS: fs, Strict: true})
-	})
+// onDisk opens stores whose data outlives them, each on a disk of its own.
+func onDisk(t *testing.T) metatest.Opener {
+	return onDisksOf(func() *testdisk.Disk { return testdisk.NewCrashable(t) })
 }
 
-func inMemory(c metatest.Config) (metatest.Subject, error) {
-	return metatest.OpenStore(c, func() (engine.Engine, error) {
-		return pebble.Open(context.Background(), pebble.Options{Memory: true, Strict: true})
-	})
+func inMemory(t *testing.T) metatest.Opener {
+	return onDisksOf(func() *testdisk.Disk { return testdisk.New(t) })
+}
+
+func onDisksOf(disk func() *testdisk.Disk) metatest.Opener {
+	return func(c metatest.Config) (metatest.Subject, error) {
+		d := disk()
+		return metatest.OpenStore(c, func() (engine.Engine, error) { return d.Open(context.Background()) })
+	}
 }
 
 // Neither the pace of the reaper, nor the number of ranges, nor reopens, nor splits, nor what comes between
@@ -42,12 +43,12 @@ func TestRandomHistories(t *testing.T) {
 			modes []metatest.Mode
 			open  metatest.Opener
 		}{
-			{"OnDisk", all, onDisk},
-			{"WithSplits", splits, onDisk},
-			{"Interleaved", interleaved(), inMemory},
-			{"TwoStores", twoStores(splits), onDisk},
+			{"OnDisk", all, onDisk(t)},
+			{"WithSplits", splits, onDisk(t)},
+			{"Interleaved", interleaved(), inMemory(t)},
+			{"TwoStores", twoStores(splits), onDisk(t)},
 			{"InMemory", slices.DeleteFunc(slices.Clone(all),
-				func(m metatest.Mode) bool { return m.Reopen != metatest.Never }), inMemory},
+				func(m metatest.Mode) bool { return m.Reopen != metatest.Never }), inMemory(t)},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
@@ -83,8 +84,8 @@ func TestInterruptionsRepeat(t *testing.T) {
 	seen := map[string]int{}
 	for i, m := range interleaved() {
 		seed := metatest.FirstSeed() + uint64(i)
-		once, err1 := metatest.Trace(seed, m, inMemory)
-		again, err2 := metatest.Trace(seed, m, inMemory)
+		once, err1 := metatest.Trace(seed, m, inMemory(t))
+		again, err2 := metatest.Trace(seed, m, inMemory(t))
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestInterruptionsRepeat(t *testing.T) {
 			t.Fatalf("it never came to %q", slices.DeleteFunc(wanted, func(w string) bool { return !missing(w) }))
 		}
 		modes := interleaved()
-		more, err := metatest.Trace(seed, modes[seed%uint64(len(modes))], inMemory)
+		more, err := metatest.Trace(seed, modes[seed%uint64(len(modes))], inMemory(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,13 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/naive"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/query/syntax"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -41,7 +39,7 @@ type queryRig struct {
 func newQueryRig(t *testing.T, seed uint64, ranges int) *queryRig {
 	t.Helper()
 	g := &queryRig{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 0)), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
-	e, err := pebble.Open(g.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
+	e, err := testdisk.New(t).Open(g.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

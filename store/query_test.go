@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -26,7 +24,7 @@ import (
 func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string) *bench {
 	t.Helper()
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
-	e, err := pebble.Open(b.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
+	e, err := testdisk.New(t).Open(b.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -38,25 +37,29 @@ type bench struct {
 
 func newBench(t *testing.T, spec string, ranges int) *bench {
 	t.Helper()
-	return newBenchOn(t, vfs.NewMem(), spec, ranges)
+	return newBenchOn(t, testdisk.New(t), spec, ranges)
 }
 
-func newBenchOn(t *testing.T, fs vfs.FS, spec string, ranges int) *bench {
+func newBenchOn(t *testing.T, fs *testdisk.Disk, spec string, ranges int) *bench {
 	t.Helper()
 	return newBenchWith(t, fs, spec, store.Options{Ranges: ranges, ManualReaper: true})
 }
 
 // newBenchWith is a bench whose store has these options, besides its clock.
-func newBenchWith(t *testing.T, fs vfs.FS, spec string, o store.Options) *bench {
+func newBenchWith(t *testing.T, fs *testdisk.Disk, spec string, o store.Options) *bench {
 	t.Helper()
-	return newBenchOver(t, fs, spec, o, func(e *pebble.Engine) engine.Engine { return e })
+	return newBenchOver(t, fs, spec, o, func(e testdisk.Engine) engine.Engine { return e })
 }
 
 // newBenchOver is newBenchWith over an engine that somebody watches.
-func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options,
-	watch func(*pebble.Engine) engine.Engine) *bench {
+func newBenchOver(t *testing.T, fs *testdisk.Disk, spec string, o store.Options,
+	watch func(testdisk.Engine) engine.Engine) *bench {
 	t.Helper()
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: fs, Strict: true})
+	open := fs.Open
+	if _, moves := o.Clock.(*ttl.Virtual); o.Clock != nil && !moves {
+		open = func(ctx context.Context) (testdisk.Engine, error) { return fs.OpenAt(ctx, o.Clock) }
+	}
+	e, err := open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +471,7 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 
 // stepGate is an engine that reports when somebody is about to wait for the disk.
 type stepGate struct {
-	*pebble.Engine
+	testdisk.Engine
 	come atomic.Pointer[chan struct{}]
 }
 
@@ -515,8 +518,8 @@ func (s *syncGate) open() {
 	}
 }
 
-func (s *syncGate) fs() vfs.FS {
-	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+func (s *syncGate) disk(t *testing.T) *testdisk.Disk {
+	return testdisk.New(t).Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		opens := s.shut.Load()
 		if opens == nil || op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData {
 			return nil
@@ -533,10 +536,11 @@ func (s *syncGate) fs() vfs.FS {
 // Pebble shows a write before it is on the disk; the store must not. Each write here hangs in its sync while
 // somebody else asks, and what it has done may not be told before the sync is over.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
+	testdisk.Pebble(t, "a sync of a file is held up")
 	s := &syncGate{reached: make(chan struct{}, 1)}
 	var w *stepGate
-	b := newBenchOver(t, s.fs(), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, store.Options{Ranges: 1, ManualReaper: true},
-		func(e *pebble.Engine) engine.Engine { w = &stepGate{Engine: e}; return w })
+	b := newBenchOver(t, s.disk(t), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, store.Options{Ranges: 1, ManualReaper: true},
+		func(e testdisk.Engine) engine.Engine { w = &stepGate{Engine: e}; return w })
 	defer b.close()
 
 	body := func(id string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q,"n":%d}`, id, id, n) }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -16,7 +16,7 @@ import (
 // ranges is a store with one container of so many ranges.
 func ranges(t *testing.T, n int) (*DB, *Container) {
 	t.Helper()
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
+	e, err := testdisk.New(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -20,7 +20,7 @@ import (
 // between is an engine that lets something happen once in the middle of the next transaction: its closure has
 // run, its commit is still to come.
 type between struct {
-	*pebble.Engine
+	testdisk.Engine
 	happens atomic.Pointer[func()]
 }
 
@@ -40,8 +40,8 @@ func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 	t.Parallel()
 	var e *between
-	b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
-		func(p *pebble.Engine) engine.Engine { e = &between{Engine: p}; return e })
+	b := newBenchOver(t, testdisk.New(t), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
+		func(p testdisk.Engine) engine.Engine { e = &between{Engine: p}; return e })
 	defer b.close()
 	if _, err := b.c.ChangeSettings(b.ctx,
 		func(s *store.ContainerSettings) error {
@@ -85,7 +85,7 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	var avail atomic.Uint64
 	avail.Store(1 << 40)
-	b := newBenchWith(t, smallDisk{vfs.NewMem(), &avail}, `"defaultTtl":10`,
+	b := newBenchWith(t, testdisk.OfFiles(t, smallDisk{vfs.NewMem(), &avail}), `"defaultTtl":10`,
 		store.Options{Ranges: 1, ManualReaper: true})
 	defer b.close()
 	if _, err := b.c.ChangeSettings(b.ctx,
@@ -127,10 +127,11 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 
 // A look at the clock that is under way while it is set back does not put it forward again.
 func TestClockThatIsSetBackStaysThere(t *testing.T) {
+	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	ctx := context.Background()
 	b := &bench{t: t, ctx: ctx}
-	e, err := pebble.Open(ctx, pebble.Options{Memory: true})
+	e, err := testdisk.New(t).Open(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +168,7 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 
 // Whoever asks for figures while a store is restored gets those of the one or of the other.
 func TestMetricsWhileAStoreIsRestored(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -194,6 +196,7 @@ func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 // A reader of the feed misses nothing that is written after a database was restored, though the numbers of
 // what was lost have been told to him.
 func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()

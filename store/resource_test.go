@@ -11,9 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -33,7 +32,7 @@ type smallWorld struct {
 	d *store.Database
 }
 
-func newSmallWorld(t *testing.T, fs vfs.FS) *smallWorld {
+func newSmallWorld(t *testing.T, fs *testdisk.Disk) *smallWorld {
 	t.Helper()
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	w := &smallWorld{bench: b}
@@ -106,7 +105,7 @@ func (w *smallWorld) every() string {
 // TestResourcesReopen: what was answered is there after a restart, to the byte.
 func TestResourcesReopen(t *testing.T) {
 	t.Parallel()
-	fs := vfs.NewMem()
+	fs := testdisk.New(t)
 	w := newSmallWorld(t, fs)
 	users := w.d.Resources(store.KindUser)
 	w.create(users, `{"id":"second"}`)
@@ -147,7 +146,7 @@ func TestResourcesReopen(t *testing.T) {
 // else.
 func TestResourcesCrash(t *testing.T) {
 	t.Parallel()
-	disk := crashdisk.New()
+	disk := testdisk.NewCrashable(t)
 	w := newSmallWorld(t, disk)
 	defer w.close()
 	users, triggers := w.d.Resources(store.KindUser), w.c.Resources(store.KindTrigger)
@@ -193,7 +192,7 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 		{"database", func(w *smallWorld) error { return w.db.DeleteDatabase(w.ctx, "db", store.WriteOptions{}) }, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newSmallWorld(t, vfs.NewMem())
+			w := newSmallWorld(t, testdisk.New(t))
 			defer w.close()
 			permissions, scripts := w.permissions("u"), w.c.Resources(store.KindFunction)
 			if err := tc.drop(w); err != nil {
@@ -223,7 +222,7 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 // TestResourceRules goes through what is refused.
 func TestResourceRules(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t, vfs.NewMem())
+	w := newSmallWorld(t, testdisk.New(t))
 	defer w.close()
 	users, keys, permissions := w.d.Resources(store.KindUser), w.d.Resources(store.KindEncryptionKey), w.permissions("u")
 	sprocs, triggers := w.c.Resources(store.KindStoredProcedure), w.c.Resources(store.KindTrigger)
@@ -301,7 +300,7 @@ func TestResourceRules(t *testing.T) {
 // is taken.
 func TestPermissionsAccepted(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t, vfs.NewMem())
+	w := newSmallWorld(t, testdisk.New(t))
 	defer w.close()
 	item, _, err := w.c.Create(w.ctx, pk("a"), []byte(`{"id":"i /i","pk":"a"}`), store.WriteOptions{})
 	if err != nil {
@@ -355,7 +354,7 @@ func parsed(t *testing.T, json string) definition.PartitionKey {
 // TestEncryptionKeysAreThere: a container is made only with keys that its database has.
 func TestEncryptionKeysAreThere(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t, vfs.NewMem())
+	w := newSmallWorld(t, testdisk.New(t))
 	defer w.close()
 	for key, code := range map[string]fault.Code{"k": fault.CodeInternal, "other": fault.CodeBadRequest} {
 		spec, _, err := definition.ParseContainerSpec(fmt.Appendf(nil, `{"id":"e%s","partitionKey":{"paths":["/pk"]},"clientEncryptionPolicy":{"policyFormatVersion":2,"includedPaths":[
@@ -382,7 +381,7 @@ func FuzzPermission(f *testing.F) {
 	f.Add("all", "dbs/db/colls/c", `[{}]`)
 	f.Add("", "", `{"a":1`)
 	ctx := f.Context()
-	e, err := pebble.Open(ctx, pebble.Options{Memory: true})
+	e, err := testdisk.New(f).Open(ctx)
 	if err != nil {
 		f.Fatal(err)
 	}

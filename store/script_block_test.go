@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -34,7 +33,7 @@ func (h *skippingClock) Now() time.Time {
 func TestScriptIsBlocked(t *testing.T) {
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()
 	const text = `function (n) { while (n) {} getContext().getResponse().setBody("done"); }`
 	run := func(args string, want fault.Code) {
@@ -78,7 +77,7 @@ func (p *paced) Now() time.Time {
 func TestLongScriptIsBlocked(t *testing.T) {
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.Real{}}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: &paced{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
 	defer b.close()
 	b.put(`{"id":"1","pk":"a"}`)

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -36,7 +35,7 @@ func TestScriptHoldsItsRange(t *testing.T) {
 	t.Parallel()
 	clock := &pausing{Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
 		release: make(chan struct{})}
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,
 		QueryTime:  100 * time.Millisecond,
 		ScriptTime: time.Hour})
 	defer b.close()

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	js "github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -22,7 +21,7 @@ import (
 // newPatientBench is a bench of one range whose scripts have the time that they need on a busy machine.
 func newPatientBench(t *testing.T, spec string) *bench {
 	t.Helper()
-	return newBenchWith(t, vfs.NewMem(), spec, store.Options{Ranges: 1, ManualReaper: true,
+	return newBenchWith(t, testdisk.New(t), spec, store.Options{Ranges: 1, ManualReaper: true,
 		QueryTime: time.Hour, ScriptTime: time.Hour})
 }
 

@@ -2,14 +2,14 @@ package store_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -34,7 +34,7 @@ func twoServers(t *testing.T, spec string, clock *ttl.Virtual, machines [2]ttl.C
 		return store.Options{Clock: system, Wall: machine, Ranges: 1, ManualReaper: true}
 	}
 	var shared *doors.Shared
-	a = newBenchOver(t, vfs.NewMem(), spec, options(machines[0]), func(p *pebble.Engine) engine.Engine {
+	a = newBenchOver(t, testdisk.New(t), spec, options(machines[0]), func(p testdisk.Engine) engine.Engine {
 		var err error
 		if shared, err = doors.Share(p); err != nil {
 			t.Fatal(err)
@@ -140,55 +140,168 @@ func (e *stalled) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// A split whose server has been stopped is undone by another one, so that the range takes writes again. The
-// stopped server makes it anew when it goes on.
+// splitStalled is two servers, of which the first one is stopped in the middle of a split of the only range.
+func splitStalled(t *testing.T) (s *splitBeside) {
+	t.Helper()
+	s = &splitBeside{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
+		e: &stalled{stop: make(chan struct{}), on: make(chan struct{})}}
+	machine := ttl.NewManual(time.Unix(1_700_000_000, 0))
+	s.a, s.b = twoServers(t, "", s.clock, [2]ttl.Clock{machine, s.clock}, func(of engine.Engine) engine.Engine {
+		s.e.Engine, s.e.Getter, s.e.Teller = of, of.(engine.Getter), of.(engine.Teller)
+		return s.e
+	})
+	s.a.fill(3000, 100)
+	go func() {
+		_, err := s.a.c.Split(s.a.ctx, "0", "")
+		s.done <- err
+	}()
+	<-s.e.stop
+	return s
+}
+
+// splitBeside is a server that is stopped during a split, and another one.
+type splitBeside struct {
+	a, b  *bench
+	clock *ttl.Virtual
+	e     *stalled
+	done  chan error // the result of the split
+}
+
+// writing begins a write on the second server, which waits for the split.
+func (s *splitBeside) writing(ctx context.Context) <-chan error {
+	s.b.t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := s.b.c.Upsert(ctx, pk("p"), []byte(`{"id":"new","pk":"p"}`), store.WriteOptions{})
+		done <- err
+	}()
+	for tries := 0; !s.b.c.AwaitsSplit(); tries++ {
+		if len(done) > 0 || tries == 10_000 {
+			s.b.t.Fatal("a write does not wait for the split of another server:", <-done)
+		}
+		clockTurn()
+	}
+	return done
+}
+
+// A split whose server has been stopped is undone by another one, so that a write that waits for it goes on.
+// The stopped server makes the split anew when it goes on.
 func TestSplitOfAServerThatStops(t *testing.T) {
 	t.Parallel()
-	clock, machine := ttl.NewManual(time.Unix(1_700_000_000, 0)), ttl.NewManual(time.Unix(1_700_000_000, 0))
-	e := &stalled{stop: make(chan struct{}), on: make(chan struct{})}
-	a, b := twoServers(t, "", clock, [2]ttl.Clock{machine, clock}, func(of engine.Engine) engine.Engine {
-		e.Engine, e.Getter, e.Teller = of, of.(engine.Getter), of.(engine.Teller)
-		return e
-	})
-	a.fill(3000, 100)
-	split := make(chan error)
-	go func() {
-		_, err := a.c.Split(a.ctx, "0", "")
-		split <- err
-	}()
-	<-e.stop
-	write := func() error {
-		_, _, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"new","pk":"p"}`), store.WriteOptions{})
-		return err
-	}
-	if err := write(); !is(err, fault.CodeUnavailable) {
-		t.Errorf("a write beside a split of another server: %v", err)
-	}
-	late, err := store.Open(b.ctx, b.shared.Server(clock),
-		store.Options{Clock: struct{ ttl.Clock }{clock}, Wall: clock, ManualReaper: true})
+	s := splitStalled(t)
+	written := s.writing(s.b.ctx)
+	late, err := store.Open(s.b.ctx, s.b.shared.Server(s.clock),
+		store.Options{Clock: struct{ ttl.Clock }{s.clock}, Wall: s.clock, ManualReaper: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := write(); !is(err, fault.CodeUnavailable) {
-		t.Errorf("a server that starts has undone a split of a running one: %v", err)
+	if len(written) > 0 {
+		t.Errorf("a server that starts has undone a split of a running one: %v", <-written)
 	}
-	for tries := 0; write() != nil; tries++ {
-		if clock.Advance(time.Second / 4); tries == 1000 {
+	for tries := 0; len(written) == 0; tries++ {
+		if s.clock.Advance(time.Second / 4); tries == 1000 {
 			t.Fatal("the split of the stopped server is not undone")
 		}
 		clockTurn()
 	}
-	close(e.on)
-	if err := <-split; err != nil {
+	if err := <-written; err != nil {
+		t.Errorf("the write that waited: %v", err)
+	}
+	close(s.e.on)
+	if err := <-s.done; err != nil {
 		t.Errorf("the split that was made anew: %v", err)
 	}
-	for _, x := range []*bench{a, b} {
+	for _, x := range []*bench{s.a, s.b} {
 		x.expect("SELECT VALUE COUNT(1) FROM c", "3001")
 		if got := x.rangeIDs(); len(got) != 2 {
 			t.Errorf("ranges %v", got)
 		}
 	}
 	if err := late.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Writes, deletions of partition keys and changes of the container wait until another server
+// has split the range. The clocks stand still: the end of the split ends the wait.
+func TestWritesWaitForSplitOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	s := splitStalled(t)
+	b := s.b
+	waits := map[string]func() error{
+		"batch": func() error {
+			_, _, err := b.c.Batch(b.ctx, pk("batch"),
+				[]store.Operation{{Kind: store.OperationCreate, Body: []byte(`{"id":"1","pk":"batch"}`)}},
+				store.BatchOptions{})
+			return err
+		},
+		"deletion": func() error {
+			_, err := b.c.DeletePartition(b.ctx, pk("none"))
+			return err
+		},
+		"settings": func() error {
+			_, err := b.c.ChangeSettings(b.ctx,
+				func(s *store.ContainerSettings) error { s.AutoDeleteOnIdle = 3000; return nil })
+			return err
+		},
+		"policy": func() error { return b.tryDefault("1000") },
+	}
+	done := make(chan error, len(waits))
+	for name, wait := range waits {
+		go func() {
+			err := wait()
+			if err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			done <- err
+		}()
+	}
+	written := s.writing(b.ctx)
+	if len(written)+len(done) > 0 {
+		t.Fatal("something has not waited")
+	}
+	close(s.e.on)
+	for range waits {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, ended := range []<-chan error{written, s.done} {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, x := range []*bench{s.a, b} {
+		x.expect("SELECT VALUE COUNT(1) FROM c", "3002")
+	}
+}
+
+// A write waits no longer for a split than for other writers, nor longer than its request.
+func TestWritesWaitForSplitsWithinTheirTime(t *testing.T) {
+	t.Parallel()
+	s := splitStalled(t)
+	ctx, cancel := context.WithCancel(s.b.ctx)
+	written := s.writing(ctx)
+	cancel()
+	if err := <-written; !is(err, fault.CodeCanceled) {
+		t.Errorf("after the end of its request: %v", err)
+	}
+	impatient := *s.b
+	var err error
+	impatient.db, err = store.Open(s.b.ctx, s.b.shared.Server(s.clock), store.Options{Wall: s.clock,
+		Clock: struct{ ttl.Clock }{s.clock}, ManualReaper: true, QueryTime: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	impatient.lookUp()
+	s.b = &impatient
+	written = s.writing(s.b.ctx)
+	s.clock.Advance(2 * time.Second)
+	if err := <-written; !is(err, fault.CodeUnavailable) {
+		t.Errorf("after its time: %v", err)
+	}
+	close(s.e.on)
+	if err := errors.Join(<-s.done, impatient.db.Close()); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,11 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -33,7 +31,7 @@ func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Eng
 	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
 	var shared *doors.Shared
-	b = newBenchOver(t, vfs.NewMem(), spec, o, func(p *pebble.Engine) (e engine.Engine) {
+	b = newBenchOver(t, testdisk.New(t), spec, o, func(p testdisk.Engine) (e engine.Engine) {
 		var err error
 		if shared, err = doors.Share(p); err != nil {
 			t.Fatal(err)

@@ -25,14 +25,16 @@ func (c *Container) ChangeSettings(ctx context.Context,
 	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings,
 	error) {
 	db := c.ds
-	if err := db.lockCatalog(ctx); err != nil {
-		return definition.ContainerSettings{}, err
-	}
-	defer db.in.Catalog().Unlock()
 	var next definition.ContainerSettings
-	err := c.againLocked(ctx, func() (err error) {
-		next, err = c.changeSettings(ctx, fn)
-		return err
+	err := c.retryAfterSplit(ctx, func() error {
+		if err := db.lockCatalog(ctx); err != nil {
+			return err
+		}
+		defer db.in.Catalog().Unlock()
+		return c.againLocked(ctx, func() (err error) {
+			next, err = c.changeSettings(ctx, fn)
+			return err
+		})
 	})
 	if err != nil {
 		return definition.ContainerSettings{}, classify.ToFault(err)

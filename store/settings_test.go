@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -76,7 +75,7 @@ func TestCeiling(t *testing.T) {
 // Settings live as long as their container, through restarts.
 func TestSettingsAreKept(t *testing.T) {
 	t.Parallel()
-	fs, clock := vfs.NewMem(), ttl.NewManual(time.Unix(1_700_000_000, 0))
+	fs, clock := testdisk.NewCrashable(t), ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(t.Context(), fs, clock)
 	if err != nil {
 		t.Fatal(err)

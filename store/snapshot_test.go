@@ -14,8 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -83,12 +82,13 @@ func (b *bench) holds(want string) {
 }
 
 func TestSnapshotAndRestore(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	for _, where := range []string{"memory", "disk"} {
 		t.Run(where, func(t *testing.T) {
-			fs := vfs.FS(vfs.NewMem())
+			fs := testdisk.New(t)
 			if where == "disk" {
-				fs = crashdisk.New()
+				fs = testdisk.NewCrashable(t)
 			}
 			b := newBenchOn(t, fs, `"defaultTtl":-1`, 2)
 			b.upsert("a", `,"v":"1"`)
@@ -134,6 +134,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 }
 
 func TestSnapshotRefusals(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
@@ -179,6 +180,7 @@ func (b *bench) incarnation() uint32 {
 
 // What a client still holds of the time before a restore names nothing else after it.
 func TestRestoreIsANewIncarnation(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newBench(t, "", 1)
 	defer b.close()
@@ -221,8 +223,9 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 // The LSNs of a container go on above those that it had come to, even where it had been dropped and the store
 // closed.
 func TestRestoreOfADroppedContainer(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	fs := vfs.NewMem()
+	fs := testdisk.New(t)
 	b := newBenchOn(t, fs, "", 1)
 	b.mustSnapshot("s")
 	for range 20 {
@@ -245,7 +248,7 @@ func TestRestoreOfADroppedContainer(t *testing.T) {
 }
 
 // reopen closes the store and opens what it has left in memory.
-func (b *bench) reopen(fs vfs.FS) {
+func (b *bench) reopen(fs *testdisk.Disk) {
 	b.t.Helper()
 	if err := b.db.Close(); err != nil {
 		b.t.Fatal(err)
@@ -256,8 +259,8 @@ func (b *bench) reopen(fs vfs.FS) {
 	}
 }
 
-func openMemory(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, error) {
-	e, err := pebble.Open(ctx, pebble.Options{Memory: true, FS: fs, Strict: true})
+func openMemory(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB, error) {
+	e, err := fs.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -265,8 +268,9 @@ func openMemory(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, err
 }
 
 func TestForkAndRestoreOneDatabase(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	w := newSmallWorld(t, vfs.NewMem())
+	w := newSmallWorld(t, testdisk.New(t))
 	b := w.bench
 	b.upsert("a", `,"v":"1"`)
 	if _, err := w.d.SetClock(b.ctx, store.ClockChange{Rate: new(float64)}); err != nil {
@@ -340,8 +344,9 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 // TestRestoreOneContainer: a container comes back alone, replaced or deleted, with what expired by a shorter
 // default; its neighbour, and the database's clock, stay as they are.
 func TestRestoreOneContainer(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	w := newSmallWorld(t, vfs.NewMem())
+	w := newSmallWorld(t, testdisk.New(t))
 	b := w.bench
 	b.upsert("a", `,"v":"1"`)
 	spec := definition.ContainerSpec{ID: "beside"}
@@ -397,6 +402,7 @@ func TestRestoreOneContainer(t *testing.T) {
 // Requests that run while the store goes back and forth get an answer of one state or are refused, and none
 // sees a mixture: two documents are always written together.
 func TestRestoreUnderLoad(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newBench(t, "", 2)
 	b.pair("0")
@@ -476,6 +482,7 @@ func (b *bench) pairOnce(worker, n int) {
 // The n-th operation on the disk fails, n rising until all succeed: the store is as it was or as the
 // snapshot, goes on, and is the same when it is opened again.
 func TestSnapshotAndRestoreOnAFailingDisk(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	for _, op := range []string{"snapshot", "restore", "fork"} {
 		t.Run(op, func(t *testing.T) {
@@ -489,10 +496,10 @@ func TestSnapshotAndRestoreOnAFailingDisk(t *testing.T) {
 }
 
 func failingDisk(t *testing.T, op string, n int64) (failed bool) {
-	mem := vfs.NewMem()
+	mem := testdisk.New(t)
 	var left atomic.Int64
 	left.Store(1 << 40)
-	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(o errorfs.Op) error {
+	fs := mem.Inject(errorfs.InjectorFunc(func(o errorfs.Op) error {
 		if o.Kind.ReadOrWrite() == errorfs.OpIsWrite && left.Add(-1) == -1 {
 			return syscall.ENOSPC
 		}
@@ -547,7 +554,7 @@ func failingDisk(t *testing.T, op string, n int64) (failed bool) {
 }
 
 // prepare makes a store whose snapshot has a=1 while it has a=2 itself.
-func (b *bench) prepare(fs vfs.FS) {
+func (b *bench) prepare(fs *testdisk.Disk) {
 	b.t.Helper()
 	var err error
 	if b.db, err = openAt(b.ctx, fs, b.clock); err != nil {
@@ -568,6 +575,7 @@ func (b *bench) prepare(fs vfs.FS) {
 // After each operation on the disk while a store is restored, a crash: what is opened then is the one or the
 // other.
 func TestRestoreCrash(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	for _, op := range []string{"restore", "second restore", "fork", "one database"} {
 		t.Run(op, func(t *testing.T) { crashDuring(t, op) })
@@ -575,11 +583,11 @@ func TestRestoreCrash(t *testing.T) {
 }
 
 func crashDuring(t *testing.T, op string) {
-	mem := crashdisk.New()
+	mem := testdisk.NewCrashable(t)
 	var mu sync.Mutex
-	var clones []*crashdisk.Disk
+	var clones []*testdisk.Disk
 	var watch atomic.Bool
-	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(o errorfs.Op) error {
+	fs := mem.Inject(errorfs.InjectorFunc(func(o errorfs.Op) error {
 		if watch.Load() && o.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			mu.Lock()
 			defer mu.Unlock()

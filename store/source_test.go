@@ -13,11 +13,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/container"
@@ -30,7 +29,7 @@ import (
 // indexRig is a store with one container, whose documents are random.
 type indexRig struct {
 	t     testing.TB
-	fs    *crashdisk.Disk
+	fs    *testdisk.Disk
 	clock *ttl.Virtual
 	db    *DB
 	d     *Database
@@ -54,7 +53,7 @@ func indexPolicies() []string {
 
 func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool, policy string) *indexRig {
 	t.Helper()
-	g := &indexRig{t: t, fs: crashdisk.New(), clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1)), ids: 60}
+	g := &indexRig{t: t, fs: testdisk.NewCrashable(t), clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1)), ids: 60}
 	g.open(ranges)
 	g.spec = definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 1 + int(seed%2)}}
 	if hierarchical {
@@ -96,7 +95,7 @@ func (g *indexRig) replace(policy string) {
 
 func (g *indexRig) open(ranges int) {
 	g.t.Helper()
-	e, err := pebble.Open(context.Background(), pebble.Options{Dir: "data", FS: g.fs, Strict: true})
+	e, err := g.fs.Open(context.Background())
 	if err == nil {
 		g.db, err = Open(context.Background(), e, Options{Clock: g.clock, ManualReaper: true, Ranges: ranges})
 	}

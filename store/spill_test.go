@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -23,7 +22,7 @@ func TestQueriesGoOnInTemporaryFiles(t *testing.T) {
 	if err := os.WriteFile(left, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":-1,
+	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":-1,
 		"indexingPolicy":{"indexingMode":"consistent","includedPaths":[],"excludedPaths":[{"path":"/*"}]}`,
 		store.Options{Ranges: 2, ManualReaper: true, Memory: 1 << 20, Temp: temp, Lenient: true})
 	const n = 3000

@@ -32,7 +32,7 @@ import (
 // After a crash before step 3, Open deletes the copies. A split that fails deletes them itself; if it
 // cannot, the next split, the next pass of the splitter or Open does. If several servers share the data and
 // the one that makes the split ends, the splitter of another one finds that out and deletes the copies.
-// Until then the other servers refuse writes to the range.
+// Until then the writes of other servers to the range wait (afterSplit).
 //
 // While the range is copied, neither the catalog's lock nor the gate is held, so that requests to the range
 // continue. Meanwhile each writer records which items it has written or removed, after its commit and before
@@ -66,9 +66,11 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	var halves []Range
-	err := c.retryOutdated(ctx, func() (err error) {
-		halves, err = c.split(ctx, rangeID, at, nil)
-		return err
+	err := c.retryAfterSplit(ctx, func() error {
+		return c.retryOutdated(ctx, func() (err error) {
+			halves, err = c.split(ctx, rangeID, at, nil)
+			return err
+		})
 	})
 	return halves, classify.ToFault(err)
 }

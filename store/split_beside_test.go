@@ -12,8 +12,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -47,7 +47,7 @@ func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) ([
 // While a range is being copied everybody goes on: with the range, with the container, with the catalog.
 func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 	t.Parallel()
-	b, s := newSplitBench(t, vfs.NewMem())
+	b, s := newSplitBench(t, testdisk.New(t))
 	b.make(1500)
 	d, err := b.db.Database("db")
 	if err != nil {
@@ -193,7 +193,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 	t.Parallel()
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
-		disk := crashdisk.New()
+		disk := testdisk.NewCrashable(t)
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
 		w := &churn{b: b, r: rand.New(rand.NewPCG(seed, 10)), want: map[string]string{}}
@@ -201,7 +201,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 			w.step(false)
 		}
 		type wreck struct {
-			disk *crashdisk.Disk
+			disk *testdisk.Disk
 			want map[string]string
 		}
 		var wrecks []wreck

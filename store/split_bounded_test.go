@@ -8,13 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/split"
@@ -24,7 +22,7 @@ import (
 // counting is an engine that counts what is read and written while a container's gate is shut, and can let
 // something happen at each view of a split that is taken while it is open and nobody is inside.
 type counting struct {
-	*pebble.Engine
+	testdisk.Engine
 	guarded atomic.Pointer[guarded] // nil: nobody watches
 
 	mu   sync.Mutex
@@ -99,7 +97,7 @@ type besideMark struct{}
 
 func openCounting(t *testing.T) (*counting, *DB, *Container) {
 	t.Helper()
-	p, err := pebble.Open(t.Context(), pebble.Options{Dir: "data", FS: vfs.NewMem(), Strict: true})
+	p, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -22,7 +21,7 @@ import (
 
 // stepper is an engine that tells of each transaction that the store makes while it is watched.
 type stepper struct {
-	*pebble.Engine
+	testdisk.Engine
 	mu     sync.Mutex                // for before: the background may be at work, too
 	before func() error              // an error fails the transaction
 	after  func()                    // all that was done before is durable
@@ -98,22 +97,29 @@ func (s *stepper) failing(before func() error) {
 	s.before = before
 }
 
-func newSplitBench(t *testing.T, fs vfs.FS) (*bench, *stepper) {
+func newSplitBench(t *testing.T, fs *testdisk.Disk) (*bench, *stepper) {
 	t.Helper()
 	return newSplitBenchAt(t, fs, time.Unix(1_700_000_000, 0))
 }
 
 // newSplitBenchAt is newSplitBench where the clock shows that moment: a store refuses to start minutes before
 // what it holds was written.
-func newSplitBenchAt(t *testing.T, fs vfs.FS, now time.Time) (*bench, *stepper) {
+func newSplitBenchAt(t *testing.T, fs *testdisk.Disk, now time.Time) (*bench, *stepper) {
 	t.Helper()
 	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(now)}
-	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
+	e, err := fs.Open(b.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stepper{Engine: e}
-	if b.db, err = store.Open(b.ctx, s, store.Options{Clock: b.clock, ManualReaper: true}); err != nil {
+	var stepped engine.Engine = s
+	if k, ok := e.(engine.Snapshotter); ok {
+		stepped = struct {
+			*stepper
+			engine.Snapshotter
+		}{s, k}
+	}
+	if b.db, err = store.Open(b.ctx, stepped, store.Options{Clock: b.clock, ManualReaper: true}); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := b.db.Database("db"); err == nil {
@@ -182,11 +188,11 @@ func (b *bench) sound(what string, want map[string]string) {
 // A crash after whichever step of a split leaves all items where they belong, once.
 func TestCrashInASplit(t *testing.T) {
 	racetest.Sequential(t)
-	disk := crashdisk.New()
+	disk := testdisk.NewCrashable(t)
 	b, s := newSplitBench(t, disk)
 	b.make(2000) // several times what is copied in one piece
 	want := b.items(store.Scope{})
-	var wrecks []*crashdisk.Disk
+	var wrecks []*testdisk.Disk
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.split("0", "")
 	s.after = nil
@@ -216,7 +222,7 @@ func TestFailureInASplit(t *testing.T) {
 	t.Parallel()
 	for _, lasts := range []bool{false, true} {
 		for n, failed := 0, true; failed; n++ {
-			disk := crashdisk.New()
+			disk := testdisk.NewCrashable(t)
 			b, s := newSplitBench(t, disk)
 			b.make(60)
 			want := b.items(store.Scope{})
@@ -255,7 +261,7 @@ func TestFailureInASplit(t *testing.T) {
 // A point read takes no lock: a split may come between any two of its looks.
 func TestSplitBetweenLooks(t *testing.T) {
 	t.Parallel()
-	b, s := newSplitBench(t, vfs.NewMem())
+	b, s := newSplitBench(t, testdisk.New(t))
 	b.make(12)
 	_, session, err := b.c.Read(b.ctx, pk("p3"), "3", store.ReadOptions{})
 	if err != nil {
@@ -314,7 +320,7 @@ func TestSplitBetweenLooks(t *testing.T) {
 func TestSplitUnderTheReaper(t *testing.T) {
 	t.Parallel()
 	for n, happened := 0, true; happened; n++ {
-		b, s := newSplitBench(t, vfs.NewMem())
+		b, s := newSplitBench(t, testdisk.New(t))
 		b.make(60) // with a partition that was deleted, and some that have expired
 		for i := range 20 {
 			if _, err := b.c.DeletePartition(b.ctx, pk(fmt.Sprint("p", i))); err != nil {

@@ -11,3 +11,6 @@ func (c *Container) Turns() uint64 {
 	_, n := c.gate.State()
 	return n
 }
+
+// AwaitsSplit reports whether a write waits for the split of another server.
+func (c *Container) AwaitsSplit() bool { return c.splitEnds.Awaited() }

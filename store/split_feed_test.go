@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -21,7 +20,7 @@ func TestFeedsAcrossSplits(t *testing.T) {
 	racetest.Sequential(t)
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		b, s := newSplitBench(t, vfs.NewMem())
+		b, s := newSplitBench(t, testdisk.New(t))
 		b.create(`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":60}`, 1+int(seed%2))
 		last := map[string]uint64{}                // LSN of the last write of an item that is there
 		history := map[string][]store.ChangeKind{} // of each item

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -63,7 +63,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 	t.Parallel()
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
-		disk := crashdisk.New()
+		disk := testdisk.NewCrashable(t)
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -105,7 +105,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 
 // crashedSplit is what a crash beside a split has left.
 type crashedSplit struct {
-	disk *crashdisk.Disk
+	disk *testdisk.Disk
 	want map[string]string
 	now  time.Time
 }
@@ -115,7 +115,7 @@ type crashedSplit struct {
 func TestLogsTurnedOnBesideASplit(t *testing.T) {
 	t.Parallel()
 	for at := 0; ; at++ {
-		b, s := newSplitBench(t, vfs.NewMem())
+		b, s := newSplitBench(t, testdisk.New(t))
 		b.create(`"defaultTtl":-1`, 1)
 		for i := range 20 {
 			b.writeN(i, 0)
@@ -163,9 +163,10 @@ func (b *bench) writeN(i, n int) {
 // A restore that comes while a range is copied ends the split; what is restored is whole, whether the
 // snapshot is of before the split or of while it was under way.
 func TestRestoreBesideASplit(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	for at := 0; ; at++ {
-		b, s := newSplitBench(t, vfs.NewMem())
+		b, s := newSplitBench(t, testdisk.New(t))
 		b.make(60)
 		want := b.items(store.Scope{})
 		if _, err := b.db.Snapshot(b.ctx, "before"); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -171,7 +171,7 @@ func TestSharedThroughputSplitsNothing(t *testing.T) {
 // shows.
 func TestThroughputLoweredMeanwhile(t *testing.T) {
 	t.Parallel()
-	b, s := newSplitBench(t, vfs.NewMem())
+	b, s := newSplitBench(t, testdisk.New(t))
 	b.make(12)
 	var held atomic.Bool
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -220,11 +220,11 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 // ranges.
 func TestCrashWhileRangesFollow(t *testing.T) {
 	t.Parallel()
-	disk := crashdisk.New()
+	disk := testdisk.NewCrashable(t)
 	b, s := newSplitBench(t, disk)
 	b.make(300)
 	want := b.items(store.Scope{})
-	var wrecks []*crashdisk.Disk
+	var wrecks []*testdisk.Disk
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.raise(definition.Throughput{Manual: 25_000}, false)
 	if err := b.db.FinishSplits(b.ctx); err != nil {
@@ -260,7 +260,7 @@ func TestCrashWhileRangesFollow(t *testing.T) {
 func TestFailureWhileRangesFollow(t *testing.T) {
 	t.Parallel()
 	for n := range 8 {
-		b, s := newSplitBench(t, vfs.NewMem())
+		b, s := newSplitBench(t, testdisk.New(t))
 		b.make(60)
 		want := b.items(store.Scope{})
 		var step atomic.Int64
@@ -287,7 +287,7 @@ func TestFailureWhileRangesFollow(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	b, s := newSplitBench(t, vfs.NewMem())
+	b, s := newSplitBench(t, testdisk.New(t))
 	b.make(60)
 	begun := make(chan struct{})
 	var once atomic.Bool

@@ -9,11 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -22,7 +20,7 @@ import (
 // holding is an engine that keeps one transaction open until it is told to go on, as a stored procedure does
 // that takes long.
 type holding struct {
-	*pebble.Engine
+	testdisk.Engine
 	next    atomic.Bool // the next transaction is kept open
 	open    chan struct{}
 	release chan struct{}
@@ -45,7 +43,7 @@ func (h *holding) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 // else goes on or gives up in time.
 func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	ctx := t.Context()
-	e, err := pebble.Open(ctx, pebble.Options{Dir: "data", FS: vfs.NewMem(), Strict: true})
+	e, err := testdisk.NewCrashable(t).Open(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

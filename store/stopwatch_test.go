@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -43,8 +42,8 @@ const dead = 6000
 // expiredItems is a container with many items that have expired and are not purged, a living one before them,
 // and one behind.
 func expiredItems(t *testing.T) (*bench, *stepping) {
-	wall := &stepping{}
-	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
+	wall := &stepping{Clock: ttl.Real{}}
+	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
 		store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	t.Cleanup(b.close)
 	b.put(`{"id":"first","pk":"a","n":1}`)

@@ -34,7 +34,7 @@ func timeline(t *testing.T, d *datatest.Case) string {
 		Ranges:  int(d.Int("ranges", 1)),
 		Default: d.String("default", "off"), Unique: d.Flag("unique")}}
 
-	want := play(d, h, onDisk)
+	want := play(d, h, onDisk(t))
 	sweeps := []string{metatest.Never, metatest.Sometimes, metatest.Always}
 	for i, sweep := range sweeps {
 		for _, reopen := range []string{metatest.Never, metatest.Always} {
@@ -42,14 +42,14 @@ func timeline(t *testing.T, d *datatest.Case) string {
 				continue // opening is what takes the time: once for each timeline, beside one of the sweeps
 			}
 			m := metatest.Mode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
-			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk)
+			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk(t))
 			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
 				t.Errorf("%s: sweeps: %s, reopens: %s: the answers differ (-without +with):\n%s", d.Pos,
 					sweep, reopen, diff)
 			}
 		}
 	}
-	if err := metatest.Run(h, onDisk); err != nil {
+	if err := metatest.Run(h, onDisk(t)); err != nil {
 		t.Errorf("%s: the twin has another answer: %v", d.Pos, err)
 	}
 	return want

@@ -40,7 +40,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	}
 	p := c.items.Locate(pk, "")
 	var s *container.Partition
-	err = c.againChange(ctx, func(st container.State, _ int64) (container.State, error) {
+	deletion := func(st container.State, _ int64) (container.State, error) {
 		s = st.RangeOf(p.EPK)
 		next, name := st, layout.TombstoneName(p.EPK, p.PK)
 		var lsn uint64
@@ -58,7 +58,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 		}
 		next.Tombstones[name] = lsn
 		return next, err
-	})
+	}
+	err = c.retryAfterSplit(ctx, func() error { return c.againChange(ctx, deletion) })
 	if err != nil {
 		return c.refused(), err
 	}

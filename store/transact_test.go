@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -82,7 +81,7 @@ func TestTransact(t *testing.T) {
 // late.
 func TestTransactRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true,
+	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true,
 		Wall: ttl.NewManual(time.Unix(0, 0))})
 	defer b.close()
 	var kept *store.Transaction
@@ -131,7 +130,7 @@ func TestTransactRefuses(t *testing.T) {
 // nothing.
 func TestTransactIsLeftBehind(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(0, 0))
-	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
+	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()
 	entered, free := make(chan *store.Transaction), make(chan struct{})
 	stuck := func(x *store.Transaction) error {

@@ -13,17 +13,14 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/internal/pgschema"
 	"github.com/mayflydb/mayfly/internal/trips"
 )
 
 // TestTripsOfPostgres counts the round trips on the connections to a PostgreSQL. No operation takes more of
 // them than the table of TestTrips says.
 func TestTripsOfPostgres(t *testing.T) {
-	server := os.Getenv("MAYFLY_POSTGRES")
-	if server == "" {
-		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")
-	}
-	at, err := url.Parse(server)
+	at, err := url.Parse(pgschema.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +34,7 @@ func TestTripsOfPostgres(t *testing.T) {
 			proxied.Host = wire.Addr()
 			o := postgres.Options{URL: proxied.String(), AllowUnsafe: true,
 				Logger: slog.New(slog.DiscardHandler),
-				Schema: fmt.Sprintf("mayfly_test_trips_%d_%d", os.Getpid(), ranges)}
+				Schema: pgschema.New(t)}
 			tr := &tripCounter{t: t}
 			turn := newTurn()
 			tr.open = func() engine.Engine {

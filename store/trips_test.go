@@ -7,13 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -55,7 +54,7 @@ type tripRow struct {
 type tripCounter struct {
 	t    *testing.T
 	b    *bench
-	fs   vfs.FS
+	fs   *testdisk.Disk
 	open func() engine.Engine // opens the engine anew
 	rows []tripRow
 
@@ -64,11 +63,11 @@ type tripCounter struct {
 }
 
 func newTripCounter(t *testing.T, ranges int) *tripCounter {
-	tr := &tripCounter{t: t, fs: vfs.NewMem()}
+	tr := &tripCounter{t: t, fs: testdisk.New(t)}
 	var e *trips.Engine
 	turn := newTurn()
 	tr.open = func() engine.Engine {
-		p, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: tr.fs, Strict: true})
+		p, err := tr.fs.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

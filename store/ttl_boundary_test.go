@@ -10,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -96,7 +94,7 @@ func newBoundaryRig(t *testing.T, clock *ttl.Virtual, short, long int64) *bounda
 	t.Helper()
 	y := &boundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
 		enough: metatest.Judgments / 2}
-	e, err := pebble.Open(y.ctx, pebble.Options{Memory: true, FS: vfs.NewMem(), Strict: true})
+	e, err := testdisk.New(t).Open(y.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

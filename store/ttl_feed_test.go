@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -124,7 +123,7 @@ func TestTTLAllVersionsFeed(t *testing.T) {
 func TestTTLExpiryMetadata(t *testing.T) {
 	t.Parallel()
 	for _, keeps := range []bool{false, true} {
-		b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`,
+		b := newBenchWith(t, testdisk.New(t), `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`,
 			store.Options{Ranges: 1, ManualReaper: true, TTLPreviousImage: keeps})
 		it, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","n":1}`), store.WriteOptions{})
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -299,7 +299,7 @@ func TestSplitWithAPath(t *testing.T) {
 // work is done in the end.
 func TestPathSurvivesCrashes(t *testing.T) {
 	t.Parallel()
-	ctx, fs := context.Background(), crashdisk.New()
+	ctx, fs := context.Background(), testdisk.NewCrashable(t)
 	clock := ttl.NewManual(time.Unix(pathBegan, 0))
 	db, err := openAt(ctx, slowly(fs), clock)
 	if err != nil {
@@ -343,7 +343,7 @@ func TestPathSurvivesCrashes(t *testing.T) {
 	}
 }
 
-func checkPathWreck(t *testing.T, fs *crashdisk.Disk, now time.Time, want []string) {
+func checkPathWreck(t *testing.T, fs *testdisk.Disk, now time.Time, want []string) {
 	t.Helper()
 	ctx := context.Background()
 	b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(now)}

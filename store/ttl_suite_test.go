@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -35,18 +33,21 @@ func onFixtures(t *testing.T, f func(g *fixture)) {
 	t.Helper()
 	for i, reaper := range reapers {
 		for _, where := range []string{"memory", "disk", "folder"} {
-			o := pebble.Options{Dir: "data", FS: vfs.NewMem()}
-			switch {
-			case where == "memory":
-				o = pebble.Options{Memory: true}
-			case where == "folder" && reaper != "random":
+			if where == "folder" && reaper != "random" {
 				continue // a real one takes its time
 			}
+			if testdisk.Postgres(t) && where != "disk" {
+				continue // a database is the same everywhere
+			}
 			t.Run(where+"/reaper "+strings.ReplaceAll(reaper, " ", "-"), func(t *testing.T) {
-				if where == "folder" {
-					o = pebble.Options{Dir: t.TempDir()}
+				disk := testdisk.New(t)
+				switch where {
+				case "disk":
+					disk = testdisk.NewCrashable(t)
+				case "folder":
+					disk = testdisk.NewFolder(t)
 				}
-				g := &fixture{newTimelineRigOn(t, o, reaper != "delayed"), reaper, where != "memory",
+				g := &fixture{newTimelineRigOn(t, disk, reaper != "delayed"), reaper, where != "memory",
 					rand.New(rand.NewPCG(uint64(i), 8))}
 				defer g.close()
 				f(g)

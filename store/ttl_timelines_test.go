@@ -10,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -79,7 +77,7 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 type timelineRig struct {
 	t      *testing.T
 	ctx    context.Context
-	engine pebble.Options
+	disk   *testdisk.Disk
 	clock  *ttl.Virtual
 	manual bool // no reaper of its own
 	db     *store.DB
@@ -95,13 +93,12 @@ type timelineRig struct {
 
 func newTimelineRig(t *testing.T, manual bool) *timelineRig {
 	t.Helper()
-	return newTimelineRigOn(t, pebble.Options{Dir: "data", FS: vfs.NewMem()}, manual)
+	return newTimelineRigOn(t, testdisk.NewCrashable(t), manual)
 }
 
-func newTimelineRigOn(t *testing.T, o pebble.Options, manual bool) *timelineRig {
+func newTimelineRigOn(t *testing.T, disk *testdisk.Disk, manual bool) *timelineRig {
 	t.Helper()
-	o.Strict = true
-	s := &timelineRig{t: t, ctx: context.Background(), engine: o, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	s := &timelineRig{t: t, ctx: context.Background(), disk: disk, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		manual: manual}
 	err := s.open()
 	if err == nil {
@@ -114,7 +111,7 @@ func newTimelineRigOn(t *testing.T, o pebble.Options, manual bool) *timelineRig 
 }
 
 func (s *timelineRig) open() error {
-	e, err := pebble.Open(s.ctx, s.engine)
+	e, err := s.disk.Open(s.ctx)
 	if err == nil {
 		s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, ManualReaper: s.manual})
 	}

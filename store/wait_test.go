@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -172,7 +171,7 @@ func TestWaitByTheDatabasesClock(t *testing.T) {
 // The background's purge ends a wait: the reaper runs by the same clock.
 func TestWaitForTheReaper(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1})
+	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1})
 	defer b.close()
 	b.mortal("a", 0)
 	purged := b.waitFor(store.WaitPurged, "a")

@@ -16,7 +16,7 @@ import (
 // update runs fn as one durable transaction in the range of p. The receipt is filled as far as possible,
 // even if update fails. If an expired item has to be moved to an expiry sink first, update moves it and
 // runs fn again. CodeCanceled: ctx ended before fn began, or other writers held the range for
-// Options.QueryTime.
+// Options.QueryTime. CodeUnavailable: another server has been splitting the range for Options.QueryTime.
 func (c *Container) update(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
 	Receipt, error) {
 	c.beginUse()
@@ -24,7 +24,11 @@ func (c *Container) update(ctx context.Context, p transaction.Location, fn func(
 	for {
 		r, blocked, err := c.tryUpdate(ctx, p, fn)
 		if blocked == nil {
-			if again, err := c.refreshed(ctx, err); !again {
+			again, err := c.afterSplit(ctx, err)
+			if !again {
+				again, err = c.refreshed(ctx, err)
+			}
+			if !again {
 				return r, classify.ToFault(err)
 			}
 			continue

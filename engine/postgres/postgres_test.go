@@ -2,24 +2,17 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"os"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/enginetest"
+	"github.com/mayflydb/mayfly/internal/pgschema"
 )
 
-// server is the connection string of a PostgreSQL in which tests may make schemas.
-const server = "MAYFLY_POSTGRES"
-
 var ctx = context.Background()
-
-var schemas atomic.Int64
 
 // database is a schema of its own, which is removed with the test.
 type database struct {
@@ -30,20 +23,7 @@ type database struct {
 
 func newDatabase(t *testing.T) *database {
 	t.Helper()
-	url := os.Getenv(server)
-	if url == "" {
-		t.Skip(server + " names no PostgreSQL")
-	}
-	d := &database{t: t, url: url}
-	d.fresh()
-	return d
-}
-
-// fresh names a schema that there is not yet.
-func (d *database) fresh() {
-	d.schema = fmt.Sprintf("mayfly_test_%d_%d", os.Getpid(), schemas.Add(1))
-	schema := d.schema
-	d.t.Cleanup(func() { d.exec("DROP SCHEMA IF EXISTS " + quote(schema) + " CASCADE") })
+	return &database{t: t, url: pgschema.URL(t), schema: pgschema.New(t)}
 }
 
 func (d *database) exec(statements ...string) {
@@ -74,16 +54,7 @@ func (d *database) open(o Options) *Engine {
 // cut goes on with a copy of what is committed now.
 func (d *database) cut() {
 	d.t.Helper()
-	from := quote(d.schema)
-	d.fresh()
-	to := quote(d.schema)
-	statements := []string{"CREATE SCHEMA " + to, "BEGIN ISOLATION LEVEL REPEATABLE READ"}
-	for _, table := range []string{"mayfly_meta", "mayfly_kv", "mayfly_newscope", "mayfly_stamp", "mayfly_awaited"} {
-		statements = append(statements,
-			fmt.Sprintf("CREATE TABLE %s.%s (LIKE %s.%s INCLUDING ALL)", to, table, from, table),
-			fmt.Sprintf("INSERT INTO %s.%s SELECT * FROM %s.%s", to, table, from, table))
-	}
-	d.exec(append(statements, "COMMIT")...)
+	d.schema = pgschema.Copy(d.t, d.schema)
 }
 
 func TestConformance(t *testing.T) {

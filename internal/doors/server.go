@@ -2,8 +2,6 @@ package doors
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/ttl"
@@ -15,55 +13,22 @@ import (
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *Shared) Server(clock ttl.Clock) engine.Engine {
-	return &server{door: s.Door().(*door), clock: clock}
+	return &server{Timed: WithClock(s.Door().(*door), clock), shared: s}
 }
 
 // server is a door that behaves like the engine of one of several servers: see Shared.Server.
 type server struct {
-	*door
-	clock ttl.Clock
-
-	mu   sync.Mutex
-	told time.Time // guarded by mu
+	*Timed
+	shared *Shared
 }
 
 // Shared reports that other processes may have the data open at the same time.
 func (s *server) Shared() bool { return true }
 
-// Told returns the latest time of the database's clock that a call has reported, or the zero time.
-func (s *server) Told() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.told
-}
-
-// tell reads the database's clock. It records the time for Told, and returns it in microseconds since 1970,
-// to be reported with the result of a call.
-func (s *server) tell() int64 {
-	now := s.clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.After(s.told) {
-		s.told = now
-	}
-	return now.UnixMicro()
-}
-
-func (s *server) View(ctx context.Context, fn func(engine.Reader) error) error {
-	now := s.tell()
-	return s.door.View(ctx, func(r engine.Reader) error { return fn(timedReader{r, now}) })
-}
-
+// Update implements engine.Engine. It reports the commit to the other servers.
 func (s *server) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) (at []engine.Position, err error) {
-	var now int64
-	at, err = s.door.Update(ctx, scopes, func(t engine.Txn) error {
-		now = s.tell()
-		return fn(timedTxn{t, now})
-	}, ahead...)
-	for i := range at {
-		at[i].Now = now
-	}
+	ahead ...[]byte) ([]engine.Position, error) {
+	at, err := s.Timed.Update(ctx, scopes, fn, ahead...)
 	if err == nil {
 		s.shared.report(scopes)
 	}
@@ -108,39 +73,4 @@ func (s *Shared) report(scopes [][]byte) {
 			}
 		}
 	}
-}
-
-func (s *server) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
-	now := s.tell()
-	v, at, err := s.door.Get(ctx, scope, key)
-	at.Now = now
-	return v, at, err
-}
-
-// timedReader is a Reader whose positions have the time of the database.
-type timedReader struct {
-	engine.Reader
-	now int64
-}
-
-func (r timedReader) Positions(scopes [][]byte) ([]engine.Position, error) {
-	return timed(r.Reader, scopes, r.now)
-}
-
-// timedTxn is a Txn whose positions have the time of the database.
-type timedTxn struct {
-	engine.Txn
-	now int64
-}
-
-func (t timedTxn) Positions(scopes [][]byte) ([]engine.Position, error) {
-	return timed(t.Txn, scopes, t.now)
-}
-
-func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.Position, error) {
-	at, err := r.Positions(scopes)
-	for i := range at {
-		at[i].Now = now
-	}
-	return at, err
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // upgraded is a tenant with a step from format 2, which writes a key.
@@ -36,7 +36,7 @@ func (u *upgraded) run(ctx context.Context, e engine.Engine) error {
 // setFormat writes the format of data that no host has open, and a record of a kind, unless that is 0.
 func (w *world) setFormat(format int, kind byte) {
 	w.t.Helper()
-	e, err := pebble.Open(w.t.Context(), pebble.Options{Memory: true, FS: w.fs})
+	e, err := w.fs.Open(w.t.Context())
 	w.must(err)
 	_, err = e.Update(w.t.Context(), [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		key := append(host.AppendCatalogHead(nil, 'm', 0), "store\x00\x01"...)
@@ -70,6 +70,7 @@ func (w *world) snapshotNames() (names []string) {
 // Data of an older format are kept in a snapshot and brought up to date once; the snapshot is brought up to
 // date where it is restored or looked at.
 func TestUpgrade(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	step := &upgraded{Tenant: with(host.OpenTenant{})}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.add("one", 1<<40)
@@ -114,6 +115,7 @@ func TestUpgrade(t *testing.T) {
 // A step that has failed is run again at the next start, and the snapshot stays that from before the first
 // try.
 func TestUpgradeFails(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	step := &upgraded{Tenant: with(host.OpenTenant{}), err: errBroken}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.must(w.h.Close())
@@ -134,6 +136,7 @@ func TestUpgradeFails(t *testing.T) {
 
 // Data that cannot be brought up to date are refused and stay what they are.
 func TestUpgradeRefused(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	for _, c := range []struct {
 		format int
 		kind   byte

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -19,16 +20,16 @@ func TestDeadlines(t *testing.T) {
 	w := newWorld(t, host.Options{ManualReaper: true})
 	w.add("soon", 250*time.Millisecond)
 	w.add("later", time.Hour)
-	w.base.Advance(249 * time.Millisecond)
+	w.pass(249 * time.Millisecond)
 	w.expect([]string{"soon", "later"}, []string{"soon", "later"})
-	w.base.Advance(time.Millisecond)
+	w.pass(time.Millisecond)
 	w.expect([]string{"later"}, []string{"soon", "later"})
 	if n := w.sweep(); n != 1 {
 		t.Fatalf("%d were purged", n)
 	}
 	w.expect([]string{"later"}, []string{"later"})
 	w.add("early", time.Millisecond) // before where the pass has come to
-	w.base.Advance(time.Second)
+	w.pass(time.Second)
 	if n := w.sweep(); n != 1 {
 		t.Fatalf("%d were purged", n)
 	}
@@ -53,6 +54,7 @@ func TestRestart(t *testing.T) {
 
 // A restore brings back what was, and raises the sequence of each tenant above all that was issued.
 func TestRestore(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	w := newWorld(t, host.Options{ManualReaper: true})
 	w.add("kept", time.Hour)
 	s, err := w.h.Snapshot(t.Context(), "before")
@@ -86,6 +88,7 @@ func TestRestore(t *testing.T) {
 
 // Numbers of the catalog are of no two things, of whatever tenant, not even after a restore.
 func TestNumbers(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	w := newWorld(t, host.Options{ManualReaper: true})
 	number := func() (n uint32) {
 		c := w.h.Instance().Catalog()
@@ -119,6 +122,7 @@ func TestNumbers(t *testing.T) {
 
 // A restore whose tenant cannot move in leaves the host as it was, its clock too.
 func TestRestoreThatFails(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	w := newWorld(t, host.Options{ManualReaper: true})
 	_, err := w.h.Snapshot(t.Context(), "s")
 	w.must(err)
@@ -204,7 +208,7 @@ func TestReaperIsShared(t *testing.T) {
 	for range 7 {
 		w.add("x", time.Millisecond)
 	}
-	w.base.Advance(time.Second)
+	w.pass(time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
@@ -257,13 +261,14 @@ func TestCloseWhileSweeping(t *testing.T) {
 
 // While somebody has the reaper paused nothing is purged; a restore keeps that up.
 func TestPause(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	w := newWorld(t, host.Options{ManualReaper: true})
 	w.add("one", time.Millisecond)
 	_, err := w.h.Snapshot(t.Context(), "s")
 	w.must(err)
 	w.must(w.h.Instance().PauseReaper(t.Context(), true))
 	w.must(w.h.Restore(t.Context(), "s"))
-	w.base.Advance(time.Second)
+	w.pass(time.Second)
 	if n := w.sweep(); n != 0 || !w.h.Instance().ReaperPaused() {
 		t.Fatalf("%d were purged in a pause", n)
 	}
@@ -275,6 +280,7 @@ func TestPause(t *testing.T) {
 
 // A tenant's own copy of a snapshot is read without touching what is live.
 func TestWithSnapshot(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
 	w := newWorld(t, host.Options{ManualReaper: true})
 	w.add("then", time.Hour)
 	_, err := w.h.Snapshot(t.Context(), "s")

@@ -10,11 +10,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -36,7 +35,7 @@ func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: crashdisk.New()})
+	e, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -23,7 +22,7 @@ var start = time.UnixMilli(1_700_000_000_500)
 // world is a host with one tenant of reminders, over a disk in memory and a clock that the test moves.
 type world struct {
 	t     *testing.T
-	fs    *crashdisk.Disk
+	fs    *testdisk.Disk
 	base  *ttl.Virtual // what would be the system's clock
 	real  bool         // the clock is no virtual one, but base itself
 	opts  host.Options
@@ -36,7 +35,7 @@ func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *world {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	w := &world{t: t, fs: crashdisk.New(), base: ttl.NewManual(start), opts: o, more: more}
+	w := &world{t: t, fs: testdisk.NewCrashable(t), base: ttl.NewManual(start), opts: o, more: more}
 	w.books = &hosttest.Reminders{}
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
@@ -52,9 +51,9 @@ func (w *world) open() {
 }
 
 func (w *world) tryOpen() (*host.Host, error) {
-	e, err := pebble.Open(w.t.Context(), pebble.Options{Memory: true, FS: w.fs})
+	e, err := w.fs.OpenAt(w.t.Context(), w.base)
 	w.must(err)
-	w.opts.Clock = ttl.NewVirtual(w.base)
+	w.opts.Clock, w.opts.Wall = ttl.NewVirtual(w.base), w.base
 	if w.real {
 		w.opts.Clock = struct{ ttl.Clock }{w.base}
 	}
@@ -99,6 +98,13 @@ func (w *world) advance(d time.Duration) {
 	w.t.Helper()
 	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.Change{Advance: &d})
 	w.must(err)
+}
+
+// pass lets time pass on the machine. The host learns the time of a database by a call to it.
+func (w *world) pass(d time.Duration) {
+	w.t.Helper()
+	w.base.Advance(d)
+	w.must(w.h.Instance().Ping(w.t.Context()))
 }
 
 func (w *world) set(t time.Time) error {

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/jackc/pgx/v5"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/migrate"
+	"github.com/mayflydb/mayfly/internal/pgschema"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
@@ -101,22 +101,13 @@ func check(t *testing.T, db *store.DB) {
 func targets(t *testing.T) map[string]func() engine.Engine {
 	dir := newDisk()
 	list := map[string]func() engine.Engine{"folder": func() engine.Engine { return dir.folder(to) }}
-	if url := os.Getenv("MAYFLY_POSTGRES"); url != "" {
-		schema := fmt.Sprintf("mayfly_migrate_%d_%d", os.Getpid(), rand.Uint32())
+	if url := os.Getenv(pgschema.Variable); url != "" {
+		schema := pgschema.New(t)
 		list["postgres"] = func() engine.Engine {
 			return must(postgres.Open(ctx, postgres.Options{URL: url, Schema: schema, AllowUnsafe: true}))
 		}
-		t.Cleanup(func() { dropSchema(t, url, schema) })
 	}
 	return list
-}
-
-func dropSchema(t *testing.T, url, schema string) {
-	c := must(pgx.Connect(ctx, url))
-	defer func() { _ = c.Close(ctx) }()
-	if _, err := c.Exec(ctx, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestMigrate migrates a folder that nobody uses, there and back.

@@ -1,0 +1,73 @@
+package pgschema
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Variable is the environment variable with the connection string.
+const Variable = "MAYFLY_POSTGRES"
+
+// URL returns the connection string of the database, and skips the test if there is none.
+func URL(t testing.TB) string {
+	t.Helper()
+	url := os.Getenv(Variable)
+	if url == "" {
+		t.Skip(Variable + " names no PostgreSQL")
+	}
+	return url
+}
+
+// New returns the name of a schema that does not exist yet. The schema is dropped at the end of the test.
+func New(t testing.TB) string {
+	t.Helper()
+	name := "mayfly_test_" + strings.ToLower(rand.Text())
+	url := URL(t)
+	t.Cleanup(func() {
+		// An engine that was left open can hold locks.
+		execute(t, url, "SET lock_timeout = '10s'", "DROP SCHEMA IF EXISTS "+quote(name)+" CASCADE")
+	})
+	return name
+}
+
+// Copy copies the committed tables of a schema to a new schema, in one snapshot, and returns its name. The new
+// schema is dropped at the end of the test.
+func Copy(t testing.TB, from string) string {
+	t.Helper()
+	to := New(t)
+	execute(t, URL(t),
+		"CREATE SCHEMA "+quote(to),
+		"BEGIN ISOLATION LEVEL REPEATABLE READ",
+		fmt.Sprintf(`DO $$ DECLARE name text; BEGIN
+			FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = '%[1]s' LOOP
+				EXECUTE format('CREATE TABLE %%I.%%I (LIKE %%I.%%I INCLUDING ALL)', '%[2]s', name, '%[1]s', name);
+				EXECUTE format('INSERT INTO %%I.%%I SELECT * FROM %%I.%%I', '%[2]s', name, '%[1]s', name);
+			END LOOP; END $$`, from, to),
+		"COMMIT")
+	return to
+}
+
+// execute runs statements one after the other on a connection of their own. It can run after the end of the
+// test's context.
+func execute(t testing.TB, url string, statements ...string) {
+	t.Helper()
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	for _, s := range statements {
+		if _, err := c.Exec(ctx, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

@@ -1,0 +1,160 @@
+package testdisk
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/engine/postgres"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/pgschema"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Variable is the environment variable that chooses the engine: "postgres", or "" for Pebble.
+const Variable = "MAYFLY_TEST_ENGINE"
+
+// connections is the number of connections of each pool of an engine for PostgreSQL. Tests run in parallel,
+// and some open several engines.
+const connections = 6
+
+// Engine is an engine that a Disk opens.
+type Engine = doors.Readable
+
+// Postgres reports whether the tests run with the engine for PostgreSQL.
+func Postgres(t testing.TB) bool {
+	t.Helper()
+	switch name := os.Getenv(Variable); name {
+	case "":
+		return false
+	case "postgres":
+		return true
+	default:
+		t.Fatalf("%s is %q: there is no such engine", Variable, name)
+		return false
+	}
+}
+
+// Pebble skips a test for engines other than Pebble. why says what about the test needs Pebble.
+func Pebble(t testing.TB, why string) {
+	t.Helper()
+	if Postgres(t) {
+		t.Skip("with Pebble only: " + why)
+	}
+}
+
+// Disk is where an engine keeps its data. Each Open opens the same data. A Disk is safe for concurrent use.
+type Disk struct {
+	t      testing.TB
+	fs     vfs.FS          // of Pebble, with the injected faults
+	crash  *crashdisk.Disk // below fs, if the disk can crash
+	memory bool            // the mode of Pebble
+	folder string          // in fs; "data" if it is empty
+	schema string          // of PostgreSQL; empty for Pebble
+}
+
+// New returns an empty disk, on which Pebble is opened in its memory mode.
+func New(t testing.TB) *Disk {
+	t.Helper()
+	if Postgres(t) {
+		return &Disk{t: t, schema: pgschema.New(t)}
+	}
+	return &Disk{t: t, fs: vfs.NewMem(), memory: true}
+}
+
+// NewCrashable returns an empty disk that CrashClone can copy, on which Pebble is opened as in a folder.
+func NewCrashable(t testing.TB) *Disk {
+	t.Helper()
+	if Postgres(t) {
+		return New(t)
+	}
+	d := crashdisk.New()
+	return &Disk{t: t, fs: d, crash: d}
+}
+
+// NewFolder returns an empty disk that is a folder of the operating system.
+func NewFolder(t testing.TB) *Disk {
+	t.Helper()
+	if Postgres(t) {
+		return New(t)
+	}
+	return &Disk{t: t, fs: vfs.Default, folder: t.TempDir()}
+}
+
+// OfFiles returns a disk that is a given file system. It skips the test for other engines than Pebble.
+func OfFiles(t testing.TB, fs vfs.FS) *Disk {
+	t.Helper()
+	Pebble(t, "it looks at files")
+	return &Disk{t: t, fs: fs, memory: true}
+}
+
+// Inject returns the disk with an injector of faults and delays between the engine and the files. A database
+// has no files here, so its disk is returned unchanged.
+func (d *Disk) Inject(i errorfs.Injector) *Disk {
+	if d.schema != "" {
+		return d
+	}
+	c := *d
+	c.fs = errorfs.Wrap(d.fs, i)
+	return &c
+}
+
+// CrashClone returns the disk as it would be after a crash now: see crashdisk.Disk. In a database that is
+// everything that is committed, so cfg is not used.
+func (d *Disk) CrashClone(cfg vfs.CrashCloneCfg) *Disk {
+	d.t.Helper()
+	if d.schema != "" {
+		return &Disk{t: d.t, schema: pgschema.Copy(d.t, d.schema)}
+	}
+	c := d.crash.CrashClone(cfg)
+	return &Disk{t: d.t, fs: c, crash: c}
+}
+
+// Open opens the engine with the data of the disk.
+func (d *Disk) Open(ctx context.Context) (Engine, error) {
+	if d.schema != "" {
+		e, err := d.database(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
+	e, err := pebble.Open(ctx, pebble.Options{Dir: cmp.Or(d.folder, "data"), FS: d.fs, Memory: d.memory, Strict: true})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// OpenAt is Open for a test that moves the time of the machine: if the engine tells the time of a database,
+// that is the time of clock.
+func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
+	if d.schema == "" {
+		return d.Open(ctx)
+	}
+	e, err := d.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &timed{doors.WithClock(e, clock), e, e, e}, nil
+}
+
+// timed is an engine for PostgreSQL with the clock of a test.
+type timed struct {
+	*doors.Timed
+	engine.Shared
+	engine.Notifier
+	engine.Adviser
+}
+
+func (d *Disk) database(ctx context.Context) (*postgres.Engine, error) {
+	return postgres.Open(ctx, postgres.Options{URL: pgschema.URL(d.t), Schema: d.schema, AllowUnsafe: true,
+		Writers: connections, Readers: connections})
+}
