@@ -218,7 +218,8 @@ func TestCompositeOrder(t *testing.T) {
 			t.Fatalf("%x is exact: %v, but %d of its values are", x, c.Exact(x), exact)
 		}
 		for i := range exact {
-			if lead, _ := c.Prefix(rows[0][:i]...); c.Exact(x) && !bytes.Equal(c.TermsFrom(x, i), x[len(lead):]) {
+			lead, _ := c.Prefix(rows[0][:i]...)
+			if c.Exact(x) && !bytes.Equal(c.TermsFrom(x, i), x[len(lead):]) {
 				t.Fatalf("the terms of %x from %d on are %x", x, i, c.TermsFrom(x, i))
 			}
 			if !jsondoc.Equal(back[i], rows[0][i]) {

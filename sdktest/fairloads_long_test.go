@@ -199,7 +199,8 @@ func fairLoads() []fairLoad {
 		{"long SQL", prepareItem, 16, askSQL("SELECT * FROM c WHERE c.n IN (" + strings.Repeat("1,", 100_000) + "1)")},
 		{"nested SQL", prepareItem, 16, askSQL("SELECT * FROM c WHERE " + strings.Repeat("c.n=2 OR ", 20_000) + "c.n=1")},
 		{"scripts", func(_ *testing.T, a *target, _ bus) {
-			// What is above four fifths of the limit is not called again, so each call has a script of its own.
+			// What is above four fifths of the limit is not called again, so each call has a script of its
+			// own.
 			for i := range 400 {
 				a.procedure(fmt.Sprint("loop", i), `function(){for(var i=0;i<60000000;i++){}}`)
 			}

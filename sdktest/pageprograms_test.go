@@ -158,8 +158,8 @@ func buildRust(t *testing.T, dir string) []string {
 	return []string{filepath.Join(target, "debug", "page")}
 }
 
-// rustTarget returns the folder for what cargo builds. It is in the user's cache, as Go's own build cache is, so
-// that a new clone does not build the SDK again.
+// rustTarget returns the folder for what cargo builds. It is in the user's cache, as Go's own build cache is,
+// so that a new clone does not build the SDK again.
 func rustTarget(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

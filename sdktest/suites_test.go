@@ -69,9 +69,9 @@ type connection struct {
 // longConnections.
 var connections = append([]connection{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}}, longConnections...)
 
-// TestScenarios runs the scenarios of each language, on each connection against a server of its own; in direct
-// mode only where the SDK has one. Every scenario of scenarios.md must be reported, and "no-api" exactly
-// where its tables say so.
+// TestScenarios runs the scenarios of each language, on each connection against a server of its own; in
+// direct mode only where the SDK has one. Every scenario of scenarios.md must be reported, and "no-api"
+// exactly where its tables say so.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	list := scenarioList(t, "scenarios.md")

@@ -70,7 +70,8 @@ func TestMortals(t *testing.T) {
 }
 
 func newArchiveModel(t *testing.T, seed uint64) *archiveModel {
-	m := &archiveModel{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 7)), fs: testdisk.NewCrashable(t),
+	m := &archiveModel{t: t, ctx: context.Background(),
+		r: rand.New(rand.NewPCG(seed, 7)), fs: testdisk.NewCrashable(t),
 		live: map[string]*archiveModelItem{}, def: -1,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	m.open()

@@ -478,7 +478,8 @@ func storesOnFailingDisk(t *testing.T) {
 			}
 			for n := int(metatest.FirstSeed() % uint64(stride)); ; n += stride {
 				var calls atomic.Int64
-				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: testdisk.NewCrashable(t), allowed: map[string][]string{}}
+				s := &script{t: t, what: fmt.Sprint("operation ", n),
+					disk: testdisk.NewCrashable(t), allowed: map[string][]string{}}
 				s.run(s.disk.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 					i := int(calls.Add(1)) - 1
 					if i < n || i > n && !f.lasts || f.err == syscall.ENOSPC && op.Kind.ReadOrWrite() != errorfs.OpIsWrite {

@@ -72,7 +72,8 @@ type feedItem struct {
 }
 
 func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
-	w := &feedWorld{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
+	w := &feedWorld{t: t, ctx: context.Background(),
+		r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), items: map[metatest.Key]feedItem{}, history: map[metatest.Key][]string{}}
 	w.open()
 	var err error

@@ -9,10 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -20,7 +18,7 @@ import (
 
 // deletionCounter is an engine that counts the items that each transaction deletes.
 type deletionCounter struct {
-	*pebble.Engine
+	testdisk.Engine
 	items  []int // of the transactions that delete any
 	ranges []engine.Range
 }
@@ -59,15 +57,16 @@ func (t *countingTxn) Delete(key []byte) {
 // Writers of a range wait while a purge has its scope. So a transaction of the reaper deletes few documents,
 // and fewer if they are large, but at least one.
 func TestPurgesAreShortTransactions(t *testing.T) {
+	testdisk.Pebble(t, "the engine for PostgreSQL advises larger transactions")
 	t.Parallel()
 	for _, c := range []struct {
 		bytes, documents, most int
 	}{{100, 70, 16}, {5_000, 70, 7}, {20_000, 20, 2}, {100_000, 5, 1}} {
 		t.Run(fmt.Sprint(c.bytes), func(t *testing.T) {
 			var e *deletionCounter
-			b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":10`,
+			b := newBenchOver(t, testdisk.New(t), `"defaultTtl":10`,
 				store.Options{Ranges: 1, ManualReaper: true},
-				func(p *pebble.Engine) engine.Engine { e = &deletionCounter{Engine: p}; return e })
+				func(p testdisk.Engine) engine.Engine { e = &deletionCounter{Engine: p}; return e })
 			defer b.close()
 			for i := range c.documents {
 				body := fmt.Appendf(nil, `{"id":"%d","pk":"x","n":%d,"pad":"%s"}`, i, i,
@@ -91,10 +90,11 @@ func TestPurgesAreShortTransactions(t *testing.T) {
 // order of time: an iterator does not step over the deleted keys one by one. Documents that live, before,
 // between and behind the purged ones, are unharmed.
 func TestPlaceOfPurgedItemsIsCleared(t *testing.T) {
+	testdisk.Pebble(t, "the engine for PostgreSQL has no tombstones to clear")
 	t.Parallel()
 	var e *deletionCounter
-	b := newBenchOver(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true},
-		func(p *pebble.Engine) engine.Engine { e = &deletionCounter{Engine: p}; return e })
+	b := newBenchOver(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true},
+		func(p testdisk.Engine) engine.Engine { e = &deletionCounter{Engine: p}; return e })
 	defer b.close()
 	const documents, lives = 3_000, 1_500
 	alive := func(i int) bool { return i%lives == 0 || i == documents-1 }

@@ -539,7 +539,8 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	s := &syncGate{reached: make(chan struct{}, 1)}
 	var w *stepGate
-	b := newBenchOver(t, s.disk(t), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, store.Options{Ranges: 1, ManualReaper: true},
+	b := newBenchOver(t, s.disk(t), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
+		store.Options{Ranges: 1, ManualReaper: true},
 		func(e testdisk.Engine) engine.Engine { w = &stepGate{Engine: e}; return w })
 	defer b.close()
 

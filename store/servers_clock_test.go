@@ -146,10 +146,11 @@ func splitStalled(t *testing.T) (s *splitBeside) {
 	s = &splitBeside{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
 		e: &stalled{stop: make(chan struct{}), on: make(chan struct{})}}
 	machine := ttl.NewManual(time.Unix(1_700_000_000, 0))
-	s.a, s.b = twoServers(t, "", s.clock, [2]ttl.Clock{machine, s.clock}, func(of engine.Engine) engine.Engine {
-		s.e.Engine, s.e.Getter, s.e.Teller = of, of.(engine.Getter), of.(engine.Teller)
-		return s.e
-	})
+	s.a, s.b = twoServers(t, "", s.clock, [2]ttl.Clock{machine, s.clock},
+		func(of engine.Engine) engine.Engine {
+			s.e.Engine, s.e.Getter, s.e.Teller = of, of.(engine.Getter), of.(engine.Teller)
+			return s.e
+		})
 	s.a.fill(3000, 100)
 	go func() {
 		_, err := s.a.c.Split(s.a.ctx, "0", "")

@@ -85,7 +85,8 @@ func TestStoresOfOneDatabase(t *testing.T) {
 	if median := passed[len(passed)/2]; median > 100*time.Millisecond {
 		t.Errorf("a wait ends %v behind the write; all: %v", median, passed)
 	}
-	t.Logf("waits end %v behind the write in the median, %v at most", passed[len(passed)/2], passed[len(passed)-1])
+	t.Logf("waits end %v behind the write in the median, %v at most",
+		passed[len(passed)/2], passed[len(passed)-1])
 	servers, err := b.Servers(ctx)
 	if err != nil || len(servers) != 2 {
 		t.Errorf("servers %+v, %v", servers, err)

@@ -53,7 +53,8 @@ func indexPolicies() []string {
 
 func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool, policy string) *indexRig {
 	t.Helper()
-	g := &indexRig{t: t, fs: testdisk.NewCrashable(t), clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1)), ids: 60}
+	g := &indexRig{t: t, fs: testdisk.NewCrashable(t),
+		clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1)), ids: 60}
 	g.open(ranges)
 	g.spec = definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 1 + int(seed%2)}}
 	if hierarchical {

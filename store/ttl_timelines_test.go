@@ -98,7 +98,8 @@ func newTimelineRig(t *testing.T, manual bool) *timelineRig {
 
 func newTimelineRigOn(t *testing.T, disk *testdisk.Disk, manual bool) *timelineRig {
 	t.Helper()
-	s := &timelineRig{t: t, ctx: context.Background(), disk: disk, clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	s := &timelineRig{t: t, ctx: context.Background(), disk: disk,
+		clock:  ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		manual: manual}
 	err := s.open()
 	if err == nil {

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(threads)
 		main()
 	}
-	// With this variable serve does not add threads to its process. Servers that overlap in the process of the
-	// tests would each double what the others have added.
+	// With this variable serve does not add threads to its process. Servers that overlap in the process of
+	// the tests would each double what the others have added.
 	os.Setenv(threads, strconv.Itoa(runtime.GOMAXPROCS(0)))
 	goleak.VerifyTestMain(m)
 }

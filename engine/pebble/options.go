@@ -177,6 +177,19 @@ func (o Options) library() *pebble.Options {
 	// the cut, it treats the rest of the table as empty, and keys are lost that nobody deleted.
 	p.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return false }
 
+	setLevels(p)
+
+	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
+		if o.Compression == Balanced {
+			return pebble.DBCompressionBalanced
+		}
+		return pebble.DBCompressionFastest
+	})
+	return p
+}
+
+// setLevels sets the options of the tables of each level.
+func setLevels(p *pebble.Options) {
 	// A Get looks for its key in each level from the top, and all levels but one lack it. The filters
 	// detect that without reading a block; they have 10 bits per key and 1 % false positives. The lowest
 	// level has no filter: Pebble does not use it in a Get, and this level holds nine tenths of the keys.
@@ -190,12 +203,4 @@ func (o Options) library() *pebble.Options {
 	for i := range p.Levels {
 		p.Levels[i].IndexBlockSize = 256 << 10
 	}
-
-	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
-		if o.Compression == Balanced {
-			return pebble.DBCompressionBalanced
-		}
-		return pebble.DBCompressionFastest
-	})
-	return p
 }

@@ -273,7 +273,8 @@ func (m *membership) survey(ctx context.Context, wanted []string) (count int, fr
 		}
 		now := m.now()
 		return scanRecords(r, leaseRecords(leaseWork), func(key []byte, rec leaseRecord) error {
-			if i, found := slices.BinarySearch(free, leaseName(key)); found && rec.Owner != m.id && rec.Until > now {
+			i, found := slices.BinarySearch(free, leaseName(key))
+			if found && rec.Owner != m.id && rec.Until > now {
 				free = slices.Delete(free, i, i+1)
 			}
 			return nil

@@ -36,8 +36,8 @@ func New(t testing.TB) string {
 	return name
 }
 
-// Copy copies the committed tables of a schema to a new schema, in one snapshot, and returns its name. The new
-// schema is dropped at the end of the test.
+// Copy copies the committed tables of a schema to a new schema, in one snapshot, and returns its name. The
+// new schema is dropped at the end of the test.
 func Copy(t testing.TB, from string) string {
 	t.Helper()
 	to := New(t)

@@ -199,8 +199,8 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 // authorized request must not occupy many goroutines.
 func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trusted.Load() }
 
-// trust records that a request has been authorized. t is its turn; nil: a worker serves it. If it is the first
-// one, the following requests do not wait for it any more.
+// trust records that a request has been authorized. t is its turn; nil: a worker serves it. If it is the
+// first one, the following requests do not wait for it any more.
 func (c *conn) trust(t *turn) {
 	if c.trusted.Swap(true) {
 		return

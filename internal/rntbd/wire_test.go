@@ -16,8 +16,8 @@ import (
 // cachedContainer is the header by which the handlers of the tests see the rid that a client has cached.
 const cachedContainer = "X-Cached-Container"
 
-// served is a handler of requests as a server of HTTP would have it. It authorizes each request, unless its key
-// is wrong.
+// served is a handler of requests as a server of HTTP would have it. It authorizes each request, unless its
+// key is wrong.
 func served(h http.HandlerFunc) func(context.Context, *rntbd.Request, *rntbd.Response) {
 	return func(ctx context.Context, in *rntbd.Request, out *rntbd.Response) {
 		r := &http.Request{Method: in.Method, RequestURI: in.Path, URL: &url.URL{Path: in.Path},

@@ -41,7 +41,8 @@ func TestCampaign(t *testing.T) {
 func TestManyServers(t *testing.T) {
 	for _, size := range []struct{ servers, ranges int }{{100, 8}, {300, 20}, {20, 400}} {
 		c := config(metatest.FirstSeed())
-		c.Servers, c.Ranges, c.Duration, c.Chaos = size.servers, size.ranges, 20*time.Second, 500*time.Millisecond
+		c.Servers, c.Ranges = size.servers, size.ranges
+		c.Duration, c.Chaos = 20*time.Second, 500*time.Millisecond
 		c.Writers, c.Readers, c.Messages, c.Sessions = 60, 40, 40, 10
 		check(t, c)
 	}

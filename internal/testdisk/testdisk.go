@@ -126,7 +126,8 @@ func (d *Disk) Open(ctx context.Context) (Engine, error) {
 		}
 		return e, nil
 	}
-	e, err := pebble.Open(ctx, pebble.Options{Dir: cmp.Or(d.folder, "data"), FS: d.fs, Memory: d.memory, Strict: true})
+	e, err := pebble.Open(ctx, pebble.Options{Dir: cmp.Or(d.folder, "data"), FS: d.fs,
+		Memory: d.memory, Strict: true})
 	if err != nil {
 		return nil, err
 	}

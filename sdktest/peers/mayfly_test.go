@@ -105,7 +105,8 @@ func (e *embedded) ask(ctx context.Context, q *question, s set, k int) (rows [][
 func (e *embedded) close() error { return e.db.Close() }
 
 // served is Mayfly in a process of its own, asked over HTTP with signed requests on one connection. Like the
-// driver of PostgreSQL the client sends and receives in the goroutine of its caller, and does not decode rows.
+// driver of PostgreSQL the client sends and receives in the goroutine of its caller, and does not decode
+// rows.
 type served struct {
 	server *sdktest.Server
 	conn   net.Conn

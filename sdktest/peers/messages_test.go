@@ -132,7 +132,7 @@ func (l *load) run(t *testing.T, d time.Duration) {
 	body := []byte(strings.Repeat("message ", messageBytes/8))
 	ctx, done := context.WithCancel(t.Context())
 	defer done()
-	began, before := time.Now(), processorTime(t, l.broker.pid)
+	began, before := time.Now(), timeOfProcess(t, l.broker.pid)
 	var sent, received atomic.Int64
 	var total atomic.Int64
 	total.Store(-1) // not known yet
@@ -178,11 +178,11 @@ func (l *load) run(t *testing.T, d time.Duration) {
 	}
 	n := float64(sent.Load())
 	l.rates = append(l.rates, n/time.Since(began).Seconds())
-	l.cpu = append(l.cpu, float64((processorTime(t, l.broker.pid)-before).Microseconds())/n)
+	l.cpu = append(l.cpu, float64((timeOfProcess(t, l.broker.pid)-before).Microseconds())/n)
 }
 
-// processorTime is the time that a process has used, on Linux with its clock of 100 ticks a second.
-func processorTime(t *testing.T, pid int) time.Duration {
+// timeOfProcess returns the processor time that a process has used. Linux counts it in ticks of 10 ms.
+func timeOfProcess(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	must(t, err)

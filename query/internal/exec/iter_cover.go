@@ -69,8 +69,8 @@ func (wk *walker) covered() (done, ok bool) {
 	return true, wk.x.isAfterStart(&wk.entry)
 }
 
-// orderKey appends the ORDER BY key of the current entry. Its index key is exact, and so holds the same bytes:
-// terms and ORDER BY keys encode scalar values alike.
+// orderKey appends the ORDER BY key of the current entry. Its index key is exact, and so holds the same
+// bytes: terms and ORDER BY keys encode scalar values alike.
 func (wk *walker) orderKey(dst []byte) []byte {
 	n := len(dst)
 	if c := wk.w.Composite; c != nil {

@@ -104,8 +104,8 @@ func ReadsAll(p *plan.Plan) bool {
 		!top.Filtered && len(rs.Clauses) == 1 && rs.OfItem()
 }
 
-// The rows of a page share memory. It is allocated for half as many rows as the page has already, for firstRows
-// at least, and in pieces of maxArena bytes at most.
+// The rows of a page share memory. It is allocated for half as many rows as the page has already, for
+// firstRows at least, and in pieces of maxArena bytes at most.
 const (
 	firstRows = 8
 	maxArena  = 256 << 10

@@ -159,8 +159,8 @@ type Shapes interface {
 // Timestamped is implemented by a Document that returns its _ts without building its other system properties.
 type Timestamped interface{ TS() int64 }
 
-// Appender is implemented by a Document that appends its text with the system properties to dst without making
-// a System.
+// Appender is implemented by a Document that appends its text with the system properties to dst without
+// making a System.
 type Appender interface{ AppendTo(dst []byte) []byte }
 
 // Completer is implemented by a Document whose text already includes its system properties. They are read

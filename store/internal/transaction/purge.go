@@ -50,10 +50,10 @@ func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Par
 	return items, nil
 }
 
-// SelectExpired reads the candidates of batch until the expired ones have more than maxBytes of bodies. judged
-// is the number of candidates that it has read, and ghosts are the items among them that have expired but are
-// still stored. It appends to alive the candidates that have not expired and whose entry in the index of
-// expiry is still correct. The rids of a batch are mostly ascending, so one iterator that moves forward is
+// SelectExpired reads the candidates of batch until the expired ones have more than maxBytes of bodies.
+// judged is the number of candidates that it has read, and ghosts are the items among them that have expired
+// but are still stored. It appends to alive the candidates that have not expired and whose entry in the index
+// of expiry is still correct. The rids of a batch are mostly ascending, so one iterator that moves forward is
 // faster than single gets.
 func (t *Tx) SelectExpired(batch []sweep.Candidate, maxBytes int, alive *[]sweep.Candidate) (judged int,
 	ghosts []*Stored, err error) {
