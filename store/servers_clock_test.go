@@ -131,7 +131,8 @@ func (e *stalled) Shared() bool { return true }
 
 func (e *stalled) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
-	if len(scopes[0]) > layout.ScopeLen { // a mover's own; the first one is before the split is recorded
+	// A mover's own, not one of the host's (00); the first one is before the split is recorded.
+	if len(scopes[0]) > layout.ScopeLen && scopes[0][0] != 0 {
 		if e.calls++; e.calls == 2 {
 			close(e.stop)
 			<-e.on
